@@ -1,0 +1,37 @@
+"""What an evaluation is: scenes, instructions, test instances, trials and their results.
+
+Plain frozen dataclasses with values only: no ROS, no simulator, no file. Every other package of
+the house speaks in these terms, and ``domain`` imports none of them.
+"""
+
+from robocontrast_ros.domain.budget import Budget
+from robocontrast_ros.domain.geometry import Pose
+from robocontrast_ros.domain.instance import TestInstance
+from robocontrast_ros.domain.instruction import Instruction
+from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
+from robocontrast_ros.domain.trial import (
+    BASE,
+    Fault,
+    Observed,
+    Outcome,
+    Progress,
+    Trial,
+    TrialResult,
+)
+
+__all__ = [
+    "BASE",
+    "Budget",
+    "Fault",
+    "Instruction",
+    "ObjectState",
+    "Observed",
+    "Outcome",
+    "Pose",
+    "Progress",
+    "Scene",
+    "SetupMove",
+    "TestInstance",
+    "Trial",
+    "TrialResult",
+]

@@ -1,0 +1,44 @@
+"""The experimenter's budget K (seed 000, section 3, 'Cost and metrics')."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be spent on setting up scenes and what is spent.
+
+    Attributes:
+        limit: K; ``inf`` for no limit.
+        spent: sum of the set-up costs so far.
+        unit: what the cost model counts, ``m`` or ``s``.
+    """
+
+    limit: float = math.inf
+    spent: float = 0.0
+    unit: str = "m"
+
+    def __post_init__(self) -> None:
+        if not self.limit >= 0.0:
+            raise ValueError(f"budget: got {self.limit}, expected a number of at least 0 {self.unit}")
+
+    @property
+    def remaining(self) -> float:
+        """What is left, never negative."""
+        return max(self.limit - self.spent, 0.0)
+
+    def allows(self, cost: float) -> bool:
+        """Tell whether a set-up of this cost keeps the sum within the limit."""
+        return self.spent + cost <= self.limit + 1e-9
+
+    def charge(self, cost: float) -> Budget:
+        """Return the budget after a set-up of this cost.
+
+        Raises:
+            ValueError: the cost is negative or not finite.
+        """
+        if not (math.isfinite(cost) and cost >= 0.0):
+            raise ValueError(f"set-up cost: got {cost}, expected a finite number of at least 0")
+        return replace(self, spent=self.spent + cost)

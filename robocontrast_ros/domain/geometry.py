@@ -1,0 +1,53 @@
+"""Poses in SI units, quaternions in ROS order (x, y, z, w), axes as in REP-103."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from transforms3d.euler import euler2quat, quat2euler
+
+Vector3 = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+IDENTITY: Quaternion = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A position [m] and an orientation (x, y, z, w) in the frame of whatever holds it.
+
+    Raises:
+        ValueError: a number is not finite, or the quaternion is not of unit length.
+    """
+
+    position: Vector3 = (0.0, 0.0, 0.0)
+    orientation: Quaternion = IDENTITY
+
+    def __post_init__(self) -> None:
+        if not all(map(math.isfinite, (*self.position, *self.orientation))):
+            raise ValueError(f"pose: got {self}, expected finite numbers")
+        norm = math.sqrt(sum(c * c for c in self.orientation))
+        if abs(norm - 1.0) > 1e-3:
+            raise ValueError(f"pose: orientation {self.orientation} has length {norm:.4f}, expected 1")
+
+    @classmethod
+    def planar(cls, x: float, y: float, yaw: float = 0.0, z: float = 0.0) -> Pose:
+        """Return the pose at (x, y, z) [m] turned by yaw [rad] about +z."""
+        w, qx, qy, qz = euler2quat(0.0, 0.0, yaw)
+        return cls((float(x), float(y), float(z)), (float(qx), float(qy), float(qz), float(w)))
+
+    @property
+    def xy(self) -> tuple[float, float]:
+        """The position in the plane [m]."""
+        return self.position[0], self.position[1]
+
+    @property
+    def yaw(self) -> float:
+        """The heading about +z [rad], in (-pi, pi]."""
+        x, y, z, w = self.orientation
+        return float(quat2euler((w, x, y, z), axes="rzyx")[0])
+
+    def distance_to(self, other: Pose) -> float:
+        """Return the Euclidean distance between the two positions [m]."""
+        return math.dist(self.position, other.position)

@@ -1,0 +1,29 @@
+"""A test instance x = (l, s) with the behaviour it expects (seed 000, section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robocontrast_ros.domain.instruction import Instruction
+from robocontrast_ros.domain.scene import Scene
+
+
+@dataclass(frozen=True)
+class TestInstance:
+    """The initial conditions of a trial; the task derives the expected behaviour b from them.
+
+    Attributes:
+        instance_id: unique within a session.
+        task: name of the task.
+        instruction: the instruction l.
+        scene: the starting scene s.
+        optimal_path_length: length of the planner's robot path [m], the l_i of SPL; NaN when unknown.
+    """
+
+    __test__ = False  # not a pytest class
+
+    instance_id: str
+    task: str
+    instruction: Instruction
+    scene: Scene
+    optimal_path_length: float = float("nan")

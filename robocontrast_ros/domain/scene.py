@@ -1,0 +1,92 @@
+"""The scene s of a test instance: which objects stand where (seed 000, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from robocontrast_ros.domain.geometry import Pose
+
+
+@dataclass(frozen=True)
+class ObjectState:
+    """One movable object: its unique name in the scene, its model and its pose.
+
+    Attributes:
+        name: unique within a scene; the entity's name in the simulator.
+        model: what it is, a name that the task's configuration resolves to a spawnable resource.
+        pose: pose in the scene's frame.
+    """
+
+    name: str
+    model: str
+    pose: Pose
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Objects in one frame, in a fixed order.
+
+    Attributes:
+        objects: the objects, each name once.
+        frame_id: REP-105 frame of every pose.
+
+    Raises:
+        ValueError: two objects have one name.
+    """
+
+    objects: tuple[ObjectState, ...] = ()
+    frame_id: str = "world"
+
+    def __post_init__(self) -> None:
+        names = self.names
+        if len(set(names)) != len(names):
+            raise ValueError(f"scene: object names are not unique: {sorted(names)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The object names in order."""
+        return tuple(o.name for o in self.objects)
+
+    def __iter__(self) -> Iterator[ObjectState]:
+        return iter(self.objects)
+
+    def __contains__(self, name: object) -> bool:
+        return any(o.name == name for o in self.objects)
+
+    def __getitem__(self, name: str) -> ObjectState:
+        for candidate in self.objects:
+            if candidate.name == name:
+                return candidate
+        raise KeyError(f"no object '{name}' in the scene; there are: {', '.join(self.names)}")
+
+    def moved(self, name: str, pose: Pose) -> Scene:
+        """Return this scene with one object at another pose.
+
+        Raises:
+            KeyError: the scene has no such object.
+        """
+        moved = replace(self[name], pose=pose)
+        return replace(self, objects=tuple(moved if o.name == name else o for o in self.objects))
+
+
+@dataclass(frozen=True)
+class SetupMove:
+    """One thing the experimenter does between trials: carry an object from one pose to another.
+
+    Attributes:
+        name: the object.
+        model: what it is.
+        start: where it is, or None when it is brought in from outside the scene.
+        goal: where it goes, or None when it is taken out of the scene.
+    """
+
+    name: str
+    model: str
+    start: Pose | None
+    goal: Pose | None
+
+    @property
+    def distance(self) -> float:
+        """How far the object is carried [m]; 0 when it comes from, or goes to, outside the scene."""
+        return self.start.distance_to(self.goal) if self.start and self.goal else 0.0

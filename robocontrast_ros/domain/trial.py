@@ -1,0 +1,155 @@
+"""A trial, what happened in it, and whose fault it was when it failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from robocontrast_ros.domain.instance import TestInstance
+from robocontrast_ros.domain.scene import Scene
+
+BASE = "base"
+"""The name that stands where a perturbation's would: the unperturbed trial."""
+
+
+class Outcome(IntEnum):
+    """How a trial ended. The values are those of ``TrialResult.msg``."""
+
+    UNKNOWN = 0
+    SUCCESS = 1
+    FAILURE = 2
+    POLICY_FAULT = 3
+    VOID = 4
+
+
+class Fault(IntEnum):
+    """What went wrong, by whose fault. The values are those of ``Fault.msg``.
+
+    Codes of 100 to 199 are the policy's: the trial counts as failed. Codes of 200 and more are the
+    bench's: the trial is void and counts nowhere.
+    """
+
+    NONE = 0
+    POLICY_RAISED = 100
+    POLICY_NOT_FINITE = 101
+    POLICY_WRONG_SHAPE = 102
+    POLICY_TIMEOUT = 103
+    POLICY_SERVER_LOST = 200
+    SIMULATOR_LOST = 201
+    SENSOR_LOST = 202
+    SETUP_FAILED = 203
+    SCORER_LOST = 204
+    RECORDER_LOST = 205
+    ROBOT_NOT_READY = 206
+    ABORTED = 207
+
+    @property
+    def of_policy(self) -> bool:
+        """Whether the policy is to blame."""
+        return 100 <= self < 200
+
+    @property
+    def voids(self) -> bool:
+        """Whether the trial tells nothing about the policy."""
+        return self >= 200
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One execution f(l, s) that is to be run.
+
+    Attributes:
+        index: position in the session, from 0.
+        base_id: instance_id of the unperturbed test instance this trial is a twin of.
+        perturbation: ``base``, or the perturbation's name.
+        repeat: from 0.
+        instance: the initial conditions, already perturbed.
+        seed: seed of the policy's own randomness in this trial.
+        note: in words, what was perturbed or why a scene was reset; never shown to the policy.
+    """
+
+    index: int
+    base_id: str
+    perturbation: str
+    repeat: int
+    instance: TestInstance
+    seed: int
+    note: str = ""
+
+    @property
+    def trial_id(self) -> str:
+        """A name that is unique in a session and sorts in the order of running."""
+        return f"{self.index:04d}"
+
+    @property
+    def is_base(self) -> bool:
+        """Whether the trial is unperturbed."""
+        return self.perturbation == BASE
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the policy received, recorded so that leaks can be looked for.
+
+    Attributes:
+        instruction: the text it was given.
+        image_digest: SHA-256, in hex, of the first observation's images (names, shapes, pixels);
+            empty when it received none.
+    """
+
+    instruction: str = ""
+    image_digest: str = ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A trial's state at one instant.
+
+    Attributes:
+        stamp: time of the scene it was computed from [s].
+        success: whether the goal predicate holds.
+        progress: progress-to-goal in [0, 1].
+        distance_to_goal: what the goal predicate measures [m], 0 at the goal.
+        path_length: length of the robot's path so far [m].
+    """
+
+    stamp: float
+    success: bool
+    progress: float
+    distance_to_goal: float
+    path_length: float
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """The scores of one trial.
+
+    Attributes:
+        outcome: how it ended.
+        fault: what went wrong, NONE when nothing did.
+        detail: the fault in words.
+        success: 1.0 or 0.0; NaN when void.
+        spl: success weighted by path length, in [0, 1]; NaN when void.
+        progress: progress-to-goal at the end, in [0, 1]; NaN when void.
+        distance_to_goal: at the end [m]; NaN when void.
+        path_length: the robot's path [m].
+        optimal_path_length: the planner's [m].
+        steps: control steps executed.
+        duration: from the first to the last scored scene [s].
+        clamped_steps: control steps whose action was clamped to a limit.
+        final_scene: the scene at the end, which the next trial starts from.
+    """
+
+    outcome: Outcome
+    fault: Fault
+    detail: str
+    success: float
+    spl: float
+    progress: float
+    distance_to_goal: float
+    path_length: float
+    optimal_path_length: float
+    steps: int
+    duration: float
+    clamped_steps: int
+    final_scene: Scene

@@ -1,0 +1,59 @@
+"""What a perturbation is: a small, named change to a test instance (seed 000, section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from robocontrast_ros.domain import Scene, TestInstance
+from robocontrast_ros.tasks.protocol import Task
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """The answer of a perturbation that has nothing to change here, with the reason in words."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Perturbed:
+    """A perturbed test instance.
+
+    Attributes:
+        instance: the new initial conditions: feasible, and not solved at its start.
+        note: what was changed, in words, for the experimenter's record.
+    """
+
+    instance: TestInstance
+    note: str
+
+
+class Perturbation(Protocol):
+    """One perturbation function delta of the set P.
+
+    Attributes:
+        name: the name in parameter files and tables, for instance ``LB1``.
+        symbol: the paper's symbol, for instance ``ΔLB1``.
+        axes: which of L, S and B it changes, for instance ``LB``.
+        description: one line for ``--help`` and the report.
+    """
+
+    name: str
+    symbol: str
+    axes: str
+    description: str
+
+    def apply(
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+    ) -> Perturbed | NotApplicable:
+        """Perturb a test instance.
+
+        Args:
+            task: the task of the instance.
+            base: the unperturbed test instance: its instruction is what is perturbed.
+            scene: the scene that actually is, which the previous trial left (Algorithm 1: x').
+            rng: the only source of randomness.
+        """

@@ -1,0 +1,76 @@
+"""What an evaluation strategy is: the order of trials, asked for one at a time (seed 000, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+import numpy as np
+
+from robocontrast_ros.domain import BASE, TestInstance, TrialResult
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.tasks.protocol import Task
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The trial that a strategy wants to run next.
+
+    Attributes:
+        base_id: instance_id of the unperturbed test instance.
+        instance: the initial conditions to set up.
+        perturbation: ``base`` or the perturbation's name.
+        repeat: from 0.
+        note: in words, what was perturbed, or why the scene is reset.
+    """
+
+    base_id: str
+    instance: TestInstance
+    perturbation: str = BASE
+    repeat: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A perturbation that could not be applied; it is written down, never silently dropped.
+
+    Attributes:
+        base_id: instance_id of the unperturbed test instance.
+        perturbation: the perturbation's name.
+        reason: why, in words.
+    """
+
+    base_id: str
+    perturbation: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class StrategyContext:
+    """Everything a strategy may use.
+
+    Attributes:
+        task: the task.
+        test_set: the evaluation set X in the session's shuffled order.
+        perturbations: the perturbation set P, in the order they are applied.
+        repeats: how often each instance is run.
+        rng: ``rng(*keys)`` returns a generator that depends on the session's seed and the keys
+            alone, so that a draw does not depend on what was drawn before it.
+    """
+
+    task: Task
+    test_set: tuple[TestInstance, ...]
+    perturbations: tuple[Perturbation, ...]
+    repeats: int
+    rng: Callable[..., np.random.Generator]
+
+
+StrategyRun = Generator["Proposal | Skipped", "TrialResult | None", None]
+"""Yields a Proposal and is sent the TrialResult of that trial; yields a Skipped and is sent None.
+
+Being a generator that draws only from its context and what it is sent, a strategy is resumed by
+sending it the results in the journal again.
+"""
+
+Strategy = Callable[[StrategyContext], StrategyRun]

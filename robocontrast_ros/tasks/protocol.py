@@ -1,0 +1,104 @@
+"""What a task is to the rest of the house: an instance sampler, a grammar, a goal and a planner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from robocontrast_ros.domain import Instruction, Scene, TestInstance
+
+
+class Goal(Protocol):
+    """The expected behaviour b of one test instance, as a predicate over scenes."""
+
+    def satisfied(self, scene: Scene) -> bool:
+        """Tell whether the scene fulfils the instruction."""
+
+    def distance(self, scene: Scene) -> float:
+        """Return how far the scene is from fulfilling it [m]; 0 exactly when it is satisfied."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The planner's answer for one test instance.
+
+    Attributes:
+        path: robot path in the scene's frame, shape (n, 2), from the start position [m].
+        final_scene: the scene when the plan succeeds.
+    """
+
+    path: tuple[tuple[float, float], ...]
+    final_scene: Scene
+
+    @property
+    def length(self) -> float:
+        """Length of the path [m]: the optimal path length l_i of SPL."""
+        points = np.asarray(self.path, dtype=float)
+        return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+
+
+class Task(Protocol):
+    """A family of test instances: the domain X and its expected behaviours Y (seed 000, section 3).
+
+    A task is made by its entry point from its parameter file: ``Task.from_file(path)``.
+    """
+
+    name: str
+    families: tuple[str, ...]
+
+    @classmethod
+    def from_file(cls, path: Path) -> Task:
+        """Return the task that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+
+    @property
+    def world(self) -> str:
+        """URI of the world model (MJCF in the embedded simulator) without movable objects."""
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Model name of each object -> URI of the spawnable resource."""
+
+    @property
+    def start_position(self) -> tuple[float, float, float]:
+        """Where the robot's tool (or base) starts, in the scene's frame [m]."""
+
+    @property
+    def control_rate(self) -> float:
+        """Control steps per second of simulated time [Hz]."""
+
+    @property
+    def step_limit(self) -> int:
+        """Control steps after which a trial ends."""
+
+    def conditions(self) -> Iterator[Instruction]:
+        """Enumerate every task condition once (structure, with one canonical wording)."""
+
+    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
+        """Draw one i.i.d. test instance that is feasible and not solved at its start."""
+
+    def goal(self, instruction: Instruction, start: Scene) -> Goal:
+        """Return the expected behaviour of an instruction given in a starting scene."""
+
+    def plan(self, instruction: Instruction, scene: Scene) -> Plan | None:
+        """Return the shortest robot path that fulfils the instruction, or None when infeasible."""
+
+    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction with its structure put into words that fit the scene."""
+
+    def parse(self, text: str, scene: Scene) -> Instruction:
+        """Return the structure of an instruction text in a scene.
+
+        Raises:
+            ValueError: the grammar does not know the text, or the scene makes it ambiguous.
+        """
+
+    def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | None:
+        """Return a test instance with its optimal path length; None when infeasible or solved already."""
