@@ -1,0 +1,50 @@
+"""Metadata of the Python package: the one place of its entry points. CMakeLists.txt installs what it says."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from setuptools import find_packages, setup
+
+NODES = ("simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder")
+
+manifest = ElementTree.parse(Path(__file__).with_name("package.xml"))
+
+setup(
+    name=manifest.findtext("name"),
+    version=manifest.findtext("version"),
+    description=manifest.findtext("description"),
+    license=manifest.findtext("license"),
+    maintainer=manifest.findtext("maintainer"),
+    maintainer_email=manifest.find("maintainer").get("email"),
+    python_requires=">=3.10, <3.14",
+    packages=find_packages(include=("robocontrast_ros", "robocontrast_ros.*")),
+    install_requires=[
+        "daqp",
+        "matplotlib",
+        "mcap",
+        "mcap-ros2-support",
+        "mink",
+        "mujoco",
+        "numpy",
+        "opencv-python-headless",
+        "polars",
+        "pyarrow",
+        "pydantic>=2",
+        "pyyaml",
+        "rich",
+        "rosbags",
+        "scipy",
+        "transforms3d",
+        "typer",
+    ],
+    entry_points={
+        "console_scripts": [
+            "robocontrast = robocontrast_ros.cli.main:app",
+            *(f"{node} = robocontrast_ros.nodes.{node}_node:main" for node in NODES),
+        ],
+        "robocontrast_ros.tasks": [],
+        "robocontrast_ros.perturbations": [],
+        "robocontrast_ros.strategies": [],
+        "robocontrast_ros.policies": [],
+    },
+)
