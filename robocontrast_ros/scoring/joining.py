@@ -1,0 +1,67 @@
+"""Bring the scene and the tool's pose of one control step together by their stamp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from robocontrast_ros.domain import Pose, Scene
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is scored at one control step.
+
+    Attributes:
+        stamp: of the scene and of the tool's pose, which are equal [ns].
+        scene: ground truth.
+        tool_pose: pose of the tool (or of the base) in the scene's frame.
+    """
+
+    stamp: int
+    scene: Scene
+    tool_pose: Pose
+
+
+class StampJoin:
+    """Pairs scenes and tool poses of equal stamp, whichever arrives first.
+
+    Samples come out in the order of their stamps, each stamp once, and only stamps after ``after``.
+    That rule, and not the moment of arrival, decides what belongs to a trial, so that the live scorer
+    and a bag agree. A message whose partner never comes is let go when a later stamp is paired.
+    """
+
+    def __init__(self, after: int = -1) -> None:
+        """Begin a trial.
+
+        Args:
+            after: stamp of the start scene [ns]; samples up to it are not part of the trial.
+        """
+        self._last = after
+        self._scenes: dict[int, Scene] = {}
+        self._tool_poses: dict[int, Pose] = {}
+        self.unpaired = 0
+
+    def add_scene(self, stamp: int, scene: Scene) -> Sample | None:
+        """Take a scene [ns] and return the sample that it completes, if any."""
+        return self._add(self._scenes, stamp, scene)
+
+    def add_tool_pose(self, stamp: int, pose: Pose) -> Sample | None:
+        """Take a tool pose [ns] and return the sample that it completes, if any."""
+        return self._add(self._tool_poses, stamp, pose)
+
+    def _add(self, side: dict[int, Value], stamp: int, value: Value) -> Sample | None:
+        if stamp <= self._last:
+            return None
+        side[stamp] = value
+        if not (stamp in self._scenes and stamp in self._tool_poses):
+            return None
+        sample = Sample(stamp, self._scenes.pop(stamp), self._tool_poses.pop(stamp))
+        self._last = stamp
+        for waiting in (self._scenes, self._tool_poses):
+            for old in [s for s in waiting if s < stamp]:
+                del waiting[old]
+                self.unpaired += 1
+        return sample
