@@ -1,0 +1,262 @@
+"""When an instruction is fulfilled: regions for the source block's centre, and predicates over scenes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.tasks.language_table.parameters import Board, LanguageTableParameters
+
+FAMILIES = (
+    "block_to_block",
+    "block_to_absolute_location",
+    "block_to_relative_location",
+    "block_to_block_relative_location",
+    "separate_blocks",
+)
+
+# "up" is towards the robot (-x), "left" is -y: the directions as the camera sees the board.
+VERTICAL = {"up": -1.0, "down": 1.0, "": 0.0}
+HORIZONTAL = {"left": -1.0, "right": 1.0, "": 0.0}
+DIRECTIONS = ("up", "down", "left", "right", "up_left", "up_right", "down_left", "down_right")
+
+LOCATIONS = (
+    "top",
+    "top_left",
+    "top_right",
+    "center",
+    "center_left",
+    "center_right",
+    "bottom",
+    "bottom_left",
+    "bottom_right",
+)
+
+DISTANCES = ("far", "near")
+
+
+def split_direction(direction: str) -> tuple[str, str]:
+    """Return the vertical and the horizontal part of a direction, either of which may be empty."""
+    parts = direction.split("_")
+    vertical = parts[0] if parts[0] in ("up", "down") else ""
+    horizontal = parts[-1] if parts[-1] in ("left", "right") else ""
+    return vertical, horizontal
+
+
+def direction_sign(direction: str) -> NDArray[np.float64]:
+    """Return the signs along x and y of a direction, shape (2,)."""
+    vertical, horizontal = split_direction(direction)
+    return np.array([VERTICAL[vertical], HORIZONTAL[horizontal]])
+
+
+def location_point(location: str, board: Board, x_offset: float) -> NDArray[np.float64]:
+    """Return the place's point on the board, shape (2,), world frame [m]."""
+    x = {"top": board.x_min, "center": (board.x_min + board.x_max) / 2, "bottom": board.x_max}
+    y = {"left": board.y_min, "right": board.y_max}
+    parts = location.split("_")
+    return np.array([x[parts[0]] + x_offset, y.get(parts[-1], (board.y_min + board.y_max) / 2)])
+
+
+class Region(Protocol):
+    """Points of the plane, with the distance to them."""
+
+    def distance(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return how far points, shape (..., 2), are outside [m]; 0 inside and on the edge."""
+
+    def nearest(self, point: ArrayLike) -> NDArray[np.float64]:
+        """Return the region's point nearest to a point, shape (2,) [m]."""
+
+    def shrunk(self, by: float) -> Region:
+        """Return the region less a rim of this width [m]."""
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """All points within ``radius`` [m] of the segment from ``start`` to ``end``; a disc when they are one."""
+
+    start: tuple[float, float]
+    end: tuple[float, float]
+    radius: float
+
+    def distance(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return how far points are outside [m]."""
+        p = np.asarray(points, dtype=float)
+        return np.maximum(np.linalg.norm(p - self._on_axis(p), axis=-1) - self.radius, 0.0)
+
+    def nearest(self, point: ArrayLike) -> NDArray[np.float64]:
+        """Return the capsule's point nearest to a point [m]."""
+        p = np.asarray(point, dtype=float)
+        axis = self._on_axis(p)
+        gap = float(np.linalg.norm(p - axis))
+        return p if gap <= self.radius else axis + (p - axis) * (self.radius / gap)
+
+    def shrunk(self, by: float) -> Capsule:
+        """Return a thinner capsule."""
+        return Capsule(self.start, self.end, self.radius - by)
+
+    def _on_axis(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        a, b = np.asarray(self.start), np.asarray(self.end)
+        length2 = float((b - a) @ (b - a))
+        if length2 == 0.0:
+            return np.broadcast_to(a, p.shape)
+        share = np.clip((p - a) @ (b - a) / length2, 0.0, 1.0)
+        return a + share[..., None] * (b - a)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """All points at least ``radius`` [m] from ``centre``."""
+
+    centre: tuple[float, float]
+    radius: float
+
+    def distance(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return how far points are inside the excluded disc [m]."""
+        gap = np.linalg.norm(np.asarray(points, dtype=float) - np.asarray(self.centre), axis=-1)
+        return np.maximum(self.radius - gap, 0.0)
+
+    def nearest(self, point: ArrayLike) -> NDArray[np.float64]:
+        """Return the point straight away from the centre [m]; along +x when there is no such direction."""
+        away = np.asarray(point, dtype=float) - np.asarray(self.centre)
+        gap = float(np.linalg.norm(away))
+        if gap >= self.radius:
+            return np.asarray(point, dtype=float)
+        unit = away / gap if gap > 0 else np.array([1.0, 0.0])
+        return np.asarray(self.centre) + unit * self.radius
+
+    def shrunk(self, by: float) -> Outside:
+        """Return the points still farther away."""
+        return Outside(self.centre, self.radius + by)
+
+
+@dataclass(frozen=True)
+class BlockGoal:
+    """The source block's centre lies in a region, which may move with the target block.
+
+    Attributes:
+        source: name of the block to be pushed.
+        fixed: the region when it does not depend on a target block.
+        target: name of the block that the region is attached to; empty when there is none.
+        attached: the region in the frame of the target's centre, axes as the world's.
+        target_start: where the target stood at the start, (x, y) [m].
+        drag_limit: how far the target may be from there [m].
+    """
+
+    source: str
+    fixed: Region | None = None
+    target: str = ""
+    attached: Region | None = None
+    target_start: tuple[float, float] = (0.0, 0.0)
+    drag_limit: float = float("inf")
+
+    def region(self, scene: Scene) -> Region:
+        """Return where the source's centre must be, given where the target now is; world frame."""
+        if self.fixed is not None:
+            return self.fixed
+        x, y = scene[self.target].pose.xy
+        match self.attached:
+            case Capsule((ax, ay), (bx, by), radius):
+                return Capsule((x + ax, y + ay), (x + bx, y + by), radius)
+            case Outside((cx, cy), radius):
+                return Outside((x + cx, y + cy), radius)
+        raise TypeError(f"no region attached to {self.target}")
+
+    def distance(self, scene: Scene) -> float:
+        """Return how far the source is from the region plus how far the target was dragged too far [m]."""
+        outside = float(self.region(scene).distance(scene[self.source].pose.xy))
+        if not self.target or not np.isfinite(self.drag_limit):
+            return outside
+        dragged = float(np.hypot(*np.subtract(scene[self.target].pose.xy, self.target_start)))
+        return outside + max(dragged - self.drag_limit, 0.0)
+
+    def satisfied(self, scene: Scene) -> bool:
+        """Tell whether the scene fulfils the instruction."""
+        return self.distance(scene) == 0.0
+
+
+def make_goal(instruction: Instruction, start: Scene, parameters: LanguageTableParameters) -> BlockGoal:
+    """Return the goal of an instruction given in a starting scene.
+
+    Raises:
+        ValueError: the instruction is of no known family, or an argument is missing or unknown.
+        KeyError: the scene lacks a block that it names.
+    """
+    arguments = dict(instruction.arguments)
+    try:
+        source = arguments["source"]
+        match instruction.family:
+            case "block_to_block":
+                near = Capsule((0.0, 0.0), (0.0, 0.0), parameters.block_to_block.within)
+                return BlockGoal(source, target=arguments["target"], attached=near)
+            case "block_to_absolute_location":
+                rule = parameters.block_to_absolute_location
+                location = _known(arguments["location"], LOCATIONS)
+                point = _pair(location_point(location, parameters.board, rule.x_offset))
+                radius = rule.within_centre if location == "center" else rule.within
+                return BlockGoal(source, fixed=Capsule(point, point, radius))
+            case "block_to_relative_location":
+                point = _pair(goal_point(instruction, start, parameters))
+                return BlockGoal(
+                    source, fixed=Capsule(point, point, parameters.block_to_relative_location.within)
+                )
+            case "block_to_block_relative_location":
+                side = parameters.block_to_block_relative_location
+                offset = side_offset(_known(arguments["direction"], DIRECTIONS), parameters)
+                line = Capsule(_pair(offset * side.line_from), _pair(offset * side.line_to), side.within)
+                target = arguments["target"]
+                return BlockGoal(
+                    source,
+                    target=target,
+                    attached=line,
+                    target_start=start[target].pose.xy,
+                    drag_limit=side.drag_limit,
+                )
+            case "separate_blocks":
+                apart = Outside((0.0, 0.0), parameters.separate_blocks.apart)
+                return BlockGoal(source, target=arguments["target"], attached=apart)
+    except KeyError as error:
+        if error.args[0] not in ("source", "target", "location", "direction", "distance"):
+            raise
+        raise ValueError(f"{instruction.family}: no argument {error.args[0]} in {arguments}") from None
+    raise ValueError(f"family: got '{instruction.family}', expected one of {', '.join(FAMILIES)}")
+
+
+def goal_point(
+    instruction: Instruction, start: Scene, parameters: LanguageTableParameters
+) -> NDArray[np.float64] | None:
+    """Return the point that a relative instruction names, shape (2,) [m]; None for the other families.
+
+    The public environment draws an instance again when this point is within the margin of the edges.
+    """
+    arguments = dict(instruction.arguments)
+    if instruction.family == "block_to_relative_location":
+        rule = parameters.block_to_relative_location
+        sign = direction_sign(_known(arguments["direction"], DIRECTIONS))
+        length = {"near": rule.near, "far": rule.far}[_known(arguments["distance"], DISTANCES)]
+        return np.asarray(start[arguments["source"]].pose.xy) + sign / np.linalg.norm(sign) * length
+    if instruction.family == "block_to_block_relative_location":
+        direction = _known(arguments["direction"], DIRECTIONS)
+        return np.asarray(start[arguments["target"]].pose.xy) + side_offset(direction, parameters)
+    return None
+
+
+def side_offset(direction: str, parameters: LanguageTableParameters) -> NDArray[np.float64]:
+    """Return the offset from a target block to its side, shape (2,) [m]."""
+    rule = parameters.block_to_block_relative_location
+    diagonal = all(split_direction(direction))
+    return direction_sign(direction) * (rule.offset_diagonal if diagonal else rule.offset)
+
+
+def _known(value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ValueError(f"got '{value}', expected one of {', '.join(known)}")
+    return value
+
+
+def _pair(point: NDArray[np.float64] | None) -> tuple[float, float]:
+    assert point is not None
+    return float(point[0]), float(point[1])

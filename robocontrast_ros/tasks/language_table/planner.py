@@ -1,0 +1,202 @@
+"""The shortest tool path that fulfils an instruction (docs/language_table.md defines it in full).
+
+The tool goes to a point behind the source block, around all blocks, and pushes it along a route of
+straight legs, around the other blocks, into the goal's region; between two legs it swings about the
+block, behind which it always stays. Blocks and tool are discs.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from transforms3d.quaternions import rotate_vector
+
+from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.tasks.language_table.goals import BlockGoal, Region
+from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
+from robocontrast_ros.tasks.language_table.roadmap import Roadmap
+from robocontrast_ros.tasks.protocol import Plan
+
+Point = tuple[float, float]
+Points = NDArray[np.float64]
+
+INSIDE = 1e-4
+"""The planner puts the source this far inside the goal's region [m], so that rounding cannot undo success."""
+
+PUSH_DIRECTIONS = 24
+SWING_STEP = math.radians(15.0)
+_UPRIGHT = math.cos(math.radians(30.0))
+_RESTING = 0.02
+
+
+class NoPlan(Exception):
+    """Why an instruction cannot be fulfilled in a scene, in words."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """One way to push: the source's route, with a lower bound of the tool's whole path [m]."""
+
+    bound: float
+    route: tuple[Point, ...]
+
+
+def find_plan(goal: BlockGoal, scene: Scene, parameters: LanguageTableParameters) -> Plan:
+    """Return the shortest plan.
+
+    Raises:
+        NoPlan: there is none; says why.
+    """
+    size, tool, board = parameters.block_size, parameters.tool, parameters.board
+    for name in filter(None, (goal.source, goal.target)):
+        require_on_board(scene, name, parameters)
+    others = np.array([o.pose.xy for o in scene if o.name != goal.source]).reshape(-1, 2)
+    source = np.asarray(scene[goal.source].pose.xy)
+    blocks = np.vstack([others, source])
+
+    start = np.asarray(tool.start[:2])
+    touching = tool.radius + size.radius
+    if np.any(np.linalg.norm(blocks - start, axis=1) < touching):
+        raise NoPlan("a block stands where the tool starts")
+    clear = tool.radius + size.circumradius
+    approach = Roadmap(start, blocks, clear, board.low, board.high)
+
+    swing_room = Roadmap(start, others, touching, board.low, board.high)
+    reason = "the source block cannot be pushed into the goal: other blocks or the edge are in the way"
+    best: tuple[float, list[Point], tuple[Point, ...]] | None = None
+    for candidate in _candidates(goal, scene, others, source, start, parameters):
+        if best is not None and candidate.bound >= best[0]:
+            break
+        pushing = _push_path(candidate.route, touching)
+        if not swing_room.free(pushing).all():
+            reason = "the side to push from is off the board or behind another block"
+            continue
+        behind = _behind(candidate.route[0], candidate.route[1], clear + 1e-3)
+        free_path = approach.path(behind)
+        if free_path is None:
+            reason = "the tool cannot get behind the source block"
+            continue
+        path = free_path + pushing
+        length = _length(path)
+        if best is None or length < best[0]:
+            best = (length, path, candidate.route)
+    if best is None:
+        raise NoPlan(reason)
+    _, path, route = best
+    pose = scene[goal.source].pose
+    end = Pose((*route[-1], pose.position[2]), pose.orientation)
+    return Plan(path=tuple(path), final_scene=scene.moved(goal.source, end))
+
+
+def require_on_board(scene: Scene, name: str, parameters: LanguageTableParameters) -> None:
+    """Refuse a block that is missing, off the board or not upright.
+
+    Raises:
+        NoPlan: says which and how.
+    """
+    words = name.replace("_", " ")
+    if name not in scene:
+        raise NoPlan(f"the {words} is not in the scene")
+    pose = scene[name].pose
+    x, y, z, w = pose.orientation
+    tilt = rotate_vector((0.0, 0.0, 1.0), (w, x, y, z))[2]
+    if not parameters.board.contains(*pose.xy):
+        raise NoPlan(f"the {words} is off the board")
+    if abs(pose.position[2] - parameters.block_size.resting_z) > _RESTING or tilt < _UPRIGHT:
+        raise NoPlan(f"the {words} does not stand upright on the board")
+
+
+def _candidates(
+    goal: BlockGoal,
+    scene: Scene,
+    others: Points,
+    source: Points,
+    start: Points,
+    parameters: LanguageTableParameters,
+) -> Iterator[_Candidate]:
+    """Yield the source's routes to points of the region, those with the least bound first."""
+    region = goal.region(scene).shrunk(INSIDE)
+    size, board = parameters.block_size, parameters.board
+    # Pushed up to a target that it must come close to, the source may touch it.
+    is_target = np.array([o.name == goal.target for o in scene if o.name != goal.source], dtype=bool)
+    near_target = is_target & (goal.drag_limit == math.inf)
+    radii = np.where(near_target, 0.0, 2 * size.radius)
+    roads = Roadmap(source, others, radii, board.low, board.high)
+    ends = _entry_points(region, source)
+    reach = parameters.tool.radius + size.radius
+    queue: list[tuple[float, int, Point | None, tuple[Point, ...]]] = []
+    order = itertools.count()
+    free = roads.free(ends)
+    for end in ends[free]:
+        pushed = float(np.linalg.norm(end - source))
+        if pushed > 0.0:
+            bound = pushed + max(float(np.linalg.norm(source - start)) - reach, 0.0)
+            heapq.heappush(queue, (bound, next(order), (float(end[0]), float(end[1])), ()))
+    while queue:
+        bound, _, end, route = heapq.heappop(queue)
+        if end is None:
+            yield _Candidate(bound, route)
+            continue
+        found = roads.path(end)
+        if found is not None:
+            behind = _behind(found[0], found[1], reach)
+            # The tool moves as far as the block on straight legs, and about it between them.
+            exact = math.dist(start, behind) + _length(_push_path(tuple(found), reach))
+            heapq.heappush(queue, (max(bound, exact), next(order), None, tuple(found)))
+
+
+def _entry_points(region: Region, source: Points) -> Points:
+    """Return the region's nearest point to the source and where straight lines from the source enter it."""
+    nearest = region.nearest(source)
+    first = math.atan2(*(nearest - source)[::-1])
+    angles = first + np.arange(PUSH_DIRECTIONS) * (2 * math.pi / PUSH_DIRECTIONS)
+    rays = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    points = np.broadcast_to(source, rays.shape)
+    longest = 3.0 * float(np.linalg.norm(nearest - source)) + 0.1
+    travelled = np.zeros(len(rays))
+    # A step of the distance to the region can never pass it by.
+    for _ in range(60):
+        travelled = np.minimum(travelled + region.distance(points), longest)
+        points = source + rays * travelled[:, None]
+    entered = points[region.distance(points) < INSIDE / 2]
+    return np.vstack([nearest, _boundary_points(region, entered, source)])
+
+
+def _boundary_points(region: Region, entered: Points, source: Points) -> Points:
+    """Add points of the region that no straight line reaches first, for routes that bend."""
+    angles = np.arange(PUSH_DIRECTIONS) * (2 * math.pi / PUSH_DIRECTIONS)
+    around = np.stack([np.cos(angles), np.sin(angles)], axis=1) * 10.0 + region.nearest(source)
+    return np.vstack([entered, *(region.nearest(p)[None] for p in around if region.distance(p) > 0)])
+
+
+def _push_path(route: tuple[Point, ...], reach: float) -> list[Point]:
+    """Return the tool's path while the source follows a route: always ``reach`` behind it [m]."""
+    path: list[Point] = []
+    heading: float | None = None
+    for a, b in itertools.pairwise(route):
+        new = math.atan2(b[1] - a[1], b[0] - a[0])
+        if heading is not None:
+            turn = math.remainder(new - heading, math.tau)
+            steps = math.ceil(abs(turn) / SWING_STEP)
+            path += [_at(a, heading + turn * k / steps + math.pi, reach) for k in range(1, steps)]
+        path += [_at(a, new + math.pi, reach), _at(b, new + math.pi, reach)]
+        heading = new
+    return path
+
+
+def _behind(source: Point, towards: Point, reach: float) -> Point:
+    return _at(source, math.atan2(towards[1] - source[1], towards[0] - source[0]) + math.pi, reach)
+
+
+def _at(point: Point, angle: float, distance: float) -> Point:
+    return point[0] + distance * math.cos(angle), point[1] + distance * math.sin(angle)
+
+
+def _length(path: list[Point]) -> float:
+    return sum(math.dist(a, b) for a, b in itertools.pairwise(path))

@@ -1,0 +1,248 @@
+"""The Language-Table task: everything that ``tasks.protocol.Task`` asks for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from robocontrast_ros.configuration import load_record
+from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
+from robocontrast_ros.tasks.language_table import grammar
+from robocontrast_ros.tasks.language_table.goals import (
+    DIRECTIONS,
+    DISTANCES,
+    FAMILIES,
+    LOCATIONS,
+    BlockGoal,
+    goal_point,
+    make_goal,
+)
+from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
+from robocontrast_ros.tasks.language_table.planner import NoPlan, find_plan, require_on_board
+from robocontrast_ros.tasks.language_table.sampler import draw_pose, draw_scene, has_room
+from robocontrast_ros.tasks.protocol import Plan
+
+SOLVED = "the instruction is already fulfilled in this scene"
+
+
+class LanguageTable:
+    """The task of seed 000, section 5, on the public environment's facts."""
+
+    families = FAMILIES
+
+    def __init__(self, parameters: LanguageTableParameters) -> None:
+        """Take the task file's record."""
+        self.parameters = parameters
+        self.name = parameters.name
+
+    @classmethod
+    def from_file(cls, path: Path) -> LanguageTable:
+        """Return the task that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return cls(load_record(LanguageTableParameters, path))
+
+    @property
+    def world(self) -> str:
+        """URI of the world model without blocks."""
+        return self.parameters.world
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Block name -> URI of its model."""
+        return {b: self.parameters.block_model.replace("{block}", b) for b in self.parameters.blocks}
+
+    @property
+    def start_position(self) -> tuple[float, float, float]:
+        """The tool's tip when a trial starts, world frame [m]."""
+        return self.parameters.tool.start
+
+    @property
+    def control_rate(self) -> float:
+        """Control steps per second of simulated time [Hz]."""
+        return self.parameters.control_rate
+
+    @property
+    def step_limit(self) -> int:
+        """Control steps after which a trial ends."""
+        return self.parameters.step_limit
+
+    def conditions(self) -> Iterator[Instruction]:
+        """Enumerate every task condition once, each in its first wording.
+
+        With the usual eight blocks these are the 696 of seed 000: 56 + 72 + 64 + 448 + 56. A relative
+        location's distance is part of how it is said there, not a condition; here it is ``far``.
+        """
+        for family in self.families:
+            for arguments in self._arguments(family):
+                yield self._in_first_words(Instruction("", family, tuple(arguments.items())))
+
+    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
+        """Draw one i.i.d. test instance.
+
+        The family is uniform over the five (unless given), the condition uniform within its family,
+        near or far with equal chance, the wording uniform choice by choice, and the scene uniform over
+        those in which the instruction is feasible and not yet fulfilled.
+
+        Raises:
+            ValueError: the family is unknown, or too few scenes suit the task's parameters.
+        """
+        if family is not None and family not in self.families:
+            raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
+        chosen = family or self.families[rng.integers(len(self.families))]
+        conditions = list(self._arguments(chosen))
+        arguments = conditions[rng.integers(len(conditions))]
+        if chosen == "block_to_relative_location":
+            arguments = {**arguments, "distance": DISTANCES[rng.integers(len(DISTANCES))]}
+        wanted = Instruction("", chosen, tuple(arguments.items()))
+        for _ in range(self.parameters.sampling.scene_draws):
+            scene = draw_scene(wanted, self.parameters, rng)
+            if self.refusal(wanted, scene) is None:
+                instance = self.make_instance(instance_id, self.realise(wanted, scene, rng), scene)
+                if instance is not None:
+                    return instance
+        raise ValueError(
+            f"{chosen} {arguments}: none of {self.parameters.sampling.scene_draws} scenes is feasible; "
+            "give the board more room, use fewer blocks, or raise sampling.scene_draws"
+        )
+
+    def goal(self, instruction: Instruction, start: Scene) -> BlockGoal:
+        """Return the expected behaviour of an instruction given in a starting scene."""
+        return make_goal(instruction, start, self.parameters)
+
+    def plan(self, instruction: Instruction, scene: Scene) -> Plan | None:
+        """Return the shortest tool path that fulfils the instruction; None when there is none."""
+        try:
+            return self._plan(instruction, scene)
+        except NoPlan:
+            return None
+
+    def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return, in words, why the instruction cannot be given in the scene; None when it can."""
+        try:
+            self._require_domain(instruction, scene)
+            if self.goal(instruction, scene).satisfied(scene):
+                return SOLVED
+            self._plan(instruction, scene)
+        except NoPlan as reason:
+            return str(reason)
+        return None
+
+    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction in words drawn uniformly, choice by choice, from those that fit.
+
+        Raises:
+            ValueError: there are no words for it in this scene.
+        """
+        return self._said(instruction, scene, lambda fitting: fitting[rng.integers(len(fitting))])
+
+    def reword(
+        self, instruction: Instruction, arguments: dict[str, str], scene: Scene, rng: np.random.Generator
+    ) -> Instruction:
+        """Return the instruction with some arguments changed and said as it was said before.
+
+        Verb, preposition, sentence and kind of referring expression stay; a synonym that the new
+        meaning has no counterpart of is drawn.
+
+        Raises:
+            ValueError: the instruction's text is not of the grammar.
+        """
+        before = grammar.read(instruction.text)
+        changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
+        drawn = grammar.keep_wording(before, lambda fitting: fitting[rng.integers(len(fitting))])
+        return self._said(changed, scene, drawn)
+
+    def parse(self, text: str, scene: Scene) -> Instruction:
+        """Return the structure of an instruction text in a scene.
+
+        Raises:
+            ValueError: the grammar does not know the text, or the scene makes it ambiguous.
+        """
+        return grammar.to_instruction(text, grammar.read(text), self._on_table(scene))
+
+    def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | None:
+        """Return a test instance with its optimal path length; None when infeasible or solved already."""
+        try:
+            if self.goal(instruction, scene).satisfied(scene):
+                return None
+            length = self._plan(instruction, scene).length
+        except NoPlan:
+            return None
+        return TestInstance(instance_id, self.name, instruction, scene, length)
+
+    def relocate(self, instruction: Instruction, block: str, scene: Scene, rng: np.random.Generator) -> Scene | None:
+        """Return the scene with one block at another place in which the instruction can be given.
+
+        The place is uniform among those; the block keeps its yaw and stands upright. None when none of
+        ``sampling.relocation_draws`` draws will do.
+        """
+        sampling = self.parameters.sampling
+        here = scene[block].pose
+        others = [o.pose for o in scene if o.name != block]
+        for _ in range(sampling.relocation_draws):
+            there = draw_pose(self.parameters, rng)
+            moved = Pose.planar(*there.xy, here.yaw, there.position[2])
+            if math.dist(moved.xy, here.xy) < sampling.relocation_distance:
+                continue
+            if not has_room(moved, others, self.parameters):
+                continue
+            candidate = scene.moved(block, moved)
+            if self.refusal(instruction, candidate) is None:
+                return candidate
+        return None
+
+    def _plan(self, instruction: Instruction, scene: Scene) -> Plan:
+        self._require_domain(instruction, scene)
+        return find_plan(self.goal(instruction, scene), scene, self.parameters)
+
+    def _require_domain(self, instruction: Instruction, scene: Scene) -> None:
+        """Refuse a scene in which the public environment would never give the instruction."""
+        p = self.parameters
+        source, target = instruction.get("source"), instruction.get("target")
+        for name in filter(None, (source, target)):
+            require_on_board(scene, name, p)
+        point = goal_point(instruction, scene, p)
+        if point is not None and not p.board.contains(*point, margin=p.board.margin):
+            raise NoPlan("the point that the instruction names is too close to the board's edge, or beyond it")
+        if target is None:
+            return
+        gap = scene[str(source)].pose.distance_to(scene[target].pose)
+        if instruction.family == "block_to_block" and p.block_to_block.within < gap < p.block_to_block.start_beyond:
+            raise NoPlan("source and target are almost together already")
+
+    def _said(self, instruction: Instruction, scene: Scene, choose: grammar.Choose) -> Instruction:
+        text, _ = grammar.say(grammar.to_meaning(instruction), self._on_table(scene), choose)
+        return replace(instruction, text=text)
+
+    def _in_first_words(self, instruction: Instruction) -> Instruction:
+        text, _ = grammar.say(
+            grammar.to_meaning(instruction),
+            self.parameters.blocks,
+            lambda fitting: max(fitting, key=lambda a: a.kind == "colour+shape"),
+        )
+        return replace(instruction, text=text)
+
+    def _on_table(self, scene: Scene) -> tuple[str, ...]:
+        return tuple(o.name for o in scene if o.model in self.models)
+
+    def _arguments(self, family: str) -> Iterator[dict[str, str]]:
+        """Enumerate a family's conditions as arguments."""
+        blocks = self.parameters.blocks
+        pairs = [{"source": a, "target": b} for a, b in itertools.permutations(blocks, 2)]
+        match family:
+            case "block_to_block" | "separate_blocks":
+                yield from pairs
+            case "block_to_absolute_location":
+                yield from ({"source": a, "location": p} for a in blocks for p in LOCATIONS)
+            case "block_to_relative_location":
+                far = {"distance": DISTANCES[0]}
+                yield from ({"source": a, "direction": d, **far} for a in blocks for d in DIRECTIONS)
+            case "block_to_block_relative_location":
+                yield from ({**pair, "direction": d} for pair in pairs for d in DIRECTIONS)
