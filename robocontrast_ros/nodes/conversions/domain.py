@@ -1,0 +1,142 @@
+"""Domain values to our messages. The way back is in ``robocontrast_ros.bags.decoding``."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import Point, Quaternion
+from geometry_msgs.msg import Pose as PoseMsg
+from std_msgs.msg import Header
+
+from robocontrast_ros import domain
+from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.msg import (
+    Argument,
+    Instruction,
+    ObjectState,
+    Perturbation,
+    Scene,
+    SetupMove,
+    TestInstance,
+    Trial,
+    TrialResult,
+)
+from robocontrast_ros.msg import Fault as FaultMsg
+from robocontrast_ros.msg import Progress as ProgressMsg
+from robocontrast_ros.nodes.conversions.time import time_to_msg
+
+
+def pose_to_msg(pose: Pose) -> PoseMsg:
+    """Return the pose as geometry_msgs/Pose."""
+    x, y, z = pose.position
+    qx, qy, qz, qw = pose.orientation
+    return PoseMsg(position=Point(x=x, y=y, z=z), orientation=Quaternion(x=qx, y=qy, z=qz, w=qw))
+
+
+def header(frame_id: str, stamp: float = 0.0) -> Header:
+    """Return a header of a frame and a time [s]."""
+    return Header(frame_id=frame_id, stamp=time_to_msg(stamp))
+
+
+def scene_to_msg(scene: domain.Scene, stamp: float = 0.0) -> Scene:
+    """Return the scene, stamped with a time [s]."""
+    return Scene(
+        header=header(scene.frame_id, stamp),
+        objects=[ObjectState(name=o.name, model=o.model, pose=pose_to_msg(o.pose)) for o in scene],
+    )
+
+
+def instance_to_msg(instance: domain.TestInstance) -> TestInstance:
+    """Return the test instance."""
+    return TestInstance(
+        instance_id=instance.instance_id,
+        task=instance.task,
+        instruction=Instruction(
+            text=instance.instruction.text,
+            family=instance.instruction.family,
+            arguments=[Argument(key=key, value=value) for key, value in instance.instruction.arguments],
+        ),
+        scene=scene_to_msg(instance.scene),
+        optimal_path_length=instance.optimal_path_length,
+    )
+
+
+def trial_to_msg(
+    trial: domain.Trial, session: str, robot: str, policy: str, symbol: str = "", axes: str = ""
+) -> Trial:
+    """Return the trial with the names of its session, robot and policy, and its perturbation's symbol."""
+    return Trial(
+        session=session,
+        index=trial.index,
+        base_id=trial.base_id,
+        perturbation=Perturbation(name=trial.perturbation, symbol=symbol, axes=axes, note=trial.note),
+        repeat=trial.repeat,
+        instance=instance_to_msg(trial.instance),
+        seed=trial.seed,
+        robot=robot,
+        policy=policy,
+    )
+
+
+def fault_to_msg(fault: Fault, detail: str = "") -> FaultMsg:
+    """Return the fault with its detail in words."""
+    return FaultMsg(code=int(fault), detail=detail)
+
+
+def fault_from_msg(message: FaultMsg) -> tuple[Fault, str]:
+    """Return the fault and its detail in words."""
+    return Fault(message.code), message.detail
+
+
+def progress_to_msg(progress: domain.Progress, frame_id: str) -> ProgressMsg:
+    """Return the progress, stamped with the time of the scene it was computed from."""
+    return ProgressMsg(
+        header=header(frame_id, progress.stamp),
+        success=progress.success,
+        progress=progress.progress,
+        distance_to_goal=progress.distance_to_goal,
+        path_length=progress.path_length,
+    )
+
+
+def result_to_msg(result: domain.TrialResult, stamp: float) -> TrialResult:
+    """Return the scores, stamped with the time of the last scored scene [s]."""
+    return TrialResult(
+        header=header(result.final_scene.frame_id, stamp),
+        outcome=int(result.outcome),
+        fault=fault_to_msg(result.fault, result.detail),
+        success=result.success,
+        spl=result.spl,
+        progress=result.progress,
+        distance_to_goal=result.distance_to_goal,
+        path_length=result.path_length,
+        optimal_path_length=result.optimal_path_length,
+        steps=result.steps,
+        duration=result.duration,
+        clamped_steps=result.clamped_steps,
+        final_scene=scene_to_msg(result.final_scene, stamp),
+    )
+
+
+def move_to_msg(move: domain.SetupMove) -> SetupMove:
+    """Return the set-up move."""
+    return SetupMove(
+        name=move.name,
+        model=move.model,
+        has_start=move.start is not None,
+        start=pose_to_msg(move.start or Pose()),
+        has_goal=move.goal is not None,
+        goal=pose_to_msg(move.goal or Pose()),
+    )
+
+
+__all__ = [
+    "fault_from_msg",
+    "fault_to_msg",
+    "header",
+    "instance_to_msg",
+    "move_to_msg",
+    "pose_to_msg",
+    "progress_to_msg",
+    "result_to_msg",
+    "scene_to_msg",
+    "trial_to_msg",
+]
