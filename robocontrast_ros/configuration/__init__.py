@@ -2,12 +2,13 @@
 
 from robocontrast_ros.configuration.errors import ConfigurationError
 from robocontrast_ros.configuration.loading import dump_record, load_record, parse_record, resolve_uri
-from robocontrast_ros.configuration.plugins import load_plugin, plugin_names
+from robocontrast_ros.configuration.plugins import load_configured, load_plugin, plugin_names
 from robocontrast_ros.configuration.record import record
 
 __all__ = [
     "ConfigurationError",
     "dump_record",
+    "load_configured",
     "load_plugin",
     "load_record",
     "parse_record",

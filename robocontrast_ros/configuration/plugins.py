@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from robocontrast_ros.configuration.errors import ConfigurationError
+from robocontrast_ros.configuration.loading import read_yaml
 
 GROUP_PREFIX = "robocontrast_ros."
+
+_SINGULAR = {"policies": "policy", "strategies": "strategy"}
 
 
 def plugin_names(kind: str) -> tuple[str, ...]:
@@ -39,4 +43,22 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
     for entry in entry_points(group=GROUP_PREFIX + kind):
         if entry.name == name:
             return entry.load()
-    raise ConfigurationError.unknown(source, key, name, plugin_names(kind), kind.rstrip("s"))
+    raise ConfigurationError.unknown(source, key, name, plugin_names(kind), singular(kind))
+
+
+def load_configured(kind: str, path: Path) -> Any:
+    """Return what a parameter file describes; its key ``task`` (or ``policy``, …) names the plug-in.
+
+    Raises:
+        ConfigurationError: the file does not fit, or names a plug-in that is not known.
+    """
+    content, key = read_yaml(path), singular(kind)
+    if not isinstance(content, dict) or not isinstance(content.get(key), str):
+        known = ", ".join(plugin_names(kind))
+        raise ConfigurationError(str(path), key, "nothing", f"one of {known}", f"Add a line such as `{key}: …`.")
+    return load_plugin(kind, content[key], str(path), key).from_file(path)
+
+
+def singular(kind: str) -> str:
+    """Return the name of one of a kind: ``task`` for ``tasks``."""
+    return _SINGULAR.get(kind, kind.removesuffix("s"))

@@ -16,26 +16,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.configuration import ConfigurationError, load_plugin
-from robocontrast_ros.configuration.loading import read_yaml
+from robocontrast_ros.configuration import load_configured
 from robocontrast_ros.domain import Fault, Observed
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription
 
 Result = TypeVar("Result")
-
-
-def load_policy(path: Path) -> Policy:
-    """Return the policy that a parameter file describes; its key ``policy`` names the class.
-
-    Raises:
-        ConfigurationError: the file does not fit, or names a policy that is not known.
-    """
-    content = read_yaml(path)
-    if not isinstance(content, dict) or not isinstance(content.get("policy"), str):
-        raise ConfigurationError(
-            str(path), "policy", "nothing", "the name of a policy", "Add a line such as `policy: oracle`."
-        )
-    return load_plugin("policies", content["policy"], str(path), "policy").from_file(path)
 
 
 class PolicyFault(Exception):
@@ -77,7 +62,7 @@ class PolicyRunner:
         """
         self._path = path
         self._timeout = timeout
-        self._policy = load_policy(path)
+        self._policy = load_configured("policies", path)
         self.description: PolicyDescription = self._policy.describe()
         self._worker = _Worker()
         self._stuck = False
@@ -91,7 +76,7 @@ class PolicyRunner:
             PolicyFault: the policy raised, or did not come back in time.
         """
         if self._stuck:
-            self._policy = load_policy(self._path)
+            self._policy = load_configured("policies", self._path)
             self._worker = _Worker()
             self._stuck = False
         self._instruction, self._first = instruction, True

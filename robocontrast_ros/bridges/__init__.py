@@ -1,0 +1,5 @@
+"""The scene side of a bench: bring a scene about through a simulator's standard services."""
+
+from robocontrast_ros.bridges.simulated_scene import Simulation, SimulationError, SimulatedScene
+
+__all__ = ["SimulatedScene", "Simulation", "SimulationError"]

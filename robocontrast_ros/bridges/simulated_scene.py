@@ -1,0 +1,194 @@
+"""Set up and read scenes through the standard simulation interfaces, whoever serves them.
+
+The simulators differ in what they honour (facts on simulation_interfaces 1.x): so features are asked
+for before anything is relied on, an entity is known to be there before it is moved, and every pose
+that was set is read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Protocol
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene
+from robocontrast_ros.sessions.bench import BenchFault
+
+
+class Feature(IntEnum):
+    """What a simulator says it can do: constants of simulation_interfaces/SimulatorFeatures that we use."""
+
+    SPAWNING = 0
+    DELETING = 1
+    ENTITY_STATE_GETTING = 10
+    ENTITY_STATE_SETTING = 11
+    SIMULATION_RESET = 20
+    SIMULATION_RESET_STATE = 22
+    STEP_SIMULATION_SINGLE = 31
+    STEP_SIMULATION_MULTIPLE = 32
+
+
+REQUIRED = (Feature.ENTITY_STATE_GETTING, Feature.ENTITY_STATE_SETTING, Feature.STEP_SIMULATION_SINGLE)
+"""Without these no scene can be set up in lockstep; the rest is used where it is there."""
+
+
+class SimulationError(Exception):
+    """The simulator answered a request with an error; the text is its own."""
+
+
+class Simulation(Protocol):
+    """The standard services as plain calls. Each raises SimulationError on a refusal, BenchFault on silence."""
+
+    def features(self) -> frozenset[int]:
+        """Return the numbers of the features it announces."""
+
+    def poses(self) -> tuple[float, dict[str, Pose]]:
+        """Return the time [s] and every entity's pose in the world frame."""
+
+    def set_pose(self, entity: str, pose: Pose) -> None:
+        """Put an entity, at rest, at a pose in the world frame."""
+
+    def spawn(self, entity: str, uri: str, pose: Pose) -> None:
+        """Bring in an entity."""
+
+    def delete(self, entity: str) -> None:
+        """Take out an entity."""
+
+    def reset_state(self) -> None:
+        """Put the robot, and everything else, back to where it was at the beginning; time goes on."""
+
+    def step(self, steps: int) -> None:
+        """Let that many physics steps pass."""
+
+
+class SimulatedScene:
+    """The movable objects of a simulated world."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        models: Mapping[str, str],
+        settle_steps: int,
+        tolerance: float,
+        frame_id: str = "world",
+    ) -> None:
+        """Take charge of the objects of a task.
+
+        Args:
+            simulation: the simulator's services.
+            models: model name -> URI of its spawnable resource. An entity of such a name is an object.
+            settle_steps: physics steps after objects were placed, before they are read back.
+            tolerance: how far an object may then be from where it was put [m].
+            frame_id: the simulator's world frame.
+
+        Raises:
+            ConfigurationError: the simulator lacks a feature that cannot be done without.
+        """
+        self._simulation = simulation
+        self._models = dict(models)
+        self._settle_steps = settle_steps
+        self._tolerance = tolerance
+        self._frame_id = frame_id
+        self._order: tuple[str, ...] = ()
+        self._model_of: dict[str, str] = {}
+        self._features = simulation.features()
+        missing = [feature.name for feature in REQUIRED if feature not in self._features]
+        if missing:
+            raise ConfigurationError(
+                "simulator",
+                "features",
+                sorted(self._features),
+                f"also {', '.join(missing)}",
+                "Use a simulator, or a version of it, that serves them.",
+            )
+
+    def read(self) -> tuple[float, Scene]:
+        """Return the time [s] and the objects that are there.
+
+        Raises:
+            BenchFault: the simulator does not answer, or refuses.
+        """
+        try:
+            stamp, poses = self._simulation.poses()
+        except SimulationError as error:
+            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        return stamp, self.scene(poses)
+
+    def scene(self, poses: Mapping[str, Pose]) -> Scene:
+        """Return the objects among entities, in the order of the last set-up, others behind it by name."""
+        ours = [name for name in poses if self._model(name) is not None]
+        rank = {name: index for index, name in enumerate(self._order)}
+        ours.sort(key=lambda name: (rank.get(name, len(rank)), name))
+        return Scene(
+            tuple(ObjectState(name, str(self._model(name)), poses[name]) for name in ours), self._frame_id
+        )
+
+    def set_up(self, target: Scene) -> tuple[float, Scene]:
+        """Put the robot to its start and the objects to their poses; return the time and what is there then.
+
+        Raises:
+            BenchFault: an object could not be brought in, or is not where it was put; or the simulator
+                does not answer.
+        """
+        try:
+            self._place(target)
+            self._simulation.step(self._settle_steps)
+        except SimulationError as error:
+            raise BenchFault(Fault.SETUP_FAILED, str(error)) from None
+        stamp, scene = self.read()
+        self._verify(target, scene)
+        return stamp, scene
+
+    def _place(self, target: Scene) -> None:
+        if target.frame_id != self._frame_id:
+            raise BenchFault(
+                Fault.SETUP_FAILED, f"the scene is in frame '{target.frame_id}', expected '{self._frame_id}'"
+            )
+        if {Feature.SIMULATION_RESET, Feature.SIMULATION_RESET_STATE} <= self._features:
+            self._simulation.reset_state()
+        _, poses = self._simulation.poses()
+        present = {name for name in poses if self._model(name) is not None}
+        for name in sorted(present - set(target.names)):
+            self._require(Feature.DELETING, name)
+            self._simulation.delete(name)
+            self._model_of.pop(name, None)
+        for wanted in target:
+            if wanted.name in present:
+                self._simulation.set_pose(wanted.name, wanted.pose)
+            else:
+                self._bring_in(wanted)
+        self._order = target.names
+
+    def _bring_in(self, wanted: ObjectState) -> None:
+        self._require(Feature.SPAWNING, wanted.name)
+        if wanted.model not in self._models:
+            raise BenchFault(
+                Fault.SETUP_FAILED,
+                f"no resource for model '{wanted.model}'; the task has {', '.join(sorted(self._models))}",
+            )
+        self._simulation.spawn(wanted.name, self._models[wanted.model], wanted.pose)
+        self._model_of[wanted.name] = wanted.model
+
+    def _model(self, entity: str) -> str | None:
+        return self._model_of.get(entity, entity if entity in self._models else None)
+
+    def _require(self, feature: Feature, name: str) -> None:
+        if feature not in self._features:
+            raise BenchFault(
+                Fault.SETUP_FAILED, f"'{name}' needs {feature.name}, which the simulator does not offer"
+            )
+
+    def _verify(self, target: Scene, scene: Scene) -> None:
+        if set(scene.names) != set(target.names):
+            raise BenchFault(
+                Fault.SETUP_FAILED,
+                f"the scene holds {', '.join(scene.names) or 'nothing'}, expected {', '.join(target.names)}",
+            )
+        for wanted in target:
+            off = scene[wanted.name].pose.distance_to(wanted.pose)
+            if off > self._tolerance:
+                raise BenchFault(
+                    Fault.SETUP_FAILED,
+                    f"'{wanted.name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m",
+                )

@@ -1,0 +1,97 @@
+"""A node's connections to other nodes, served by a thread of their own.
+
+A callback that has to wait for other nodes (a service that asks services, an episode) would starve the
+executor that must bring it the answers. So such a node keeps its clients and inputs in a second,
+hidden node with its own executor: the callback may block, the answers still arrive.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any
+
+from rclpy.client import Client
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+
+
+class NoAnswer(Exception):
+    """A service did not answer in time, or is not there."""
+
+
+class Channel:
+    """A hidden node that spins on its own thread."""
+
+    def __init__(self, owner: Node) -> None:
+        """Make the hidden node ``_<owner>_io`` in the owner's namespace; call ``start`` when it is complete."""
+        self.node = Node(
+            f"_{owner.get_name()}_io",
+            namespace=owner.get_namespace(),
+            start_parameter_services=False,
+            enable_rosout=False,
+            use_global_arguments=False,
+        )
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin, name="io", daemon=True)
+
+    def start(self) -> None:
+        """Begin to serve the hidden node's inputs."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop serving and free the hidden node."""
+        self._executor.shutdown(timeout_sec=1.0)
+        if self._thread.is_alive():
+            self._thread.join(timeout=1.0)
+        self.node.destroy_node()
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            pass
+
+
+class PendingResponse:
+    """A response that is on its way."""
+
+    def __init__(self, client: Client, request: Any) -> None:
+        """Send the request."""
+        self._client = client
+        self._answer: Future[Any] = Future()
+        self._request = client.call_async(request)
+        self._request.add_done_callback(lambda done: self._answer.set_result(done.result()))
+
+    def result(self, timeout: float) -> Any:
+        """Wait for the response on a thread that does not serve the client.
+
+        Raises:
+            NoAnswer: it did not come within the time [s].
+        """
+        try:
+            return self._answer.result(timeout)
+        except FutureTimeout:
+            self._client.remove_pending_request(self._request)
+            raise NoAnswer(f"'{self._client.srv_name}' did not answer within {timeout:g} s") from None
+
+
+def call(client: Client, request: Any, timeout: float) -> Any:
+    """Return a service's response, waiting for it on a thread that does not serve the client.
+
+    Raises:
+        NoAnswer: it did not come within the time [s].
+    """
+    return PendingResponse(client, request).result(timeout)
+
+
+def wait_for(client: Client, timeout: float) -> None:
+    """Wait until a service is there.
+
+    Raises:
+        NoAnswer: it did not come up within the time [s].
+    """
+    if not client.wait_for_service(timeout_sec=timeout):
+        raise NoAnswer(f"'{client.srv_name}' is not there after {timeout:g} s")

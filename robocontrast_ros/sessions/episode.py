@@ -1,0 +1,224 @@
+"""One closed-loop episode: observe, score, act, command, step; the same for every bench.
+
+The loop knows neither ROS nor a simulator nor a task: what it needs of them comes in as an
+``EpisodeBench``. The ROS rollout node is one, the in-process simulator another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from robocontrast_ros.domain import Fault, Observed, Progress
+from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.runner import Answer, PolicyFault
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.controllers import Controller
+from robocontrast_ros.sessions.bench import BenchFault
+
+
+@dataclass(frozen=True)
+class EpisodeRequest:
+    """What a robot may know of a trial: no perturbation is named.
+
+    Attributes:
+        trial_id: name for the log.
+        instruction: what the robot is told.
+        seed: of the policy's own randomness.
+        step_limit: control steps after which the episode ends, at least 1.
+        stop_on_success: whether it ends when the scorer reports success.
+        start: time of the scene as it was set up [s]; the first observation is later.
+    """
+
+    trial_id: str
+    instruction: str
+    seed: int
+    step_limit: int
+    stop_on_success: bool
+    start: float
+
+
+@dataclass(frozen=True)
+class EpisodeReport:
+    """How an episode went.
+
+    Attributes:
+        fault: NONE when the goal was reached or the step limit came.
+        detail: the fault in words.
+        steps: control steps executed.
+        clamped_steps: control steps whose action was clamped to a limit of the robot.
+        observations: observations made.
+        last_stamp: time of the last observation [s]; the start when there was none.
+        observed: what the policy says that it received.
+        policy_latency: time of each answer [s].
+    """
+
+    fault: Fault
+    detail: str
+    steps: int
+    clamped_steps: int
+    observations: int
+    last_stamp: float
+    observed: Observed
+    policy_latency: tuple[float, ...]
+
+
+class PendingAnswer(Protocol):
+    """Actions that were asked for."""
+
+    def result(self) -> Answer:
+        """Wait for them.
+
+        Raises:
+            PolicyFault: the policy failed.
+            BenchFault: the policy server is gone.
+        """
+
+
+class EpisodeBench(Protocol):
+    """What the loop needs: a policy, sensors, a scorer, a robot and a clock. All of it may raise BenchFault."""
+
+    def reset_policy(self, instruction: str, seed: int) -> None:
+        """Tell the policy the instruction; raises PolicyFault when it fails."""
+
+    def step(self) -> None:
+        """Let one control period pass."""
+
+    def observe(self, after: float) -> Observation:
+        """Return the first observation later than a time [s]."""
+
+    def request_actions(self, observation: Observation) -> PendingAnswer:
+        """Ask the policy without waiting for it."""
+
+    def progress(self, stamp: float) -> Progress:
+        """Return the score of the scene of a time [s]."""
+
+    def command(self, command: RobotCommand) -> None:
+        """Send a command to the robot, to be carried out in the coming control period."""
+
+
+def run_episode(
+    bench: EpisodeBench,
+    controller: Controller,
+    request: EpisodeRequest,
+    feedback: Callable[[int, Progress], None] = lambda step, progress: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> EpisodeReport:
+    """Run one episode to success, the step limit or a fault, and leave the robot stopped.
+
+    1. The policy is reset; the robot holds still for one control period, which gives a first
+       observation of the scene as it is. 2. The policy is asked, and while it thinks the scorer says
+       whether the goal is reached. 3. Each action of its answer is clamped to the robot's limits and
+       sent, and one control period passes. An answer that is a fault is never sent.
+
+    Args:
+        bench: policy, sensors, scorer, robot and clock.
+        controller: the robot's controller of the policy's action space.
+        request: what is to be run.
+        feedback: called with the control steps so far and the latest score.
+        cancelled: asked once a control step; true ends the episode with ABORTED.
+    """
+    state = _State(request.start)
+    fault, detail = Fault.NONE, ""
+    try:
+        _loop(bench, controller, request, state, feedback, cancelled)
+    except (PolicyFault, BenchFault) as error:
+        fault, detail = error.fault, error.detail
+        _stop(bench, controller, state)
+    return EpisodeReport(
+        fault=fault,
+        detail=detail,
+        steps=state.steps,
+        clamped_steps=state.clamped_steps,
+        observations=state.observations,
+        last_stamp=state.last_stamp,
+        observed=state.observed,
+        policy_latency=tuple(state.latency),
+    )
+
+
+class _State:
+    def __init__(self, start: float) -> None:
+        self.steps = 0
+        self.clamped_steps = 0
+        self.observations = 0
+        self.last_stamp = start
+        self.observation: Observation | None = None
+        self.observed = Observed()
+        self.latency: list[float] = []
+
+
+def _loop(
+    bench: EpisodeBench,
+    controller: Controller,
+    request: EpisodeRequest,
+    state: _State,
+    feedback: Callable[[int, Progress], None],
+    cancelled: Callable[[], bool],
+) -> None:
+    bench.reset_policy(request.instruction, request.seed)
+    bench.step()
+    observation = _observe(bench, state)
+    controller.reset(observation.joint_positions)
+    while True:
+        if cancelled():
+            raise BenchFault(Fault.ABORTED, "somebody stopped the trial")
+        last = state.steps >= request.step_limit
+        pending = None if last else bench.request_actions(observation)
+        done = _scored(bench, request, state, feedback)
+        if pending is None:
+            return
+        # An answer is waited for even when it is no longer needed: nothing may be under way when the
+        # next trial begins.
+        answer = _answer(pending, state, needed=not done)
+        if done or answer is None:
+            return
+        chunk = answer.actions[: request.step_limit - state.steps]
+        for index, action in enumerate(chunk, start=1):
+            motion = controller.command(action, observation.joint_positions)
+            bench.command(motion.command)
+            bench.step()
+            state.steps += 1
+            state.clamped_steps += motion.clamped
+            observation = _observe(bench, state)
+            if index < len(chunk) and _scored(bench, request, state, feedback):
+                return
+
+
+def _observe(bench: EpisodeBench, state: _State) -> Observation:
+    observation = bench.observe(state.last_stamp)
+    state.observation, state.last_stamp = observation, observation.stamp
+    state.observations += 1
+    return observation
+
+
+def _scored(
+    bench: EpisodeBench, request: EpisodeRequest, state: _State, feedback: Callable[[int, Progress], None]
+) -> bool:
+    progress = bench.progress(state.last_stamp)
+    feedback(state.steps, progress)
+    return progress.success and request.stop_on_success
+
+
+def _answer(pending: PendingAnswer, state: _State, needed: bool) -> Answer | None:
+    try:
+        answer = pending.result()
+    except PolicyFault:
+        if needed:
+            raise
+        return None
+    state.latency.append(answer.latency)
+    if answer.observed.instruction or answer.observed.image_digest:
+        state.observed = answer.observed
+    return answer
+
+
+def _stop(bench: EpisodeBench, controller: Controller, state: _State) -> None:
+    """Hold the robot where it is; a bench that is gone cannot be told."""
+    if state.observation is None:
+        return
+    try:
+        bench.command(controller.hold(state.observation.joint_positions))
+    except BenchFault:
+        pass
