@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -102,3 +102,25 @@ class Task(Protocol):
 
     def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | None:
         """Return a test instance with its optimal path length; None when infeasible or solved already."""
+
+
+@runtime_checkable
+class StructuredTask(Task, Protocol):
+    """A task whose instructions and scenes can be changed part by part, as the ΔLB and ΔSB perturbations do."""
+
+    def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return, in words, why an instance cannot be made of these (solved already, no plan); None when it can."""
+
+    def reword(
+        self, instruction: Instruction, arguments: dict[str, str], scene: Scene, rng: np.random.Generator
+    ) -> Instruction:
+        """Return the instruction with some arguments changed, and with its wording kept wherever it can be.
+
+        Raises:
+            ValueError: the instruction's text is not of the task's grammar.
+        """
+
+    def relocate(
+        self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator
+    ) -> Scene | None:
+        """Return the scene with one object moved so that the instruction can be given; None when no place is found."""

@@ -144,6 +144,7 @@ class BlockGoal:
         attached: the region in the frame of the target's centre, axes as the world's.
         target_start: where the target stood at the start, (x, y) [m].
         drag_limit: how far the target may be from there [m].
+        touches: whether the source may be pushed right up to the target.
     """
 
     source: str
@@ -152,6 +153,7 @@ class BlockGoal:
     attached: Region | None = None
     target_start: tuple[float, float] = (0.0, 0.0)
     drag_limit: float = float("inf")
+    touches: bool = False
 
     def region(self, scene: Scene) -> Region:
         """Return where the source's centre must be, given where the target now is; world frame."""
@@ -191,7 +193,7 @@ def make_goal(instruction: Instruction, start: Scene, parameters: LanguageTableP
         match instruction.family:
             case "block_to_block":
                 near = Capsule((0.0, 0.0), (0.0, 0.0), parameters.block_to_block.within)
-                return BlockGoal(source, target=arguments["target"], attached=near)
+                return BlockGoal(source, target=arguments["target"], attached=near, touches=True)
             case "block_to_absolute_location":
                 rule = parameters.block_to_absolute_location
                 location = _known(arguments["location"], LOCATIONS)

@@ -204,7 +204,9 @@ def rules() -> dict[str, tuple[Alternative, ...]]:
                 )
     for role in ROLES:
         table[role] = [
-            Alternative(role, index, _reference_kind(reference), tuple(reference.words.split()), {role: reference})
+            Alternative(
+                role, index, _reference_kind(reference), tuple(reference.words.split()), {role: reference}
+            )
             for index, reference in enumerate(ALL_REFERENCES)
         ]
     return {rule: tuple(alternatives) for rule, alternatives in table.items()}
@@ -277,11 +279,16 @@ def meaning_of(derivation: Derivation) -> Meaning:
 
 
 def keep_wording(derivation: Derivation, otherwise: Choose) -> Choose:
-    """Return a choice that words things as a sentence did, and asks ``otherwise`` where it cannot."""
+    """Return a choice that words things as a sentence did, and asks ``otherwise`` where it cannot.
+
+    A block keeps the expression that it had, in whatever role; anything else keeps its kind of words.
+    """
     kinds = {alternative.rule: alternative.kind for alternative in derivation}
+    spoken = {a.symbols for a in derivation if a.rule in ROLES}
 
     def choose(fitting: Sequence[Alternative]) -> Alternative:
-        same = [a for a in fitting if a.kind == kinds.get(a.rule)]
+        same = [a for a in fitting if a.rule in ROLES and a.symbols in spoken]
+        same = same or [a for a in fitting if a.kind == kinds.get(a.rule)]
         return same[0] if same else otherwise(fitting)
 
     return choose
@@ -317,7 +324,12 @@ def to_instruction(text: str, derivation: Derivation, blocks: Iterable[str]) -> 
 
 
 def _expand(
-    rule: str, meaning: Meaning, blocks: tuple[str, ...], choose: Choose, words: list[str], chosen: list[Alternative]
+    rule: str,
+    meaning: Meaning,
+    blocks: tuple[str, ...],
+    choose: Choose,
+    words: list[str],
+    chosen: list[Alternative],
 ) -> None:
     fitting = _fitting(rules()[rule], meaning, blocks)
     if not fitting:
@@ -387,7 +399,9 @@ def _complaint(text: str, error: UnexpectedInput) -> str:
     token = getattr(error, "token", None)
     if token is not None and token.type != "$END":
         position = token.start_pos
-    expected = getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None)
+    expected = (
+        getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None)
+    )
     words = sorted({t.removeprefix("WORD_").lower() for t in expected or ()} - {"__ignore_0", "$end"})
     if position is None or position < 0 or position >= len(text):
         found = "nothing more"

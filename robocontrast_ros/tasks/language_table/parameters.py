@@ -18,7 +18,9 @@ class Board:
     x_max: float = Field(description="bottom edge [m]")
     y_min: float = Field(description="left edge [m]")
     y_max: float = Field(description="right edge [m]")
-    margin: float = Field(ge=0, description="blocks are put, and goal points lie, at least this far inside [m]")
+    margin: float = Field(
+        ge=0, description="blocks are put, and goal points lie, at least this far inside [m]"
+    )
 
     def __post_init__(self) -> None:
         """Refuse a board without room."""
@@ -38,7 +40,8 @@ class Board:
     def contains(self, x: float, y: float, margin: float = 0.0) -> bool:
         """Tell whether a point is at least ``margin`` [m] inside the edges."""
         return (
-            self.x_min + margin <= x <= self.x_max - margin and self.y_min + margin <= y <= self.y_max - margin
+            self.x_min + margin <= x <= self.x_max - margin
+            and self.y_min + margin <= y <= self.y_max - margin
         )
 
 
@@ -94,7 +97,9 @@ class RelativeLocation:
 class BlockRelativeLocation:
     """Push the source to a side of the target."""
 
-    within: float = Field(gt=0, description="success: distance of its centre from the line of good offsets [m]")
+    within: float = Field(
+        gt=0, description="success: distance of its centre from the line of good offsets [m]"
+    )
     offset: float = Field(gt=0, description="offset along x or y for up, down, left, right [m]")
     offset_diagonal: float = Field(gt=0, description="offset along x and along y for diagonals [m]")
     line_from: float = Field(ge=0, description="the line starts at this share of the offset")
@@ -127,7 +132,9 @@ class Sampling:
 
     scene_draws: int = Field(gt=0, description="scenes drawn for one condition, at most")
     relocation_draws: int = Field(gt=0, description="new places tried for one block, at most")
-    relocation_distance: float = Field(ge=0, description="a block that is moved is moved at least this far [m]")
+    relocation_distance: float = Field(
+        ge=0, description="a block that is moved is moved at least this far [m]"
+    )
 
 
 @record

@@ -30,6 +30,7 @@ INSIDE = 1e-4
 """The planner puts the source this far inside the goal's region [m], so that rounding cannot undo success."""
 
 PUSH_DIRECTIONS = 24
+_RAY_STEPS = 24
 SWING_STEP = math.radians(15.0)
 _UPRIGHT = math.cos(math.radians(30.0))
 _RESTING = 0.02
@@ -123,32 +124,35 @@ def _candidates(
     """Yield the source's routes to points of the region, those with the least bound first."""
     region = goal.region(scene).shrunk(INSIDE)
     size, board = parameters.block_size, parameters.board
-    # Pushed up to a target that it must come close to, the source may touch it.
-    is_target = np.array([o.name == goal.target for o in scene if o.name != goal.source], dtype=bool)
-    near_target = is_target & (goal.drag_limit == math.inf)
-    radii = np.where(near_target, 0.0, 2 * size.radius)
+    touchable = [goal.touches and o.name == goal.target for o in scene if o.name != goal.source]
+    radii = np.where(np.array(touchable, dtype=bool), 0.0, 2 * size.radius)
     roads = Roadmap(source, others, radii, board.low, board.high)
     ends = _entry_points(region, source)
     reach = parameters.tool.radius + size.radius
-    queue: list[tuple[float, int, Point | None, tuple[Point, ...]]] = []
-    order = itertools.count()
-    free = roads.free(ends)
-    for end in ends[free]:
-        pushed = float(np.linalg.norm(end - source))
-        if pushed > 0.0:
-            bound = pushed + max(float(np.linalg.norm(source - start)) - reach, 0.0)
-            heapq.heappush(queue, (bound, next(order), (float(end[0]), float(end[1])), ()))
-    while queue:
-        bound, _, end, route = heapq.heappop(queue)
-        if end is None:
-            yield _Candidate(bound, route)
+    # A tool path is never shorter than the way to the source and the way it is pushed.
+    lead = max(float(np.linalg.norm(source - start)) - reach, 0.0)
+    queue: list[tuple[float, int, Point, tuple[Point, ...]]] = []
+    usable, straight = roads.free(ends), roads.sees(ends)
+    for index in np.flatnonzero(usable):
+        end = float(ends[index, 0]), float(ends[index, 1])
+        pushed = math.dist(source, end)
+        if pushed == 0.0:
             continue
-        found = roads.path(end)
-        if found is not None:
-            behind = _behind(found[0], found[1], reach)
-            # The tool moves as far as the block on straight legs, and about it between them.
-            exact = math.dist(start, behind) + _length(_push_path(tuple(found), reach))
-            heapq.heappush(queue, (max(bound, exact), next(order), None, tuple(found)))
+        route = (_pair(source), end) if straight[index] else ()
+        bound = _bound(route, start, reach) if route else lead + pushed
+        heapq.heappush(queue, (bound, int(index), end, route))
+    while queue:
+        bound, index, end, route = heapq.heappop(queue)
+        if route:
+            yield _Candidate(bound, route)
+        elif (found := roads.path(end)) is not None:
+            heapq.heappush(queue, (_bound(tuple(found), start, reach), index, end, tuple(found)))
+
+
+def _bound(route: tuple[Point, ...], start: Points, reach: float) -> float:
+    """Return what the tool's path must be at least [m] when the source takes this route."""
+    pushing = _push_path(route, reach)
+    return math.dist(start, pushing[0]) + _length(pushing)
 
 
 def _entry_points(region: Region, source: Points) -> Points:
@@ -161,7 +165,7 @@ def _entry_points(region: Region, source: Points) -> Points:
     longest = 3.0 * float(np.linalg.norm(nearest - source)) + 0.1
     travelled = np.zeros(len(rays))
     # A step of the distance to the region can never pass it by.
-    for _ in range(60):
+    for _ in range(_RAY_STEPS):
         travelled = np.minimum(travelled + region.distance(points), longest)
         points = source + rays * travelled[:, None]
     entered = points[region.distance(points) < INSIDE / 2]
@@ -192,6 +196,10 @@ def _push_path(route: tuple[Point, ...], reach: float) -> list[Point]:
 
 def _behind(source: Point, towards: Point, reach: float) -> Point:
     return _at(source, math.atan2(towards[1] - source[1], towards[0] - source[0]) + math.pi, reach)
+
+
+def _pair(point: Points) -> Point:
+    return float(point[0]), float(point[1])
 
 
 def _at(point: Point, angle: float, distance: float) -> Point:

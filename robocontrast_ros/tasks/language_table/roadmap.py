@@ -25,7 +25,12 @@ class Roadmap:
     """
 
     def __init__(
-        self, start: ArrayLike, centres: ArrayLike, radii: ArrayLike, low: Sequence[float], high: Sequence[float]
+        self,
+        start: ArrayLike,
+        centres: ArrayLike,
+        radii: ArrayLike,
+        low: Sequence[float],
+        high: Sequence[float],
     ) -> None:
         """Set the start, shape (2,); disc centres, shape (n, 2), and radii, shape (n,) or (); the rectangle [m]."""
         self._start = np.asarray(start, dtype=float)
@@ -42,12 +47,17 @@ class Roadmap:
         gaps = np.linalg.norm(p[:, None] - self._centres, axis=2) - self._radii
         return inside & np.all(gaps >= -_TOLERANCE, axis=1)
 
+    def sees(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Tell which points, shape (m, 2), a straight line from the start reaches in free space."""
+        p = np.asarray(points, dtype=float).reshape(-1, 2)
+        return self.free(p) & self._visible(self._start[None], p)[0]
+
     def path(self, goal: ArrayLike) -> list[tuple[float, float]] | None:
         """Return the shortest path from the start to a point, both included, or None when there is none."""
         end = np.asarray(goal, dtype=float)
         if not self.free(end)[0]:
             return None
-        if self._visible(self._start[None], end[None])[0, 0]:
+        if self.sees(end)[0]:
             return [_pair(self._start), _pair(end)]
         nodes, distances, predecessors = self._tree
         last = np.where(
@@ -78,14 +88,15 @@ class Roadmap:
 
     def _visible(self, a: Points, b: Points) -> NDArray[np.bool_]:
         """Tell for each pair whether the segment from a, shape (m, 2), to b, shape (k, 2), meets no disc."""
-        along = b[None] - a[:, None]
-        length2 = np.maximum(np.einsum("mkd,mkd->mk", along, along), 1e-18)
+        ax, ay = a[:, :1], a[:, 1:]
+        along_x, along_y = b[:, 0] - ax, b[:, 1] - ay
+        length2 = np.maximum(along_x * along_x + along_y * along_y, 1e-18)
         clear = np.ones(length2.shape, dtype=bool)
-        for centre, radius in zip(self._centres, self._radii, strict=True):
-            to_centre = centre - a
-            share = np.clip(np.einsum("mkd,md->mk", along, to_centre) / length2, 0.0, 1.0)
-            gap = np.linalg.norm(to_centre[:, None] - share[..., None] * along, axis=2)
-            clear &= gap >= radius - _TOLERANCE
+        for (x, y), radius in zip(self._centres, self._radii, strict=True):
+            cx, cy = x - ax, y - ay
+            share = np.minimum(np.maximum((along_x * cx + along_y * cy) / length2, 0.0), 1.0)
+            gap_x, gap_y = cx - share * along_x, cy - share * along_y
+            clear &= gap_x * gap_x + gap_y * gap_y >= max(radius - _TOLERANCE, 0.0) ** 2
         return clear
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.tasks.language_table.goals import goal_point
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 
 _PLACES_PER_BLOCK = 200
@@ -18,8 +19,19 @@ def draw_scene(
     """Return a scene with every block of the task; positions uniform on the board less its margin, any yaw.
 
     No two blocks overlap and none is where the tool starts. For ``separate_blocks`` source and target
-    are put close together and no third block is as close to the source.
+    are put close together and no third block is as close to the source. The point that a relative
+    instruction names is as far inside the edges as the blocks are, as in the public environment.
     """
+    while True:
+        scene = _draw_blocks(instruction, parameters, rng)
+        point = goal_point(instruction, scene, parameters)
+        if point is None or parameters.board.contains(*point, margin=parameters.board.margin):
+            return scene
+
+
+def _draw_blocks(
+    instruction: Instruction, parameters: LanguageTableParameters, rng: np.random.Generator
+) -> Scene:
     poses: dict[str, Pose] = {}
     names = list(parameters.blocks)
     if instruction.family == "separate_blocks":
@@ -66,7 +78,9 @@ def _place(
         if separate is not None and source is not None:
             gap = math.dist(pose.xy, source.xy)
             # The pair is joined and not yet apart; nobody else is joined to the source.
-            wanted = gap < separate.apart if name == instruction.get("target") else gap >= separate.joined_within
+            wanted = (
+                gap < separate.apart if name == instruction.get("target") else gap >= separate.joined_within
+            )
             if not wanted:
                 continue
         if has_room(pose, list(placed.values()), parameters):

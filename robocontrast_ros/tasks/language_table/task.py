@@ -104,10 +104,9 @@ class LanguageTable:
         wanted = Instruction("", chosen, tuple(arguments.items()))
         for _ in range(self.parameters.sampling.scene_draws):
             scene = draw_scene(wanted, self.parameters, rng)
-            if self.refusal(wanted, scene) is None:
-                instance = self.make_instance(instance_id, self.realise(wanted, scene, rng), scene)
-                if instance is not None:
-                    return instance
+            instance = self.make_instance(instance_id, wanted, scene)
+            if instance is not None:
+                return replace(instance, instruction=self.realise(wanted, scene, rng))
         raise ValueError(
             f"{chosen} {arguments}: none of {self.parameters.sampling.scene_draws} scenes is feasible; "
             "give the board more room, use fewer blocks, or raise sampling.scene_draws"
@@ -177,15 +176,17 @@ class LanguageTable:
             return None
         return TestInstance(instance_id, self.name, instruction, scene, length)
 
-    def relocate(self, instruction: Instruction, block: str, scene: Scene, rng: np.random.Generator) -> Scene | None:
+    def relocate(
+        self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator
+    ) -> Scene | None:
         """Return the scene with one block at another place in which the instruction can be given.
 
         The place is uniform among those; the block keeps its yaw and stands upright. None when none of
         ``sampling.relocation_draws`` draws will do.
         """
         sampling = self.parameters.sampling
-        here = scene[block].pose
-        others = [o.pose for o in scene if o.name != block]
+        here = scene[name].pose
+        others = [o.pose for o in scene if o.name != name]
         for _ in range(sampling.relocation_draws):
             there = draw_pose(self.parameters, rng)
             moved = Pose.planar(*there.xy, here.yaw, there.position[2])
@@ -193,7 +194,7 @@ class LanguageTable:
                 continue
             if not has_room(moved, others, self.parameters):
                 continue
-            candidate = scene.moved(block, moved)
+            candidate = scene.moved(name, moved)
             if self.refusal(instruction, candidate) is None:
                 return candidate
         return None
@@ -203,18 +204,21 @@ class LanguageTable:
         return find_plan(self.goal(instruction, scene), scene, self.parameters)
 
     def _require_domain(self, instruction: Instruction, scene: Scene) -> None:
-        """Refuse a scene in which the public environment would never give the instruction."""
+        """Refuse a scene in which the instruction makes no sense, whatever the way to push."""
         p = self.parameters
         source, target = instruction.get("source"), instruction.get("target")
         for name in filter(None, (source, target)):
             require_on_board(scene, name, p)
         point = goal_point(instruction, scene, p)
-        if point is not None and not p.board.contains(*point, margin=p.board.margin):
-            raise NoPlan("the point that the instruction names is too close to the board's edge, or beyond it")
+        if point is not None and not p.board.contains(*point):
+            raise NoPlan("the point that the instruction names is off the board")
         if target is None:
             return
         gap = scene[str(source)].pose.distance_to(scene[target].pose)
-        if instruction.family == "block_to_block" and p.block_to_block.within < gap < p.block_to_block.start_beyond:
+        if (
+            instruction.family == "block_to_block"
+            and p.block_to_block.within < gap < p.block_to_block.start_beyond
+        ):
             raise NoPlan("source and target are almost together already")
 
     def _said(self, instruction: Instruction, scene: Scene, choose: grammar.Choose) -> Instruction:
