@@ -70,8 +70,13 @@ class Bench(Protocol):
             BenchFault: the scene could not be set up.
         """
 
-    def execute(self, trial: Trial) -> Execution:
+    def execute(self, trial: Trial, attempt: int) -> Execution:
         """Run one trial in the scene as it is, record and score it.
+
+        Args:
+            trial: what to run.
+            attempt: how often its execution was begun before, in this process or an earlier one;
+                (trial, attempt) is unique in a run, so a recording can be named after it.
 
         Raises:
             BenchFault: the bench failed; nothing can be said about the policy.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -21,7 +22,8 @@ class Proposal:
         instance: the initial conditions to set up.
         perturbation: ``base`` or the perturbation's name.
         repeat: from 0.
-        note: in words, what was perturbed, or why the scene is reset.
+        note: in words, what was perturbed, or why the scene is reset. It may name the perturbation and is
+            kept from the policy.
     """
 
     base_id: str
@@ -70,7 +72,30 @@ StrategyRun = Generator["Proposal | Skipped", "TrialResult | None", None]
 """Yields a Proposal and is sent the TrialResult of that trial; yields a Skipped and is sent None.
 
 Being a generator that draws only from its context and what it is sent, a strategy is resumed by
-sending it the results in the journal again.
+sending it the results in the journal again. A void trial is never sent: the session runs it again.
 """
 
-Strategy = Callable[[StrategyContext], StrategyRun]
+
+class Strategy(Protocol):
+    """An order of trials. Its entry point names the class, which is made without arguments.
+
+    Attributes:
+        name: the name in parameter files.
+        description: one line for ``--help``.
+        uses_perturbations: whether it needs a set P; one that does not, refuses it.
+    """
+
+    name: str
+    description: str
+    uses_perturbations: bool
+
+    def run(self, context: StrategyContext) -> StrategyRun:
+        """Return the trials, one at a time."""
+
+    def trials_expected(self, context: StrategyContext) -> int:
+        """Return how many trials there are when nothing is skipped and the budget suffices."""
+
+
+def solved_at_start(task: Task, instance: TestInstance) -> bool:
+    """Tell whether the instance's goal holds before the robot has moved: such an instance is never run."""
+    return task.goal(instance.instruction, instance.scene).satisfied(instance.scene)

@@ -1,0 +1,95 @@
+"""How a session is steered from outside, and what it tells: pause, go on, abort; status."""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+from enum import IntEnum
+
+from robocontrast_ros.domain import Budget, Trial, TrialResult
+
+
+class SessionState(IntEnum):
+    """Where a session stands. The values are those of ``SessionStatus.msg``."""
+
+    UNKNOWN = 0
+    IDLE = 1
+    RUNNING = 2
+    PAUSED = 3
+    FINISHED = 4
+    INTERRUPTED = 5
+
+
+@dataclass(frozen=True)
+class SessionStatus:
+    """Where a session stands; handed to its observer at every change.
+
+    Attributes:
+        state: see SessionState.
+        detail: why it is in this state, or what happens now, in words.
+        trials_done: trials finished, void ones not counted.
+        trials_expected: trials in all, as far as the strategy can tell; skipped ones are taken off.
+        trials_void: void attempts so far.
+        trials_skipped: perturbations that could not be applied.
+        budget: what may be and what is spent.
+        trial: the trial that is set up or running, or that has just ended; None before the first.
+        result: its result; None while it is set up or running.
+        time_left: estimate to the end on the wall clock [s]; NaN when unknown.
+    """
+
+    state: SessionState
+    detail: str
+    trials_done: int
+    trials_expected: int
+    trials_void: int
+    trials_skipped: int
+    budget: Budget
+    trial: Trial | None = None
+    result: TrialResult | None = None
+    time_left: float = math.nan
+
+
+class SessionControl:
+    """Pause, go on and abort, from any thread. A session looks at it between trials."""
+
+    def __init__(self) -> None:
+        """Start with neither."""
+        self._condition = threading.Condition()
+        self._paused = False
+        self._abort_reason = ""
+
+    def pause(self) -> None:
+        """Let the present trial end, then wait."""
+        with self._condition:
+            self._paused = True
+            self._condition.notify_all()
+
+    def resume(self) -> None:
+        """Go on."""
+        with self._condition:
+            self._paused = False
+            self._condition.notify_all()
+
+    def abort(self, reason: str) -> None:
+        """End the session, at the latest after the present trial; whoever holds the bench cancels that trial."""
+        with self._condition:
+            self._abort_reason = self._abort_reason or reason
+            self._condition.notify_all()
+
+    @property
+    def paused(self) -> bool:
+        """Whether the session is to wait."""
+        with self._condition:
+            return self._paused
+
+    @property
+    def abort_reason(self) -> str:
+        """Why the session is to end; empty when it is not."""
+        with self._condition:
+            return self._abort_reason
+
+    def wait(self) -> None:
+        """Return as soon as the session may go on or is to end."""
+        with self._condition:
+            self._condition.wait_for(lambda: not self._paused or bool(self._abort_reason))

@@ -1,0 +1,80 @@
+"""What a session evaluates and how, with every name resolved: all that its loop needs to know."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from robocontrast_ros.domain import TestInstance
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.sessions.seeding import generator
+from robocontrast_ros.strategies.cost import CostModel, MetresMoved, Tolerance
+from robocontrast_ros.strategies.protocol import Strategy, StrategyContext
+from robocontrast_ros.tasks.protocol import Task
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evaluation, ready to be run on a bench.
+
+    Attributes:
+        name: name of the session.
+        seed: the seed that every draw is made from.
+        task: the task.
+        strategy: the order of trials.
+        test_set_size: |X|, the number of i.i.d. test instances.
+        perturbations: the perturbation set P, in the order they are applied.
+        families: the task's families to sample from; all of them, as the task mixes them, when empty.
+        repeats: how often each instance is run.
+        cost_model: what a set-up costs.
+        budget: K, in the cost model's unit; infinity for no limit.
+        max_trials: trials after which the session ends; None for no limit.
+        void_retries: how often a void trial is tried again before the session stops.
+        tolerance: how far an object may be from where it is wanted and still be left alone.
+        parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
+    """
+
+    name: str
+    seed: int
+    task: Task
+    strategy: Strategy
+    test_set_size: int
+    perturbations: tuple[Perturbation, ...] = ()
+    families: tuple[str, ...] = ()
+    repeats: int = 1
+    cost_model: CostModel = field(default_factory=MetresMoved)
+    budget: float = math.inf
+    max_trials: int | None = None
+    void_retries: int = 2
+    tolerance: Tolerance = Tolerance()
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the resolved parameters, in hex."""
+        return hashlib.sha256(json.dumps(self.parameters, sort_keys=True).encode()).hexdigest()
+
+    def test_set(self) -> tuple[TestInstance, ...]:
+        """Draw the i.i.d. test set X, in shuffled order.
+
+        It depends on seed, task, size and families alone, so that strategies can be compared on it, and
+        a larger test set holds every instance of a smaller one.
+        """
+        drawn = [self._draw(number) for number in range(self.test_set_size)]
+        order = generator(self.seed, "order").permutation(self.test_set_size)
+        return tuple(drawn[i] for i in order)
+
+    def _draw(self, number: int) -> TestInstance:
+        rng = generator(self.seed, "test_set", number)
+        family = str(rng.choice(self.families)) if self.families else None
+        return self.task.sample(rng, f"x{number:04d}", family)
+
+    def context(self) -> StrategyContext:
+        """Return what the strategy is given."""
+        return StrategyContext(
+            self.task, self.test_set(), self.perturbations, self.repeats, partial(generator, self.seed)
+        )

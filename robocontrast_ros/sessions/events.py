@@ -1,0 +1,221 @@
+"""What a journal says: one frozen record an event, to one line of standard JSON and back without loss.
+
+Numbers that JSON has no word for are the strings "NaN", "Infinity" and "-Infinity". Codes (outcome,
+fault) are the numbers of the messages of the same name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import Field, TypeAdapter
+from pydantic_core import to_json
+
+from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.sessions.bench import Recording
+
+
+@dataclass(frozen=True)
+class SessionStarted:
+    """The first line of every journal.
+
+    Attributes:
+        session: name of the session.
+        seed: the session's seed, which every other seed is made from.
+        versions: what ran: package -> version.
+        parameters: the resolved parameters, by file.
+        digest: SHA-256 of them, in hex.
+        cost_unit: what costs are counted in, ``m`` or ``s``.
+        budget: K; infinity when there is none.
+        time: seconds since the epoch.
+    """
+
+    session: str
+    seed: int
+    versions: dict[str, str]
+    parameters: dict[str, Any]
+    digest: str
+    cost_unit: str
+    budget: float
+    time: float
+    event: Literal["session_started"] = "session_started"
+
+
+@dataclass(frozen=True)
+class TrialSkipped:
+    """A perturbation that could not be applied to a test instance, and why."""
+
+    base_id: str
+    perturbation: str
+    reason: str
+    time: float
+    event: Literal["trial_skipped"] = "trial_skipped"
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A scene that was set up.
+
+    Attributes:
+        trial: the trial it was set up for.
+        before: the scene that was.
+        target: the scene that was wanted.
+        moves: what had to be moved.
+        cost: what that cost; 0 for a restore.
+        after: the scene as it was read back.
+        restore: whether it only brought back the last known scene when the session was resumed.
+        time: seconds since the epoch.
+    """
+
+    trial: Trial
+    before: Scene
+    target: Scene
+    moves: tuple[SetupMove, ...]
+    cost: float
+    after: Scene
+    restore: bool
+    time: float
+    event: Literal["set_up"] = "set_up"
+
+
+@dataclass(frozen=True)
+class TrialStarted:
+    """A trial that is about to be executed; ``attempt`` counts its executions from 0."""
+
+    trial: Trial
+    attempt: int
+    time: float
+    event: Literal["trial_started"] = "trial_started"
+
+
+@dataclass(frozen=True)
+class TrialFinished:
+    """A trial that counts.
+
+    Attributes:
+        trial: what was run.
+        attempt: how many void attempts came before it.
+        result: the scores.
+        observed: what the policy received.
+        recording: where it was recorded.
+        cost: all that was paid for its set-ups, void attempts included.
+        wall_time: of the execution, on the wall clock [s].
+        time: seconds since the epoch.
+    """
+
+    trial: Trial
+    attempt: int
+    result: TrialResult
+    observed: Observed
+    recording: Recording
+    cost: float
+    wall_time: float
+    time: float
+    event: Literal["trial_finished"] = "trial_finished"
+
+
+@dataclass(frozen=True)
+class TrialVoid:
+    """An attempt that tells nothing about the policy.
+
+    Attributes:
+        trial: what was to be run.
+        attempt: how many void attempts came before it.
+        fault: what failed.
+        detail: the fault in words.
+        scene: the scene that it left; None when it cannot be known.
+        time: seconds since the epoch.
+    """
+
+    trial: Trial
+    attempt: int
+    fault: Fault
+    detail: str
+    scene: Scene | None
+    time: float
+    event: Literal["trial_void"] = "trial_void"
+
+
+@dataclass(frozen=True)
+class Paused:
+    """The session waits, between two trials, for somebody to let it go on."""
+
+    time: float
+    event: Literal["paused"] = "paused"
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """The session goes on: after a pause, or, ``restarted``, in a new process."""
+
+    restarted: bool
+    time: float
+    event: Literal["resumed"] = "resumed"
+
+
+@dataclass(frozen=True)
+class SessionFinished:
+    """The last line of a finished session.
+
+    Attributes:
+        reason: ``all_trials``, ``budget`` or ``max_trials``.
+        detail: the reason in words.
+        time: seconds since the epoch.
+    """
+
+    reason: Literal["all_trials", "budget", "max_trials"]
+    detail: str
+    time: float
+    event: Literal["session_finished"] = "session_finished"
+
+
+@dataclass(frozen=True)
+class SessionInterrupted:
+    """The session ended early and can be resumed; ``fault`` is NONE when an error in our own code ended it."""
+
+    fault: Fault
+    detail: str
+    time: float
+    event: Literal["session_interrupted"] = "session_interrupted"
+
+
+@dataclass(frozen=True)
+class ProcessDied:
+    """A process of the session ended without a word of its own."""
+
+    process: str
+    detail: str
+    time: float
+    event: Literal["process_died"] = "process_died"
+
+
+Event = Union[
+    SessionStarted,
+    TrialSkipped,
+    SetUp,
+    TrialStarted,
+    TrialFinished,
+    TrialVoid,
+    Paused,
+    Resumed,
+    SessionFinished,
+    SessionInterrupted,
+    ProcessDied,
+]
+
+_ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])
+
+
+def to_line(event: Event) -> bytes:
+    """Return the event as one line of JSON in UTF-8, its newline included."""
+    return to_json(event, inf_nan_mode="strings") + b"\n"
+
+
+def from_line(line: bytes) -> Event:
+    """Return the event that a line describes.
+
+    Raises:
+        ValueError: the line is not JSON, or not one of our events.
+    """
+    return _ADAPTER.validate_json(line)

@@ -1,0 +1,79 @@
+"""What a session's journal says has been done, so that a new process can go on from there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from robocontrast_ros.domain import Scene
+from robocontrast_ros.sessions.events import (
+    Event,
+    SessionFinished,
+    SetUp,
+    TrialFinished,
+    TrialSkipped,
+    TrialStarted,
+    TrialVoid,
+)
+
+
+@dataclass
+class History:
+    """The state of a session after some events.
+
+    Attributes:
+        finished: the trials that count, in order.
+        skipped: (base_id, perturbation) of what could not be applied.
+        spent: sum of all set-up costs.
+        pending_cost: set-up costs of the trial that is not finished yet.
+        void: number of void attempts.
+        attempts: index of a trial -> how often its execution was begun.
+        scene: the last scene that is known; None before the first set-up.
+        ready: whether that scene is the starting scene of the trial that is not finished yet.
+        running: the execution that was begun and did not end.
+        end: the end of the session, when it is finished.
+    """
+
+    finished: list[TrialFinished] = field(default_factory=list)
+    skipped: set[tuple[str, str]] = field(default_factory=set)
+    spent: float = 0.0
+    pending_cost: float = 0.0
+    void: int = 0
+    attempts: Counter[int] = field(default_factory=Counter)
+    scene: Scene | None = None
+    ready: bool = False
+    running: TrialStarted | None = None
+    end: SessionFinished | None = None
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> History:
+        """Return the state after these events."""
+        history = cls()
+        for event in events:
+            history.add(event)
+        return history
+
+    def add(self, event: Event) -> None:
+        """Take one more event into account."""
+        if isinstance(event, TrialSkipped):
+            self.skipped.add((event.base_id, event.perturbation))
+        elif isinstance(event, SetUp):
+            self.spent += event.cost
+            self.pending_cost += event.cost
+            self.scene = event.target
+            self.ready = self.ready or not event.restore
+        elif isinstance(event, TrialStarted):
+            self.attempts[event.trial.index] += 1
+            self.running = event
+        elif isinstance(event, TrialVoid):
+            self.void += 1
+            self.running = None
+            if event.scene is not None:
+                self.scene, self.ready = event.scene, False
+        elif isinstance(event, TrialFinished):
+            self.finished.append(event)
+            self.pending_cost = 0.0
+            self.scene, self.ready, self.running = event.result.final_scene, False, None
+        elif isinstance(event, SessionFinished):
+            self.end = event

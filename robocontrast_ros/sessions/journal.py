@@ -1,0 +1,172 @@
+"""The journal: every step of a session, on disk before the next step is taken.
+
+A trial that was run is never lost: each event is one line, flushed and synced before ``append``
+returns. What a crash can leave behind is a last line that was not written to its end; the reader says
+so, and the writer takes it away before it goes on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from robocontrast_ros.sessions.events import (
+    Event,
+    SessionFinished,
+    SessionInterrupted,
+    SessionStarted,
+    from_line,
+    to_line,
+)
+
+
+class JournalError(ValueError):
+    """A journal that cannot be read, or is not the one that was expected; the message says what to do."""
+
+
+class EventSink(Protocol):
+    """Where a session writes what it does."""
+
+    def append(self, event: Event) -> None:
+        """Keep the event; when this returns, it is safe."""
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What a journal holds.
+
+    Attributes:
+        path: the file.
+        events: its events in order; empty when it was cut off within its first line.
+        torn: bytes of an unfinished last line, which a crash left; 0 when there is none.
+    """
+
+    path: Path
+    events: tuple[Event, ...]
+    torn: int = 0
+
+    @property
+    def started(self) -> SessionStarted | None:
+        """The first event; None in a journal that holds none."""
+        first = self.events[0] if self.events else None
+        return first if isinstance(first, SessionStarted) else None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last process that wrote it came to a proper end."""
+        return bool(self.events) and isinstance(self.events[-1], (SessionFinished, SessionInterrupted))
+
+    @property
+    def warning(self) -> str:
+        """One sentence on an unfinished last line; empty when there is none."""
+        if not self.torn:
+            return ""
+        return (
+            f"{self.path}: the last line was cut off after {self.torn} bytes (a crash); "
+            f"the {len(self.events)} events before it are whole."
+        )
+
+
+def read_journal(path: Path) -> Journal:
+    """Return what the journal holds.
+
+    Raises:
+        JournalError: it cannot be read, a line other than the last is damaged, or it is not one session.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"{path}: {error.strerror}; expected the journal of a run folder.") from None
+    *lines, tail = content.split(b"\n")
+    events = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            events.append(from_line(line))
+        except ValueError as error:
+            raise JournalError(
+                f"{path}, line {number}: not an event of a journal of this version: "
+                f"{str(error).splitlines()[0]}. Restore the file from a copy."
+            ) from None
+    _check_order(path, events)
+    return Journal(path, tuple(events), len(tail))
+
+
+def _check_order(path: Path, events: list[Event]) -> None:
+    starts = [number for number, event in enumerate(events, start=1) if isinstance(event, SessionStarted)]
+    if events and starts != [1]:
+        found = f"it starts in lines {starts}" if starts else "none starts it"
+        raise JournalError(
+            f"{path}: expected one session, started in line 1; {found}. Keep each session in its own run folder."
+        )
+
+
+class JournalWriter:
+    """Appends events to a journal; only one process at a time may.
+
+    Attributes:
+        past: what the journal held when it was opened.
+    """
+
+    past: Journal
+
+    def __init__(self, path: Path) -> None:
+        """Open the journal, new or to go on with it, and take away an unfinished last line.
+
+        Raises:
+            JournalError: another process is writing it, or it cannot be opened or read.
+        """
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise JournalError(f"{path}: {error.strerror}; expected a folder that can be written.") from None
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.past = read_journal(path)
+        except BlockingIOError:
+            self.close()
+            raise JournalError(
+                f"{path}: another process is running this session. Wait for it, or end it first."
+            ) from None
+        except JournalError:
+            self.close()
+            raise
+        end = os.lseek(self._descriptor, -self.past.torn, os.SEEK_END)
+        os.ftruncate(self._descriptor, end)
+        os.fsync(self._descriptor)
+        _sync_folder(path.parent)
+
+    def append(self, event: Event) -> None:
+        """Write the event and wait until it is on the disk.
+
+        Raises:
+            OSError: it could not be written, for instance because the disk is full.
+        """
+        remaining = memoryview(to_line(event))
+        while remaining:
+            remaining = remaining[os.write(self._descriptor, remaining) :]
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Close the file and let another process have it."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> JournalWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Sync the folder's entry of a file that is new, without which a crash may lose the whole file."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

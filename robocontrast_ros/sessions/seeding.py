@@ -1,0 +1,26 @@
+"""Every random draw of a session from its seed and the draw's own keys, never from what was drawn before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+
+
+def _sequence(seed: int, keys: tuple[str | int, ...]) -> np.random.SeedSequence:
+    digest = hashlib.sha256(json.dumps([seed, *keys]).encode()).digest()
+    return np.random.SeedSequence(np.frombuffer(digest, dtype="<u4").tolist())
+
+
+def generator(seed: int, *keys: str | int) -> np.random.Generator:
+    """Return the generator of one purpose, the same on every machine and in every order of asking."""
+    return np.random.Generator(np.random.PCG64(_sequence(seed, keys)))
+
+
+def trial_seed(seed: int, base_id: str, perturbation: str, repeat: int) -> int:
+    """Return the seed of the policy's own randomness in one trial, in [0, 2**32).
+
+    It is a hash: the policy that sees it cannot tell the perturbation from it.
+    """
+    return int(_sequence(seed, ("trial", base_id, perturbation, repeat)).generate_state(1)[0])

@@ -1,0 +1,461 @@
+"""The loop of a session: ask for a trial, set it up, run it, write it down.
+
+It knows no ROS and no simulator: the world is a ``Bench``, the disk an ``EventSink``. For each trial
+that the strategy proposes:
+
+1. Wait while the session is paused; end when it is aborted.
+2. Compute the moves from the scene that is to the scene wanted, and their cost. A set-up that would
+   exceed the budget K is not made: the session ends.
+3. Set up the scene, and write it down.
+4. Write down that the trial starts, run it, write down its result, and send that to the strategy.
+
+A fault of the bench makes the attempt void: it is written down and tried again from step 1. When the
+simulator or the policy server is lost, when somebody stops the trial, or after too many void attempts,
+the session ends as interrupted and can be resumed: the strategy is sent the results in the journal
+again, the last known scene is restored, and the loop goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
+
+from robocontrast_ros import __version__
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialResult
+from robocontrast_ros.sessions.bench import Bench, BenchFault
+from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.events import (
+    Event,
+    Paused,
+    ProcessDied,
+    Resumed,
+    SessionFinished,
+    SessionInterrupted,
+    SessionStarted,
+    SetUp,
+    TrialFinished,
+    TrialSkipped,
+    TrialStarted,
+    TrialVoid,
+)
+from robocontrast_ros.sessions.history import History
+from robocontrast_ros.sessions.journal import EventSink, Journal, JournalError, JournalWriter
+from robocontrast_ros.sessions.seeding import trial_seed
+from robocontrast_ros.strategies.cost import agree, setup_moves
+from robocontrast_ros.strategies.protocol import Proposal, Skipped, solved_at_start
+
+SessionEnd = SessionFinished | SessionInterrupted
+
+ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED})
+"""Faults after which trying again is useless or unwanted."""
+
+PACKAGES = ("numpy", "mujoco", "pydantic")
+"""Packages whose versions a result may depend on; they are written down."""
+
+
+def run_session(
+    evaluation: Evaluation,
+    bench: Bench,
+    journal: Path,
+    *,
+    resume: bool = False,
+    control: SessionControl | None = None,
+    observer: Callable[[SessionStatus], None] = lambda status: None,
+    clock: Callable[[], float] = time.time,
+) -> SessionEnd:
+    """Run a session, or go on with one, and return how it ended.
+
+    Args:
+        evaluation: what to evaluate.
+        bench: the world.
+        journal: the file to write.
+        resume: whether to go on with the session of that journal.
+        control: pause, go on and abort.
+        observer: told of every change, in the caller's thread; it must not raise.
+        clock: seconds since the epoch.
+
+    Raises:
+        JournalError: there is a session in the journal and ``resume`` is false, or the journal cannot
+            be read, or it does not fit.
+        ConfigurationError: the parameters differ from those of the session to go on with.
+    """
+    with JournalWriter(journal) as writer:
+        if writer.past.events and not resume:
+            raise JournalError(f"{journal}: it holds a session already. Resume it, or choose another run folder.")
+        session = Session(evaluation, bench, writer, control or SessionControl(), observer, clock)
+        return session.run(writer.past)
+
+
+class _End(Exception):
+    """Leaves the loop; never leaves the session."""
+
+    def __init__(self, event: SessionEnd) -> None:
+        super().__init__(event.detail)
+        self.event = event
+
+
+class Session:
+    """One run of an evaluation on a bench."""
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        bench: Bench,
+        sink: EventSink,
+        control: SessionControl,
+        observer: Callable[[SessionStatus], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """Take the parts; nothing happens before ``run``."""
+        self._evaluation, self._bench, self._sink = evaluation, bench, sink
+        self._control, self._observer, self._clock = control, observer, clock
+        self._history = History()
+        self._restore = False
+        self._expected = 0
+        self._trial: Trial | None = None
+        self._result: TrialResult | None = None
+
+    def run(self, past: Journal | None = None) -> SessionEnd:
+        """Run to the end.
+
+        Args:
+            past: the journal to go on with; None or without events for a new session.
+
+        Raises:
+            ConfigurationError: the parameters differ from those of the journal.
+            JournalError: the journal's trials are not those of this evaluation.
+        """
+        resumed = past is not None and bool(past.events)
+        if resumed:
+            _refuse_other_parameters(past, self._evaluation)
+            self._history = History.of(past.events)
+            if self._history.end is not None:
+                return self._history.end
+        try:
+            try:
+                self._open(past if resumed else None)
+                self._run_trials()
+                detail = f"all {len(self._history.finished)} trials are done"
+                end: SessionEnd = SessionFinished("all_trials", detail, self._clock())
+            except _End as ending:
+                end = ending.event
+            self._append(end)
+        except (Exception, KeyboardInterrupt) as error:
+            with contextlib.suppress(OSError):
+                detail = f"{type(error).__name__}: {error}"
+                self._append(SessionInterrupted(Fault.NONE, detail, self._clock()))
+            raise
+        finished = isinstance(end, SessionFinished)
+        self._tell(SessionState.FINISHED if finished else SessionState.INTERRUPTED, end.detail)
+        return end
+
+    def _open(self, past: Journal | None) -> None:
+        """Write down the start of the session, or that it goes on."""
+        evaluation, now = self._evaluation, self._clock()
+        if past is None:
+            self._append(
+                SessionStarted(
+                    session=evaluation.name,
+                    seed=evaluation.seed,
+                    versions=_versions(),
+                    parameters=evaluation.parameters,
+                    digest=evaluation.digest,
+                    cost_unit=evaluation.cost_model.unit,
+                    budget=evaluation.budget,
+                    time=now,
+                )
+            )
+            return
+        if not past.ended:
+            detail = "it ended without a word" + (f"; {past.warning}" if past.torn else "")
+            self._append(ProcessDied("session", detail, now))
+        running = self._history.running
+        if running is not None:
+            detail = "the session's process ended during the trial"
+            self._append(TrialVoid(running.trial, running.attempt, Fault.ABORTED, detail, None, now))
+        self._append(Resumed(True, now))
+        self._restore = self._history.scene is not None
+
+    def _run_trials(self) -> None:
+        """Send results to the strategy until it has no more trials.
+
+        Raises:
+            _End: the session ends before.
+        """
+        evaluation = self._evaluation
+        context = evaluation.context()
+        self._expected = evaluation.strategy.trials_expected(context)
+        done = tuple(self._history.finished)
+        self._tell(SessionState.RUNNING, "resumed" if done else "started")
+        steps = evaluation.strategy.run(context)
+        answer: TrialResult | None = None
+        index = 0
+        while True:
+            try:
+                step = steps.send(answer)
+            except StopIteration:
+                return
+            if isinstance(step, Skipped):
+                self._skip(step)
+                answer = None
+                continue
+            trial = _trial(evaluation.seed, index, step)
+            if index < len(done):
+                _refuse_other_trial(done[index].trial, trial)
+                answer = done[index].result
+            else:
+                if evaluation.max_trials is not None and index >= evaluation.max_trials:
+                    detail = f"max_trials: {evaluation.max_trials} trials are done"
+                    raise _End(SessionFinished("max_trials", detail, self._clock()))
+                answer = self._run_trial(trial)
+            index += 1
+
+    def _skip(self, step: Skipped) -> None:
+        if (step.base_id, step.perturbation) not in self._history.skipped:
+            self._append(TrialSkipped(step.base_id, step.perturbation, step.reason, self._clock()))
+
+    def _run_trial(self, trial: Trial) -> TrialResult:
+        """Run a trial until it counts, and return its result.
+
+        Raises:
+            _End: the session ends before.
+        """
+        self._trial, self._result = trial, None
+        retries = 0
+        while True:
+            self._checkpoint()
+            try:
+                self._prepare(trial)
+                return self._execute(trial)
+            except BenchFault as fault:
+                self._void(trial, fault)
+                if fault.fault in ENDS_SESSION:
+                    raise _End(SessionInterrupted(fault.fault, fault.detail, self._clock())) from None
+                retries += 1
+                if retries > self._evaluation.void_retries:
+                    detail = (
+                        f"trial {trial.trial_id} was void {retries} times in a row, the last time because of "
+                        f"{fault}. Mend the cause, then resume the session."
+                    )
+                    raise _End(SessionInterrupted(fault.fault, detail, self._clock())) from None
+
+    def _checkpoint(self) -> None:
+        """Wait while paused.
+
+        Raises:
+            _End: the session was aborted.
+        """
+        if self._control.paused and not self._control.abort_reason:
+            self._append(Paused(self._clock()))
+            self._tell(SessionState.PAUSED, "waiting to go on")
+            self._control.wait()
+            self._append(Resumed(False, self._clock()))
+        if self._control.abort_reason:
+            raise _End(SessionInterrupted(Fault.ABORTED, self._control.abort_reason, self._clock()))
+
+    def _prepare(self, trial: Trial) -> None:
+        """Bring about the trial's starting scene.
+
+        Raises:
+            BenchFault: the bench failed, or the scene as read back solves the instance.
+            _End: the budget does not allow it.
+        """
+        self._tell(SessionState.RUNNING, "setting up the scene")
+        if self._restore:
+            ready = self._history.ready
+            after = self._restore_scene(trial)
+        else:
+            ready = False
+        if not ready:
+            after = self._set_up(trial)
+        if solved_at_start(self._evaluation.task, replace(trial.instance, scene=after)):
+            raise BenchFault(
+                Fault.SETUP_FAILED,
+                "the goal holds already in the scene as it was read back; "
+                "set it up more exactly, or lower the tolerances of `setup`",
+            )
+
+    def _restore_scene(self, trial: Trial) -> Scene:
+        """Bring back the last known scene; what an interruption moved is no cost of the evaluation."""
+        target = self._history.scene
+        before = self._bench.scene()
+        moves = setup_moves(before, target, self._evaluation.tolerance)
+        after = self._bench.set_up(target, moves)
+        self._restore = False
+        self._append(SetUp(trial, before, target, moves, 0.0, after, True, self._clock()))
+        return after
+
+    def _set_up(self, trial: Trial) -> Scene:
+        evaluation, target = self._evaluation, trial.instance.scene
+        before = self._present_scene()
+        moves = setup_moves(before, target, evaluation.tolerance)
+        cost = evaluation.cost_model.cost(moves)
+        budget = self._budget
+        if not budget.allows(cost):
+            detail = (
+                f"the budget of {budget.limit:g} {budget.unit} does not allow the next set-up: "
+                f"{cost:.3f} {budget.unit}, with {budget.remaining:.3f} {budget.unit} left"
+            )
+            raise _End(SessionFinished("budget", detail, self._clock()))
+        after = self._bench.set_up(target, moves)
+        self._append(SetUp(trial, before, target, moves, cost, after, False, self._clock()))
+        return after
+
+    def _present_scene(self) -> Scene:
+        """Return the scene that is: the last one known, unless somebody has moved something since.
+
+        Where both agree, the known one is taken, so that the noise of reading a scene twice has no part
+        in costs, and a resumed session computes the very same ones.
+        """
+        actual, known = self._bench.scene(), self._history.scene
+        return known if known is not None and agree(actual, known, self._evaluation.tolerance) else actual
+
+    def _execute(self, trial: Trial) -> TrialResult:
+        """Run the trial in the scene as it is.
+
+        Raises:
+            BenchFault: the attempt is void.
+        """
+        attempt = self._history.attempts[trial.index]
+        self._append(TrialStarted(trial, attempt, self._clock()))
+        self._tell(SessionState.RUNNING, "running")
+        execution = self._bench.execute(trial, attempt)
+        result = execution.result
+        if result.outcome is Outcome.VOID or result.fault.voids:
+            raise BenchFault(result.fault, result.detail)
+        self._append(
+            TrialFinished(
+                trial=trial,
+                attempt=attempt,
+                result=result,
+                observed=execution.observed,
+                recording=execution.recording,
+                cost=self._history.pending_cost,
+                wall_time=execution.wall_time,
+                time=self._clock(),
+            )
+        )
+        self._result = result
+        self._tell(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
+        return result
+
+    def _void(self, trial: Trial, fault: BenchFault) -> None:
+        """Write down a void attempt, with the scene that it left where trying again can need it."""
+        scene = None
+        if fault.fault not in ENDS_SESSION and not self._restore:
+            with contextlib.suppress(BenchFault):
+                scene = self._bench.scene()
+        running = self._history.running
+        attempt = running.attempt if running else self._history.attempts[trial.index]
+        self._append(TrialVoid(trial, attempt, fault.fault, fault.detail, scene, self._clock()))
+        self._tell(SessionState.RUNNING, f"void: {fault}")
+
+    @property
+    def _budget(self) -> Budget:
+        evaluation = self._evaluation
+        return Budget(evaluation.budget, self._history.spent, evaluation.cost_model.unit)
+
+    def _append(self, event: Event) -> None:
+        self._sink.append(event)
+        self._history.add(event)
+
+    def _tell(self, state: SessionState, detail: str) -> None:
+        history = self._history
+        self._observer(
+            SessionStatus(
+                state=state,
+                detail=detail,
+                trials_done=len(history.finished),
+                trials_expected=self._trials_expected(),
+                trials_void=history.void,
+                trials_skipped=len(history.skipped),
+                budget=self._budget,
+                trial=self._trial,
+                result=self._result,
+                time_left=self._time_left(),
+            )
+        )
+
+    def _trials_expected(self) -> int:
+        expected = max(self._expected - len(self._history.skipped) * self._evaluation.repeats, 0)
+        limit = self._evaluation.max_trials
+        return expected if limit is None else min(expected, limit)
+
+    def _time_left(self) -> float:
+        """Estimate from the mean time and cost of a trial so far [s]; NaN before the first."""
+        finished = self._history.finished
+        if not finished:
+            return math.nan
+        left = float(max(self._trials_expected() - len(finished), 0))
+        budget = self._budget
+        if math.isfinite(budget.limit) and budget.spent > 0.0:
+            left = min(left, budget.remaining / (budget.spent / len(finished)))
+        return left * math.fsum(trial.wall_time for trial in finished) / len(finished)
+
+
+def _trial(seed: int, index: int, proposal: Proposal) -> Trial:
+    return Trial(
+        index=index,
+        base_id=proposal.base_id,
+        perturbation=proposal.perturbation,
+        repeat=proposal.repeat,
+        instance=proposal.instance,
+        seed=trial_seed(seed, proposal.base_id, proposal.perturbation, proposal.repeat),
+        note=proposal.note,
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {"robocontrast_ros": __version__}
+    for package in PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def _refuse_other_parameters(past: Journal, evaluation: Evaluation) -> None:
+    """Raise ConfigurationError, naming the key, when the session to go on with had other parameters."""
+    started = past.started
+    if started is None or started.digest == evaluation.digest:
+        return
+    key, recorded, present = first_difference(started.parameters, evaluation.parameters)
+    raise ConfigurationError(
+        str(past.path),
+        key,
+        present,
+        f"{recorded!r}, with which the session was started",
+        "Set it back to resume the session, or start a new one.",
+    )
+
+
+def first_difference(recorded: Any, present: Any, key: str = "") -> tuple[str, Any, Any]:
+    """Return the dotted key of the first difference between two JSON values, and both values there.
+
+    A key that only one of them has is None in the other.
+    """
+    if isinstance(recorded, dict) and isinstance(present, dict):
+        for name in sorted({*recorded, *present}):
+            if name not in recorded or name not in present or recorded[name] != present[name]:
+                below = f"{key}.{name}" if key else name
+                return first_difference(recorded.get(name), present.get(name), below)
+    return key, recorded, present
+
+
+def _refuse_other_trial(recorded: Trial, proposed: Trial) -> None:
+    if to_json(recorded, inf_nan_mode="strings") != to_json(proposed, inf_nan_mode="strings"):
+        raise JournalError(
+            f"trial {recorded.trial_id}: the journal has {recorded.base_id}/{recorded.perturbation} "
+            f"'{recorded.instance.instruction.text}', this evaluation proposes "
+            f"{proposed.base_id}/{proposed.perturbation} '{proposed.instance.instruction.text}' in its own scene: "
+            "the software has changed since. Resume with the versions in the journal's first line, or start anew."
+        )

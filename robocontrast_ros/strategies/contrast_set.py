@@ -1,0 +1,73 @@
+"""Contrast set evaluation: Algorithm 1 of seed 000, appendix A, with its base trials run too."""
+
+from __future__ import annotations
+
+from robocontrast_ros.domain import BASE, Scene, TestInstance
+from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbation, Perturbed
+from robocontrast_ros.strategies.protocol import (
+    Proposal,
+    Skipped,
+    StrategyContext,
+    StrategyRun,
+    solved_at_start,
+)
+from robocontrast_ros.strategies.repeats import run_repeats
+from robocontrast_ros.strategies.standard import FULL_RESET
+
+
+class ContrastSet:
+    """Each test instance in its own scene, then its perturbations, each in the scene that resulted.
+
+    The scene is reset before the base trial alone. A perturbation acts on the instruction of the base
+    instance and on the scene that the trial before it left. Where it does not apply to that scene, but
+    does to the scene of the base instance, it is run there: the note says so, and the cost of going back
+    counts like any set-up.
+    """
+
+    name = "contrast_set"
+    description = "each test instance, then its perturbations without a reset between them (Algorithm 1)"
+    uses_perturbations = True
+
+    def run(self, context: StrategyContext) -> StrategyRun:
+        """Return the trials."""
+        for base in context.test_set:
+            if solved_at_start(context.task, base):
+                reason = "the test instance's goal holds already in its own scene"
+                for name in (BASE, *(p.name for p in context.perturbations)):
+                    yield Skipped(base.instance_id, name, reason)
+                continue
+            scene = yield from run_repeats(Proposal(base.instance_id, base, note=FULL_RESET), context.repeats)
+            for perturbation in context.perturbations:
+                proposal = _perturb(context, base, perturbation, scene)
+                if isinstance(proposal, Skipped):
+                    yield proposal
+                else:
+                    scene = yield from run_repeats(proposal, context.repeats)
+
+    def trials_expected(self, context: StrategyContext) -> int:
+        """Return |X| (1 + |P|) times the repeats."""
+        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
+
+
+def _perturb(
+    context: StrategyContext, base: TestInstance, perturbation: Perturbation, resulting: Scene
+) -> Proposal | Skipped:
+    """Return the perturbed trial in the scene that resulted, else in the base scene, else why there is none."""
+    here = _apply(context, base, perturbation, resulting, "resulting_scene")
+    if isinstance(here, Perturbed):
+        return Proposal(base.instance_id, here.instance, perturbation.name, note=here.note)
+    there = _apply(context, base, perturbation, base.scene, "base_scene")
+    if isinstance(there, Perturbed):
+        note = f"{there.note}; back in the scene of the test instance, for in the scene that resulted: {here.reason}"
+        return Proposal(base.instance_id, there.instance, perturbation.name, note=note)
+    return Skipped(base.instance_id, perturbation.name, there.reason)
+
+
+def _apply(
+    context: StrategyContext, base: TestInstance, perturbation: Perturbation, scene: Scene, where: str
+) -> Perturbed | NotApplicable:
+    rng = context.rng("perturbation", base.instance_id, perturbation.name, where)
+    answer = perturbation.apply(context.task, base, scene, rng)
+    if isinstance(answer, Perturbed) and solved_at_start(context.task, answer.instance):
+        return NotApplicable("the perturbed goal would hold at the start")
+    return answer
