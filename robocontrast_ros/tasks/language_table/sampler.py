@@ -15,36 +15,29 @@ _PLACES_PER_BLOCK = 200
 
 def draw_scene(
     instruction: Instruction, parameters: LanguageTableParameters, rng: np.random.Generator
-) -> Scene:
-    """Return a scene with every block of the task; positions uniform on the board less its margin, any yaw.
+) -> Scene | None:
+    """Draw a scene with every block of the task; positions uniform on the board less its margin, any yaw.
 
     No two blocks overlap and none is where the tool starts. For ``separate_blocks`` source and target
     are put close together and no third block is as close to the source. The point that a relative
-    instruction names is as far inside the edges as the blocks are, as in the public environment.
+    instruction names is as far inside the edges as the blocks are, as in the public environment. None
+    when this draw came to a dead end.
     """
-    while True:
-        scene = _draw_blocks(instruction, parameters, rng)
-        point = goal_point(instruction, scene, parameters)
-        if point is None or parameters.board.contains(*point, margin=parameters.board.margin):
-            return scene
-
-
-def _draw_blocks(
-    instruction: Instruction, parameters: LanguageTableParameters, rng: np.random.Generator
-) -> Scene:
     poses: dict[str, Pose] = {}
     names = list(parameters.blocks)
     if instruction.family == "separate_blocks":
         first = [str(instruction.get("source")), str(instruction.get("target"))]
         names = first + [n for n in names if n not in first]
-    while len(poses) < len(names):
-        name = names[len(poses)]
+    for name in names:
         pose = _place(name, instruction, poses, parameters, rng)
         if pose is None:
-            poses.clear()
-        else:
-            poses[name] = pose
-    return Scene(tuple(ObjectState(name, name, poses[name]) for name in parameters.blocks))
+            return None
+        poses[name] = pose
+    scene = Scene(tuple(ObjectState(name, name, poses[name]) for name in parameters.blocks))
+    point = goal_point(instruction, scene, parameters)
+    if point is not None and not parameters.board.contains(*point, margin=parameters.board.margin):
+        return None
+    return scene
 
 
 def draw_pose(parameters: LanguageTableParameters, rng: np.random.Generator) -> Pose:

@@ -104,9 +104,9 @@ class LanguageTable:
         wanted = Instruction("", chosen, tuple(arguments.items()))
         for _ in range(self.parameters.sampling.scene_draws):
             scene = draw_scene(wanted, self.parameters, rng)
-            instance = self.make_instance(instance_id, wanted, scene)
+            instance = self.make_instance(instance_id, wanted, scene) if scene else None
             if instance is not None:
-                return replace(instance, instruction=self.realise(wanted, scene, rng))
+                return replace(instance, instruction=self.realise(wanted, instance.scene, rng))
         raise ValueError(
             f"{chosen} {arguments}: none of {self.parameters.sampling.scene_draws} scenes is feasible; "
             "give the board more room, use fewer blocks, or raise sampling.scene_draws"
