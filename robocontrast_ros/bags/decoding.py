@@ -1,0 +1,142 @@
+"""Messages to domain values, by attribute access alone.
+
+The functions take rclpy's messages and those that rosbags makes from a bag: both have the same
+attributes, so that the live nodes and a bag read the same floats with the same code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robocontrast_ros.domain import (
+    Fault,
+    Instruction,
+    ObjectState,
+    Outcome,
+    Pose,
+    Progress,
+    Scene,
+    SetupMove,
+    TestInstance,
+    Trial,
+    TrialResult,
+)
+
+NANOSECONDS = 1_000_000_000
+
+
+def stamp_from_msg(message: Any) -> int:
+    """Return a builtin_interfaces/Time in nanoseconds."""
+    return int(message.sec) * NANOSECONDS + int(message.nanosec)
+
+
+def pose_from_msg(message: Any) -> Pose:
+    """Return a geometry_msgs/Pose.
+
+    Raises:
+        ValueError: a number is not finite, or the quaternion is not of unit length.
+    """
+    p, q = message.position, message.orientation
+    return Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
+
+
+def scene_from_msg(message: Any) -> Scene:
+    """Return a Scene without its stamp.
+
+    Raises:
+        ValueError: a pose is none, or two objects have one name.
+    """
+    objects = tuple(ObjectState(o.name, o.model, pose_from_msg(o.pose)) for o in message.objects)
+    return Scene(objects, message.header.frame_id)
+
+
+def instruction_from_msg(message: Any) -> Instruction:
+    """Return an Instruction."""
+    return Instruction(message.text, message.family, tuple((a.key, a.value) for a in message.arguments))
+
+
+def instance_from_msg(message: Any) -> TestInstance:
+    """Return a TestInstance.
+
+    Raises:
+        ValueError: as ``scene_from_msg``.
+    """
+    return TestInstance(
+        instance_id=message.instance_id,
+        task=message.task,
+        instruction=instruction_from_msg(message.instruction),
+        scene=scene_from_msg(message.scene),
+        optimal_path_length=message.optimal_path_length,
+    )
+
+
+def trial_from_msg(message: Any) -> Trial:
+    """Return a Trial.
+
+    Raises:
+        ValueError: as ``scene_from_msg``.
+    """
+    return Trial(
+        index=message.index,
+        base_id=message.base_id,
+        perturbation=message.perturbation.name,
+        repeat=message.repeat,
+        instance=instance_from_msg(message.instance),
+        seed=message.seed,
+        note=message.perturbation.note,
+    )
+
+
+def start_scene_from_msg(message: Any) -> tuple[int, Scene]:
+    """Return from a Trial message the scene that the trial starts in, with its stamp [ns].
+
+    Where nothing was read back after set-up this is the scene that was wanted, and the stamp is -1:
+    every control step counts.
+    """
+    if not message.start_scene.objects:
+        return -1, scene_from_msg(message.instance.scene)
+    return stamp_from_msg(message.start_scene.header.stamp), scene_from_msg(message.start_scene)
+
+
+def progress_from_msg(message: Any) -> Progress:
+    """Return a Progress."""
+    return Progress(
+        stamp=stamp_from_msg(message.header.stamp) / NANOSECONDS,
+        success=bool(message.success),
+        progress=message.progress,
+        distance_to_goal=message.distance_to_goal,
+        path_length=message.path_length,
+    )
+
+
+def result_from_msg(message: Any) -> TrialResult:
+    """Return a TrialResult.
+
+    Raises:
+        ValueError: an unknown outcome or fault code, or as ``scene_from_msg``.
+    """
+    return TrialResult(
+        outcome=Outcome(message.outcome),
+        fault=Fault(message.fault.code),
+        detail=message.fault.detail,
+        success=message.success,
+        spl=message.spl,
+        progress=message.progress,
+        distance_to_goal=message.distance_to_goal,
+        path_length=message.path_length,
+        optimal_path_length=message.optimal_path_length,
+        steps=message.steps,
+        duration=message.duration,
+        clamped_steps=message.clamped_steps,
+        final_scene=scene_from_msg(message.final_scene),
+    )
+
+
+def move_from_msg(message: Any) -> SetupMove:
+    """Return a SetupMove."""
+    return SetupMove(
+        name=message.name,
+        model=message.model,
+        start=pose_from_msg(message.start) if message.has_start else None,
+        goal=pose_from_msg(message.goal) if message.has_goal else None,
+    )

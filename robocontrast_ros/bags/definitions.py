@@ -1,0 +1,104 @@
+"""Find message definitions in the ROS environment, so that a bag can carry them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from rosbags.interfaces import Nodetype
+from rosbags.typesys import TypesysError, get_types_from_msg
+from rosbags.typesys.msg import denormalize_msgtype, normalize_msgtype
+from rosbags.typesys.store import Typestore
+
+from robocontrast_ros.bags.errors import BagError
+
+_SEPARATOR = "=" * 80
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a bag has to say about a message type so that it can be read anywhere.
+
+    Attributes:
+        type_name: as ROS 2 writes it, for instance ``sensor_msgs/msg/Image``.
+        text: the type's .msg file, comments included, followed by those of every type within it, in the
+            form that rosbag2 stores (schema encoding ``ros2msg``).
+        type_hash: REP-2016 hash, ``RIHS01_…``.
+    """
+
+    type_name: str
+    text: str
+    type_hash: str
+
+
+def find_definition(type_name: str, prefixes: Iterable[Path] | None = None) -> Definition:
+    """Return the definition of a message type from the share folders of the environment.
+
+    Args:
+        type_name: ``package/msg/Type`` or ``package/Type``.
+        prefixes: install prefixes in the order they are searched; those of AMENT_PREFIX_PATH, then the
+            Python environment's, when None.
+
+    Raises:
+        BagError: the type, or one within it, is in none of them, or is not in the .msg format.
+    """
+    return _find(
+        normalize_msgtype(type_name), tuple(environment_prefixes() if prefixes is None else prefixes)
+    )
+
+
+def environment_prefixes() -> tuple[Path, ...]:
+    """Return the install prefixes of the running ROS environment."""
+    named = [p for p in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if p]
+    return tuple(dict.fromkeys([*map(Path, named), Path(sys.prefix)]))
+
+
+@lru_cache(maxsize=256)
+def _find(type_name: str, prefixes: tuple[Path, ...]) -> Definition:
+    texts: dict[str, str] = {}
+    store = Typestore()
+    waiting = [type_name]
+    while waiting:
+        name = waiting.pop(0)
+        if name in texts:
+            continue
+        path = _file(name, prefixes, wanted_for=type_name)
+        texts[name] = path.read_text(encoding="utf-8")
+        try:
+            types = get_types_from_msg(texts[name], name)
+        except TypesysError as error:
+            raise BagError(f"{path}: not a message definition: {error}. Install the package again.") from None
+        store.register(types)
+        waiting += _referenced(types[name][1])
+    first, *others = texts
+    parts = [texts[first], *(f"{_SEPARATOR}\nMSG: {denormalize_msgtype(o)}\n{texts[o]}" for o in others)]
+    text = "\n".join(part.rstrip("\n") for part in parts) + "\n"
+    return Definition(type_name, text, store.hash_rihs01(type_name))
+
+
+def _file(type_name: str, prefixes: tuple[Path, ...], wanted_for: str) -> Path:
+    package, _, name = type_name.split("/")
+    for prefix in prefixes:
+        path = prefix / "share" / package / "msg" / f"{name}.msg"
+        if path.is_file():
+            return path
+    within = "" if type_name == wanted_for else f" (part of '{wanted_for}')"
+    searched = ", ".join(map(str, prefixes)) or "(no install prefix)"
+    raise BagError(
+        f"message type '{type_name}'{within}: no share/{package}/msg/{name}.msg in {searched}. "
+        f"Install the package '{package}', or source the workspace that holds it."
+    )
+
+
+def _referenced(fields: Iterable[tuple[str, tuple[int, object]]]) -> list[str]:
+    """Return the names of the message types that fields are made of, in order."""
+    names = []
+    for _, (node, value) in fields:
+        inner = value[0] if node in (Nodetype.ARRAY, Nodetype.SEQUENCE) else (node, value)
+        if inner[0] == Nodetype.NAME:
+            names.append(inner[1])
+    return names
