@@ -1,18 +1,20 @@
 """Parameter files: YAML in, one frozen record out, or one clear error."""
 
 from robocontrast_ros.configuration.errors import ConfigurationError
-from robocontrast_ros.configuration.loading import dump_record, load_record, parse_record, resolve_uri
-from robocontrast_ros.configuration.plugins import load_configured, load_plugin, plugin_names
+from robocontrast_ros.configuration.loading import dump_record, load_record, parse_record, read_yaml, resolve_uri
+from robocontrast_ros.configuration.plugins import find_configured, load_configured, load_plugin, plugin_names
 from robocontrast_ros.configuration.record import record
 
 __all__ = [
     "ConfigurationError",
     "dump_record",
+    "find_configured",
     "load_configured",
     "load_plugin",
     "load_record",
     "parse_record",
     "plugin_names",
+    "read_yaml",
     "record",
     "resolve_uri",
 ]

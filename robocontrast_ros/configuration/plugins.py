@@ -46,17 +46,26 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
     raise ConfigurationError.unknown(source, key, name, plugin_names(kind), singular(kind))
 
 
-def load_configured(kind: str, path: Path) -> Any:
-    """Return what a parameter file describes; its key ``task`` (or ``policy``, …) names the plug-in.
+def find_configured(kind: str, path: Path) -> Any:
+    """Return the plug-in that a parameter file names by its key ``task`` (or ``policy``, …), without making it.
 
     Raises:
-        ConfigurationError: the file does not fit, or names a plug-in that is not known.
+        ConfigurationError: the file names no plug-in, or one that is not known.
     """
     content, key = read_yaml(path), singular(kind)
     if not isinstance(content, dict) or not isinstance(content.get(key), str):
         known = ", ".join(plugin_names(kind))
         raise ConfigurationError(str(path), key, "nothing", f"one of {known}", f"Add a line such as `{key}: …`.")
-    return load_plugin(kind, content[key], str(path), key).from_file(path)
+    return load_plugin(kind, content[key], str(path), key)
+
+
+def load_configured(kind: str, path: Path) -> Any:
+    """Return what a parameter file describes, made by the plug-in that ``find_configured`` finds.
+
+    Raises:
+        ConfigurationError: the file does not fit, or names a plug-in that is not known.
+    """
+    return find_configured(kind, path).from_file(path)
 
 
 def singular(kind: str) -> str:

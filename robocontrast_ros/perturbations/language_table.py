@@ -22,6 +22,10 @@ class _OfStructure:
     axes: str
     description: str
 
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task's instructions are structured."""
+        return isinstance(task, StructuredTask)
+
     def _instance(
         self, task: StructuredTask, base: TestInstance, instruction: Instruction, scene: Scene, note: str
     ) -> Perturbed | NotApplicable:

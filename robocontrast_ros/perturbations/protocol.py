@@ -46,6 +46,9 @@ class Perturbation(Protocol):
     axes: str
     description: str
 
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task has what this perturbation changes; a session that pairs them is else refused."""
+
     def apply(
         self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:

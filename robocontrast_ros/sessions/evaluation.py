@@ -50,7 +50,7 @@ class Evaluation:
     budget: float = math.inf
     max_trials: int | None = None
     void_retries: int = 2
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = field(default_factory=Tolerance)
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -7,7 +7,7 @@ fault) are the numbers of the messages of the same name.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import to_json
@@ -190,19 +190,19 @@ class ProcessDied:
     event: Literal["process_died"] = "process_died"
 
 
-Event = Union[
-    SessionStarted,
-    TrialSkipped,
-    SetUp,
-    TrialStarted,
-    TrialFinished,
-    TrialVoid,
-    Paused,
-    Resumed,
-    SessionFinished,
-    SessionInterrupted,
-    ProcessDied,
-]
+Event = (
+    SessionStarted
+    | TrialSkipped
+    | SetUp
+    | TrialStarted
+    | TrialFinished
+    | TrialVoid
+    | Paused
+    | Resumed
+    | SessionFinished
+    | SessionInterrupted
+    | ProcessDied
+)
 
 _ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
+from typing_extensions import Self
+
 from robocontrast_ros.sessions.events import (
     Event,
     SessionFinished,
@@ -154,7 +156,7 @@ class JournalWriter:
         """Close the file and let another process have it."""
         os.close(self._descriptor)
 
-    def __enter__(self) -> JournalWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

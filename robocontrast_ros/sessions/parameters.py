@@ -1,0 +1,379 @@
+"""A session's parameter file (config/sessions/), and everything it names, loaded and checked before anything starts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import Field
+from pydantic_core import from_json, to_json
+
+from robocontrast_ros.configuration import (
+    ConfigurationError,
+    dump_record,
+    find_configured,
+    load_configured,
+    load_plugin,
+    load_record,
+    read_yaml,
+    record,
+    resolve_uri,
+)
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.robots.profile import RobotProfile, load_profile
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.strategies.cost import COST_MODELS, CostModel, Tolerance
+from robocontrast_ros.strategies.protocol import Strategy
+from robocontrast_ros.tasks.protocol import Task
+
+SUFFIXES = (".yaml", ".yml")
+
+
+@record
+class StrategyParameters:
+    """Which trials are run, and in which order."""
+
+    name: str = Field(description="strategy: standard, contrast_set, limited_intervention, or a plug-in's name")
+    perturbations: tuple[str, ...] = Field(
+        default=(), description="perturbation set P, in the order they are applied; for contrast_set"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a perturbation that is named twice."""
+        if len(set(self.perturbations)) != len(self.perturbations):
+            raise ValueError("each of the perturbations once")
+
+
+@record
+class TestSetParameters:
+    """The i.i.d. evaluation set X."""
+
+    __test__ = False  # not a pytest class
+
+    size: int = Field(ge=1, le=100_000, description="number of test instances")
+    families: tuple[str, ...] = Field(
+        default=(), description="families of the task to draw from, equally often; all, as the task mixes them, if empty"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a family that is named twice."""
+        if len(set(self.families)) != len(self.families):
+            raise ValueError("each of the families once")
+
+
+@record
+class SetupParameters:
+    """When an object need not be moved."""
+
+    position_tolerance: float = Field(
+        default=0.002, ge=0, le=1, description="an object this near to where it is wanted may stay [m]"
+    )
+    orientation_tolerance: float = Field(
+        default=0.05, ge=0, le=math.pi, description="… and turned by no more than this [rad]"
+    )
+
+
+@record
+class TimeoutParameters:
+    """How long each part may take on the wall clock before it counts as lost."""
+
+    policy: float = Field(default=10.0, gt=0, le=3600, description="one answer of the policy [s]")
+    sensors: float = Field(default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]")
+    set_up: float = Field(default=30.0, gt=0, le=86400, description="one set-up; a person may need long [s]")
+    scoring: float = Field(default=10.0, gt=0, le=3600, description="one answer of the scorer [s]")
+    recording: float = Field(default=10.0, gt=0, le=3600, description="opening or closing a bag [s]")
+    start_up: float = Field(default=60.0, gt=0, le=3600, description="until all parts are there [s]")
+
+
+@record
+class CameraParameters:
+    """One camera, and the size of its images."""
+
+    name: str = Field(min_length=1, description="name of the camera in the robot's profile")
+    width: int = Field(ge=16, le=4096, description="columns [pixel]")
+    height: int = Field(ge=16, le=4096, description="rows [pixel]")
+
+
+@record
+class RecordingParameters:
+    """What goes into the bags besides what scoring them again needs."""
+
+    images: bool = Field(default=True, description="whether the cameras' images are recorded")
+    topics: tuple[str, ...] = Field(default=(), description="further topics, relative to the session's namespace")
+
+
+@record
+class SessionParameters:
+    """A file of config/sessions/. docs/sessions.md explains it with examples."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the session and of its run folders")
+    description: str = Field(default="", description="one line for tables")
+    seed: int = Field(ge=0, lt=2**63, description="every random draw of the session comes from it")
+    task: str = Field(min_length=1, description="name in config/tasks/, or path of a file")
+    robot: str = Field(min_length=1, description="name in config/robots/, or path of a file")
+    policy: str = Field(min_length=1, description="name in config/policies/, or path of a file")
+    strategy: StrategyParameters
+    test_set: TestSetParameters
+    repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
+    cost: str = Field(default="metres_moved", description="cost model: metres_moved")
+    budget: float | None = Field(
+        default=None, ge=0, description="budget K in the cost model's unit; no limit when left out"
+    )
+    max_trials: int | None = Field(default=None, ge=1, description="trials after which it ends; no limit when left out")
+    void_retries: int = Field(default=2, ge=0, le=100, description="how often a void trial is tried again")
+    stop_on_success: bool = Field(default=True, description="whether a trial ends as soon as the goal is reached")
+    setup: SetupParameters = Field(default_factory=SetupParameters)
+    timeouts: TimeoutParameters = Field(default_factory=TimeoutParameters)
+    cameras: tuple[CameraParameters, ...] = Field(
+        default=(CameraParameters(name="board", width=320, height=180),), description="cameras in use"
+    )
+    recording: RecordingParameters = Field(default_factory=RecordingParameters)
+    output: str = Field(
+        default="runs", min_length=1, description="folder of the run folders, relative to the working directory"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a camera that is named twice, and a budget that is not a number."""
+        names = [camera.name for camera in self.cameras]
+        if len(set(names)) != len(names):
+            raise ValueError("each of the cameras once")
+        if self.budget is not None and math.isnan(self.budget):
+            raise ValueError("a number for the budget")
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """What the command line may set instead of the file; None leaves the file's value.
+
+    Attributes:
+        robot: name, or path relative to the working directory.
+        policy: the same.
+        budget: K; infinity takes the file's limit away.
+        seed: the session's seed.
+        max_trials: trials after which it ends.
+        output: folder of the run folders.
+    """
+
+    robot: str | None = None
+    policy: str | None = None
+    budget: float | None = None
+    seed: int | None = None
+    max_trials: int | None = None
+    output: str | None = None
+
+
+@dataclass(frozen=True)
+class ResolvedSession:
+    """A session with everything that it names.
+
+    Attributes:
+        source: the session's file.
+        parameters: its record, overrides applied; robot, policy and task are known names or absolute paths.
+        robot: the robot's profile.
+        robot_file: where it came from.
+        policy_file: the policy's parameter file; its plug-in exists, but nothing is loaded yet.
+        task: the task.
+        task_file: where it came from.
+        strategy: the order of trials.
+        perturbations: the perturbation set P.
+        cost_model: what a set-up costs.
+    """
+
+    source: Path
+    parameters: SessionParameters
+    robot: RobotProfile
+    robot_file: Path
+    policy_file: Path
+    task: Task
+    task_file: Path
+    strategy: Strategy
+    perturbations: tuple[Perturbation, ...]
+    cost_model: CostModel
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return every parameter that a result may depend on, as JSON: session, robot, policy, task."""
+        everything = {
+            "session": dump_record(self.parameters),
+            "robot": dump_record(self.robot),
+            "policy": read_yaml(self.policy_file),
+            "task": read_yaml(self.task_file),
+        }
+        return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
+
+    def evaluation(self) -> Evaluation:
+        """Return what the session's loop needs."""
+        parameters = self.parameters
+        return Evaluation(
+            name=parameters.name,
+            seed=parameters.seed,
+            task=self.task,
+            strategy=self.strategy,
+            test_set_size=parameters.test_set.size,
+            perturbations=self.perturbations,
+            families=parameters.test_set.families,
+            repeats=parameters.repeats,
+            cost_model=self.cost_model,
+            budget=math.inf if parameters.budget is None else parameters.budget,
+            max_trials=parameters.max_trials,
+            void_retries=parameters.void_retries,
+            tolerance=Tolerance(parameters.setup.position_tolerance, parameters.setup.orientation_tolerance),
+            parameters=self.snapshot(),
+        )
+
+
+def resolve(session: str | Path, overrides: Overrides | None = None) -> ResolvedSession:
+    """Load a session and everything that it names, and check all of it.
+
+    Args:
+        session: name in config/sessions/, or path of a file. Paths in the file are relative to it.
+        overrides: what the command line sets instead.
+
+    Raises:
+        ConfigurationError: something does not fit: it names the file, the key, the known ones and the cure.
+    """
+    source = find_file("sessions", str(session), "command line", "session", Path.cwd())
+    parameters, origin = _override(load_record(SessionParameters, source), overrides or Overrides(), source)
+    files = {
+        key: find_file(kind, getattr(parameters, key), *origin[key])
+        for key, kind in (("robot", "robots"), ("policy", "policies"), ("task", "tasks"))
+    }
+    parameters = replace(
+        parameters,
+        **{key: name if not is_path(name := getattr(parameters, key)) else str(file) for key, file in files.items()},
+    )
+    robot = load_profile(str(files["robot"]))
+    _check_cameras(parameters, robot, str(source), files["robot"])
+    find_configured("policies", files["policy"])
+    task: Task = load_configured("tasks", files["task"])
+    for family in parameters.test_set.families:
+        if family not in task.families:
+            raise ConfigurationError.unknown(
+                str(source), "test_set.families", family, task.families, f"family of the task '{task.name}'"
+            )
+    if parameters.cost not in COST_MODELS:
+        raise ConfigurationError.unknown(str(source), "cost", parameters.cost, COST_MODELS, "cost model")
+    strategy: Strategy = load_plugin("strategies", parameters.strategy.name, str(source), "strategy.name")()
+    return ResolvedSession(
+        source=source,
+        parameters=parameters,
+        robot=robot,
+        robot_file=files["robot"],
+        policy_file=files["policy"],
+        task=task,
+        task_file=files["task"],
+        strategy=strategy,
+        perturbations=_perturbations(parameters.strategy, strategy, task, str(source)),
+        cost_model=COST_MODELS[parameters.cost](),
+    )
+
+
+def is_path(name: str) -> bool:
+    """Tell a path or package URI of a parameter file from a name that stands for one in config/."""
+    return "/" in name or name.endswith(SUFFIXES)
+
+
+def known_names(kind: str) -> dict[str, Path]:
+    """Return the names that stand for files of config/<kind>/ in this package."""
+    folder = resolve_uri(f"package://robocontrast_ros/config/{kind}")
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) -> Path:
+    """Return the parameter file that a name or a path stands for.
+
+    Args:
+        kind: folder of config/: ``sessions``, ``robots``, ``policies`` or ``tasks``.
+        name: name or path.
+        source: where it was written, for the error.
+        key: its key there, for the error.
+        relative_to: folder that a relative path starts from.
+
+    Raises:
+        ConfigurationError: there is no such name or file.
+    """
+    known = known_names(kind)
+    if not is_path(name):
+        if name not in known:
+            raise ConfigurationError.unknown(source, key, name, known, f"{key}, or the path of a .yaml file")
+        return known[name]
+    path = resolve_uri(name, relative_to).resolve()
+    if not path.is_file():
+        raise ConfigurationError(
+            source,
+            key,
+            name,
+            f"a file that exists, or a known {key}: {', '.join(known) or '(none)'}",
+            f"There is no file {path}.",
+        )
+    return path
+
+
+Origin = tuple[str, str, Path]
+"""Where a value was written: source and key for errors, and the folder that its relative path starts from."""
+
+
+def _override(
+    parameters: SessionParameters, overrides: Overrides, source: Path
+) -> tuple[SessionParameters, dict[str, Origin]]:
+    """Return the record with the overrides, and where robot, policy and task were written."""
+    given = {key: value for key, value in vars(overrides).items() if value is not None}
+    if given.get("budget") == math.inf:
+        given["budget"] = None
+    origin = {key: (str(source), key, source.parent) for key in ("robot", "policy", "task")}
+    origin |= {key: ("command line", key, Path.cwd()) for key in ("robot", "policy") if key in given}
+    try:
+        changed = replace(parameters, **given)
+    except ValueError as error:
+        key = next(iter(given)) if len(given) == 1 else ", ".join(given)
+        reason = error.errors(include_url=False)[0]
+        key = ".".join(map(str, reason["loc"])) or key
+        raise ConfigurationError(
+            "command line", key, reason.get("input"), reason["msg"].removeprefix("Input should be ")
+        ) from None
+    return (changed if changed.budget != math.inf else replace(changed, budget=None)), origin
+
+
+def _check_cameras(parameters: SessionParameters, robot: RobotProfile, source: str, robot_file: Path) -> None:
+    known = [camera.name for camera in robot.cameras]
+    for camera in parameters.cameras:
+        if camera.name not in known:
+            raise ConfigurationError.unknown(
+                source, "cameras", camera.name, known, f"camera of the robot '{robot.name}' ({robot_file})"
+            )
+
+
+def _perturbations(
+    parameters: StrategyParameters, strategy: Strategy, task: Task, source: str
+) -> tuple[Perturbation, ...]:
+    key = "strategy.perturbations"
+    if strategy.uses_perturbations and not parameters.perturbations:
+        raise ConfigurationError(
+            source, key, "none", f"at least one, for strategy '{strategy.name}'", "For the base trials alone take `standard`."
+        )
+    if parameters.perturbations and not strategy.uses_perturbations:
+        raise ConfigurationError(
+            source,
+            key,
+            list(parameters.perturbations),
+            f"none, for strategy '{strategy.name}' uses no perturbations",
+            "Take `contrast_set`, or leave them out.",
+        )
+    found = tuple(load_plugin("perturbations", name, source, key)() for name in parameters.perturbations)
+    for perturbation in found:
+        if not perturbation.supports(task):
+            raise ConfigurationError(
+                source,
+                key,
+                perturbation.name,
+                f"perturbations that task '{task.name}' supports",
+                "Leave it out, or give the task what it needs (the perturbation's documentation says what).",
+            )
+    return found
+
+
+def write_yaml(path: Path, content: Any) -> None:
+    """Write plain mappings, lists and scalars as YAML, in the order they have."""
+    path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")

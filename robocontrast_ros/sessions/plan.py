@@ -1,0 +1,129 @@
+"""What a session would run and cost if every trial succeeded, found out without a robot.
+
+The plan is the session itself, on a bench that predicts: each trial ends in the scene in which the
+task's planner would leave it. What a policy does when it fails leaves other scenes behind, so that
+later perturbations, and their costs, come out differently: the plan is the expectation under success.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.sessions.bench import Execution, Recording
+from robocontrast_ros.sessions.control import SessionControl
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.events import Event, TrialFinished, TrialSkipped
+from robocontrast_ros.sessions.session import Session
+from robocontrast_ros.tasks.protocol import Task
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """One trial of the plan.
+
+    Attributes:
+        trial: what would be run.
+        cost: expected cost of its set-up.
+        cumulative_cost: of all set-ups up to this one.
+        within_budget: whether the budget allows it; no trial after the first that it does not is run.
+    """
+
+    trial: Trial
+    cost: float
+    cumulative_cost: float
+    within_budget: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A session's trials, under the assumption that each succeeds.
+
+    Attributes:
+        trials: all of them in order, those that the budget cuts included.
+        skipped: (base_id, perturbation, reason) of what cannot be applied.
+        cost_unit: what costs are counted in, ``m`` or ``s``.
+        budget: K; infinity when there is none.
+    """
+
+    trials: tuple[PlannedTrial, ...]
+    skipped: tuple[tuple[str, str, str], ...]
+    cost_unit: str
+    budget: float
+
+    @property
+    def within_budget(self) -> tuple[PlannedTrial, ...]:
+        """The trials that would be run."""
+        return tuple(trial for trial in self.trials if trial.within_budget)
+
+    @property
+    def cost(self) -> float:
+        """What the trials within the budget cost together."""
+        return self.within_budget[-1].cumulative_cost if self.within_budget else 0.0
+
+
+def plan_session(evaluation: Evaluation) -> Plan:
+    """Return the trials that a session would run if each of them succeeded.
+
+    The first set-up is from a scene without objects, as in simulation; where objects stand already, the
+    first set-up costs what moving those takes.
+    """
+    events = _Events()
+    bench = _PredictingBench(evaluation.task)
+    unlimited = replace(evaluation, budget=math.inf)
+    Session(unlimited, bench, events, SessionControl(), lambda status: None, lambda: 0.0).run()
+    budget = Budget(evaluation.budget, unit=evaluation.cost_model.unit)
+    trials, cut = [], False
+    spent = 0.0
+    for event in events.kept:
+        if isinstance(event, TrialFinished):
+            cut = cut or not replace(budget, spent=spent).allows(event.cost)
+            spent += event.cost
+            trials.append(PlannedTrial(event.trial, event.cost, spent, not cut))
+    skipped = tuple((e.base_id, e.perturbation, e.reason) for e in events.kept if isinstance(e, TrialSkipped))
+    return Plan(tuple(trials), skipped, budget.unit, budget.limit)
+
+
+class _Events:
+    def __init__(self) -> None:
+        self.kept: list[Event] = []
+
+    def append(self, event: Event) -> None:
+        self.kept.append(event)
+
+
+class _PredictingBench:
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._scene: Scene | None = None
+
+    def scene(self) -> Scene:
+        return self._scene if self._scene is not None else Scene()
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
+        self._scene = target
+        return target
+
+    def execute(self, trial: Trial, attempt: int) -> Execution:
+        instance = trial.instance
+        plan = self._task.plan(instance.instruction, instance.scene)
+        if plan is None:
+            raise ValueError(f"trial {trial.trial_id}: the planner finds '{instance.instruction.text}' infeasible")
+        self._scene = plan.final_scene
+        result = TrialResult(
+            outcome=Outcome.SUCCESS,
+            fault=Fault.NONE,
+            detail="",
+            success=1.0,
+            spl=1.0,
+            progress=1.0,
+            distance_to_goal=0.0,
+            path_length=plan.length,
+            optimal_path_length=plan.length,
+            steps=0,
+            duration=0.0,
+            clamped_steps=0,
+            final_scene=plan.final_scene,
+        )
+        return Execution(result, Observed(instance.instruction.text), Recording(), 0.0)

@@ -1,0 +1,130 @@
+"""The folder of one run: what was asked, what happened, and what came of it. docs/sessions.md draws it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from robocontrast_ros.configuration import ConfigurationError, dump_record
+from robocontrast_ros.sessions.parameters import ResolvedSession, resolve, write_yaml
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where things are in a run folder.
+
+    Attributes:
+        path: the folder.
+    """
+
+    path: Path
+
+    @classmethod
+    def create(cls, session: ResolvedSession, now: float) -> RunFolder:
+        """Make a new run folder that holds the session's parameters.
+
+        Args:
+            session: what is going to be run.
+            now: seconds since the epoch, for the folder's name.
+
+        Raises:
+            ConfigurationError: the folder cannot be made.
+        """
+        stamp = datetime.fromtimestamp(now, tz=timezone.utc).strftime("%Y%m%d_%H%M%S")
+        name = f"{session.parameters.name}_{stamp}"
+        parent = Path(session.parameters.output).expanduser().resolve()
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            run = cls(_new_folder(parent, name))
+            run.bags.mkdir()
+            run.parameters.mkdir()
+            write_yaml(run.session_file, dump_record(session.parameters))
+            for kind in ("robot", "policy", "task"):
+                shutil.copyfile(getattr(session, f"{kind}_file"), run.parameters / f"{kind}.yaml")
+        except OSError as error:
+            raise ConfigurationError(
+                str(session.source),
+                "output",
+                str(parent),
+                "a folder that can be written",
+                f"{error.strerror}: {error.filename}.",
+            ) from None
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Return the run folder at a path.
+
+        Raises:
+            ConfigurationError: it is not one.
+        """
+        run = cls(path.expanduser().resolve())
+        if not run.session_file.is_file():
+            raise ConfigurationError(
+                "command line",
+                "run",
+                str(path),
+                "a run folder, which holds parameters/session.yaml and journal.jsonl",
+                "Give the folder that `robocontrast evaluate` printed.",
+            )
+        return run
+
+    def resolve(self) -> ResolvedSession:
+        """Load the run's session again, for instance to resume it.
+
+        Robot, policy and task are read from where they came from; whether they have changed since is
+        found out against the journal.
+
+        Raises:
+            ConfigurationError: something is no longer there, or no longer fits.
+        """
+        return resolve(self.session_file)
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self.path.name
+
+    @property
+    def parameters(self) -> Path:
+        """Folder of the parameters: session, and copies of robot, policy and task."""
+        return self.path / "parameters"
+
+    @property
+    def session_file(self) -> Path:
+        """The session's parameters with overrides applied."""
+        return self.parameters / "session.yaml"
+
+    @property
+    def journal(self) -> Path:
+        """The journal."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def bags(self) -> Path:
+        """Folder of the bags, one a trial."""
+        return self.path / "bags"
+
+    @property
+    def figures(self) -> Path:
+        """Folder of the pictures."""
+        return self.path / "figures"
+
+    def bag(self, trial_id: str, attempt: int) -> Path:
+        """Return where the bag of one execution of a trial goes."""
+        return self.bags / (trial_id if attempt == 0 else f"{trial_id}_attempt{attempt}")
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    """Make and return a folder that was not there; a second one of the same second gets a number."""
+    number = 1
+    while True:
+        path = parent / (name if number == 1 else f"{name}_{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return path
