@@ -6,26 +6,31 @@ import sys
 from collections.abc import Callable
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.sessions.bench import BenchFault
 
 
-def run_node(make: Callable[[], Node]) -> None:
+def run_node(make: Callable[[], Node], threads: int = 1) -> None:
     """Initialise ROS, make the node, spin until it is told to end, and exit.
 
-    Ends the process with code 2 and one line on a mistake in the parameters, else with 0; SIGINT and
-    SIGTERM are the ordinary end. A node with ``on_end()`` is told before its handles go.
+    Ends the process with one line and code 2 on a mistake in the parameters, code 1 when another node
+    that it needs from the start does not come up, else with 0; SIGINT and SIGTERM are the ordinary end. A node with ``on_end()`` is told before its handles go.
+
+    Args:
+        make: makes the node, with the parameters that ROS was started with.
+        threads: more than one for a node with callbacks that wait for other nodes.
     """
     rclpy.init()
     try:
         node = make()
     except ConfigurationError as error:
-        print(f"error: {error}", file=sys.stderr, flush=True)
-        rclpy.try_shutdown()
-        raise SystemExit(2) from None
-    executor = SingleThreadedExecutor()
+        raise SystemExit(_refused(error, 2)) from None
+    except BenchFault as error:
+        raise SystemExit(_refused(error, 1)) from None
+    executor = SingleThreadedExecutor() if threads == 1 else MultiThreadedExecutor(threads)
     executor.add_node(node)
     try:
         executor.spin()
@@ -38,3 +43,9 @@ def run_node(make: Callable[[], Node]) -> None:
         executor.shutdown(timeout_sec=1.0)
         node.destroy_node()
         rclpy.try_shutdown()
+
+
+def _refused(error: Exception, code: int) -> int:
+    print(f"error: {error}", file=sys.stderr, flush=True)
+    rclpy.try_shutdown()
+    return code

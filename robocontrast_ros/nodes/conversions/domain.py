@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMsg
 from std_msgs.msg import Header
@@ -59,20 +62,42 @@ def instance_to_msg(instance: domain.TestInstance) -> TestInstance:
     )
 
 
+@dataclass(frozen=True)
+class TrialContext:
+    """What a Trial message says beside the trial itself.
+
+    Attributes:
+        session: name of the run folder.
+        robot: name of the robot profile.
+        policy: name of the policy.
+        task_digest: SHA-256, in hex, of the task's parameter file.
+        symbols: perturbation's name -> its symbol and axes.
+    """
+
+    session: str
+    robot: str
+    policy: str
+    task_digest: str
+    symbols: Mapping[str, tuple[str, str]]
+
+
 def trial_to_msg(
-    trial: domain.Trial, session: str, robot: str, policy: str, symbol: str = "", axes: str = ""
+    trial: domain.Trial, context: TrialContext, start_scene: domain.Scene, start: float
 ) -> Trial:
-    """Return the trial with the names of its session, robot and policy, and its perturbation's symbol."""
+    """Return the trial with the scene it starts in, as read back at a time [s]."""
+    symbol, axes = context.symbols.get(trial.perturbation, ("", ""))
     return Trial(
-        session=session,
+        session=context.session,
         index=trial.index,
         base_id=trial.base_id,
         perturbation=Perturbation(name=trial.perturbation, symbol=symbol, axes=axes, note=trial.note),
         repeat=trial.repeat,
         instance=instance_to_msg(trial.instance),
+        task_digest=context.task_digest,
+        start_scene=scene_to_msg(start_scene, start),
         seed=trial.seed,
-        robot=robot,
-        policy=policy,
+        robot=context.robot,
+        policy=context.policy,
     )
 
 
@@ -127,16 +152,3 @@ def move_to_msg(move: domain.SetupMove) -> SetupMove:
         goal=pose_to_msg(move.goal or Pose()),
     )
 
-
-__all__ = [
-    "fault_from_msg",
-    "fault_to_msg",
-    "header",
-    "instance_to_msg",
-    "move_to_msg",
-    "pose_to_msg",
-    "progress_to_msg",
-    "result_to_msg",
-    "scene_to_msg",
-    "trial_to_msg",
-]

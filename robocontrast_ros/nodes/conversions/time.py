@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builtin_interfaces.msg import Time
 
-NANOSECONDS = 1_000_000_000
+from robocontrast_ros.bags.decoding import NANOSECONDS, stamp_from_msg
 
 
 def time_to_msg(seconds: float) -> Time:
@@ -13,11 +13,6 @@ def time_to_msg(seconds: float) -> Time:
     return Time(sec=total // NANOSECONDS, nanosec=total % NANOSECONDS)
 
 
-def stamp_ns(stamp: Time) -> int:
-    """Return a stamp in nanoseconds: exact, so it is what stamps are compared by."""
-    return stamp.sec * NANOSECONDS + stamp.nanosec
-
-
 def seconds(stamp: Time) -> float:
     """Return a stamp in seconds."""
-    return stamp_ns(stamp) / NANOSECONDS
+    return stamp_from_msg(stamp) / NANOSECONDS

@@ -1,0 +1,31 @@
+"""Robot commands to the messages of the drivers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builtin_interfaces.msg import Duration
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robocontrast_ros.bags.decoding import NANOSECONDS
+from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.robots import RobotCommand
+
+_TYPES = {"trajectory_msgs/msg/JointTrajectory": JointTrajectory}
+
+
+def command_message_type(name: str) -> type:
+    """Return the message class of a profile's command type."""
+    return _TYPES[name]
+
+
+def command_to_msg(command: RobotCommand, stamp: float) -> Any:
+    """Return the command as the driver takes it, stamped with the observation that it answers [s]."""
+    duration = round(command.duration * NANOSECONDS)
+    point = JointTrajectoryPoint(
+        positions=list(command.positions),
+        time_from_start=Duration(sec=duration // NANOSECONDS, nanosec=duration % NANOSECONDS),
+    )
+    message = JointTrajectory(joint_names=list(command.names), points=[point])
+    message.header.stamp = time_to_msg(stamp)
+    return message

@@ -1,0 +1,350 @@
+"""rollout: the robot's closed loop at the control rate, in lockstep with the simulator."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from pydantic import Field
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from sensor_msgs.msg import Image, JointState
+from simulation_interfaces.srv import StepSimulation
+
+from robocontrast_ros.action import RunEpisode
+from robocontrast_ros.bags.decoding import progress_from_msg, scene_from_msg
+from robocontrast_ros.configuration import ConfigurationError, load_record, record
+from robocontrast_ros.domain import Fault, Observed, Progress
+from robocontrast_ros.msg import Progress as ProgressMsg
+from robocontrast_ros.msg import Scene as SceneMsg
+from robocontrast_ros.msg import TopicCount
+from robocontrast_ros.nodes.channel import Channel, NoAnswer, PendingResponse, call, wait_for
+from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
+from robocontrast_ros.nodes.conversions.domain import fault_from_msg, fault_to_msg, header, pose_to_msg, progress_to_msg
+from robocontrast_ros.nodes.conversions.observation import observation_to_msg
+from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.main import run_node
+from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.runner import Answer, PolicyFault
+from robocontrast_ros.robots import Kinematics, RobotCommand, RobotProfile, make_controller
+from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.sessions.episode import EpisodeReport, EpisodeRequest, run_episode
+from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
+
+
+@record
+class RolloutParameters:
+    """Parameters of the rollout."""
+
+    robot: Path = Field(description="Parameter file of the robot.")
+    policy_server: str = Field(default="policy_server", description="Name of the policy server's node.")
+    step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
+    steps_per_control: int = Field(ge=1, description="Physics steps in one control period.")
+    control_period: float = Field(gt=0.0, description="Simulated time of one control step [s].")
+    start_position: tuple[float, ...] = Field(description="Where the tool starts, world frame [m].")
+    start_tolerance: float = Field(
+        default=0.01, gt=0.0, description="How far from there it may be when an episode begins [m]."
+    )
+    policy_timeout: float = Field(
+        default=15.0, gt=0.0, description="Silence after which the policy server counts as gone [s]."
+    )
+    simulator_timeout: float = Field(
+        default=30.0, gt=0.0, description="Silence after which the simulator counts as gone [s]."
+    )
+    sensor_timeout: float = Field(
+        default=10.0, gt=0.0, description="Wait for the sensors and the score of a control step [s]."
+    )
+    startup_timeout: float = Field(default=90.0, gt=0.0, description="Time for the other nodes to come up [s].")
+
+
+class Inbox:
+    """The latest message of each input, and a wait for one that is new enough."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._changed = threading.Condition()
+        self._latest: dict[str, tuple[float, Any]] = {}
+        self._received: dict[str, int] = {}
+
+    def put(self, key: str, message: Any) -> None:
+        """Take a message with a header."""
+        with self._changed:
+            self._latest[key] = (seconds(message.header.stamp), message)
+            self._received[key] = self._received.get(key, 0) + 1
+            self._changed.notify_all()
+
+    def wait(self, keys: tuple[str, ...], stamp: float, timeout: float) -> dict[str, Any]:
+        """Return the latest message of each key, all of them of that time [s] or later.
+
+        Raises:
+            BenchFault: one did not come within the time [s].
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: not self._missing(keys, stamp), timeout):
+                raise BenchFault(
+                    Fault.SENSOR_LOST,
+                    f"nothing on {', '.join(self._missing(keys, stamp))} of {stamp:.3f} s within {timeout:g} s",
+                )
+            return {key: self._latest[key][1] for key in keys}
+
+    def _missing(self, keys: tuple[str, ...], stamp: float) -> list[str]:
+        return [key for key in keys if key not in self._latest or self._latest[key][0] < stamp]
+
+
+class RosEpisodeBench:
+    """The ``sessions.episode.EpisodeBench`` of a ROS graph."""
+
+    def __init__(self, owner: Node, parameters: RolloutParameters) -> None:
+        """Connect to the policy server, the simulator, the scorer and the robot.
+
+        Raises:
+            BenchFault: the policy server does not come up.
+            ConfigurationError: robot and policy do not fit.
+        """
+        self._parameters = parameters
+        self.profile = load_record(RobotProfile, parameters.robot)
+        self._kinematics = Kinematics(self.profile)
+        self._channel = Channel(owner)
+        self._inbox = Inbox()
+        node, server = self._channel.node, parameters.policy_server
+        self._act = node.create_client(Act, f"{server}/act")
+        self._reset = node.create_client(ResetPolicy, f"{server}/reset")
+        self._describe = node.create_client(DescribePolicy, f"{server}/describe")
+        self._step = node.create_client(StepSimulation, parameters.step_simulation)
+        self._tool_pose = node.create_publisher(PoseStamped, "tool_pose", LOCKSTEP)
+        self._command = node.create_publisher(
+            command_message_type(self.profile.command.type), self.profile.command.topic, LOCKSTEP
+        )
+        self._subscribe(ProgressMsg, "progress")
+        self._subscribe(JointState, self.profile.joint_states_topic)
+        self._channel.start()
+        self.policy = self._describe_policy()
+        self._cameras = self._choose_cameras()
+        for topic in self._cameras.values():
+            self._subscribe(Image, topic)
+        if self.policy.privileged:
+            self._subscribe(SceneMsg, "scene")
+        scene = ("scene",) if self.policy.privileged else ()
+        self._sensors = (self.profile.joint_states_topic, *self._cameras.values(), *scene)
+        self._stamp = 0.0
+        self._start_due = False
+
+    def close(self) -> None:
+        """Free the channel."""
+        self._channel.close()
+
+    def begin(self) -> None:
+        """Check at the next observation that the robot is at its start."""
+        self._start_due = True
+
+    def reset_policy(self, instruction: str, seed: int) -> None:
+        """Tell the policy the instruction."""
+        request = ResetPolicy.Request(instruction=instruction, seed=seed)
+        _raise(self._ask(self._reset, request).fault)
+
+    def step(self) -> None:
+        """Let one control period of simulated time pass."""
+        request = StepSimulation.Request(steps=self._parameters.steps_per_control)
+        try:
+            result = call(self._step, request, self._parameters.simulator_timeout).result
+        except NoAnswer as error:
+            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        if result.result != result.RESULT_OK:
+            raise BenchFault(Fault.SIMULATOR_LOST, f"it refused to step: {result.error_message}")
+
+    def observe(self, after: float) -> Observation:
+        """Return the observation of the control step that follows a time [s], and publish the tool's pose."""
+        due = after + 0.5 * self._parameters.control_period
+        self._received = self._inbox.wait(self._sensors, due, self._parameters.sensor_timeout)
+        joints: JointState = self._received[self.profile.joint_states_topic]
+        positions = dict(zip(joints.name, joints.position, strict=True))
+        ordered = tuple(positions[name] for name in self.profile.joint_names)
+        self._stamp = seconds(joints.header.stamp)
+        tool = self._kinematics.tool_pose(ordered)
+        self._tool_pose.publish(
+            PoseStamped(header=header(self.profile.world_frame, self._stamp), pose=pose_to_msg(tool))
+        )
+        if self._start_due:
+            self._check_start(np.asarray(tool.position))
+        return Observation(
+            stamp=self._stamp,
+            images={},
+            joint_names=self.profile.joint_names,
+            joint_positions=ordered,
+            tool_pose=tool,
+            scene=scene_from_msg(self._received["scene"]) if self.policy.privileged else None,
+        )
+
+    def request_actions(self, observation: Observation) -> PendingActions:
+        """Ask the policy without waiting for it."""
+        images = {name: self._received[topic] for name, topic in self._cameras.items()}
+        joints = self._received[self.profile.joint_states_topic]
+        message = observation_to_msg(observation, self.profile.world_frame, images, joints)
+        return PendingActions(
+            PendingResponse(self._act, Act.Request(observation=message)), self._parameters.policy_timeout
+        )
+
+    def progress(self, stamp: float) -> Progress:
+        """Return the score of the scene of a time [s]."""
+        due = stamp - 0.5 * self._parameters.control_period
+        try:
+            received = self._inbox.wait(("progress",), due, self._parameters.sensor_timeout)
+        except BenchFault as error:
+            raise BenchFault(Fault.SCORER_LOST, error.detail) from None
+        return progress_from_msg(received["progress"])
+
+    def command(self, command: RobotCommand) -> None:
+        """Send a command, stamped with the observation that it answers."""
+        self._command.publish(command_to_msg(command, self._stamp))
+
+    def _check_start(self, position: np.ndarray) -> None:
+        self._start_due = False
+        wanted = np.asarray(self._parameters.start_position)
+        off = float(np.linalg.norm(position[:2] - wanted[:2]))
+        if off > self._parameters.start_tolerance:
+            raise BenchFault(
+                Fault.ROBOT_NOT_READY,
+                f"the tool is {off:.3f} m from its start position {tuple(wanted)}, more than "
+                f"{self._parameters.start_tolerance:g} m",
+            )
+
+    def _subscribe(self, kind: type, topic: str) -> None:
+        self._channel.node.create_subscription(kind, topic, lambda m: self._inbox.put(topic, m), LOCKSTEP)
+
+    def _ask(self, client: Any, request: Any) -> Any:
+        try:
+            return call(client, request, self._parameters.policy_timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
+
+    def _describe_policy(self) -> PolicyDescription:
+        try:
+            for client in (self._describe, self._reset, self._act, self._step):
+                wait_for(client, self._parameters.startup_timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
+        answer = self._ask(self._describe, DescribePolicy.Request())
+        _raise(answer.fault)
+        return PolicyDescription(
+            answer.name,
+            answer.action_space,
+            answer.action_size,
+            answer.chunk_length,
+            tuple(answer.cameras),
+            answer.privileged,
+        )
+
+    def _choose_cameras(self) -> dict[str, str]:
+        offered = {camera.name: camera.image_topic for camera in self.profile.cameras}
+        for name in self.policy.cameras:
+            if name not in offered:
+                raise ConfigurationError.unknown(
+                    f"policy '{self.policy.name}'", "cameras", name, offered, f"camera of '{self.profile.name}'"
+                )
+        return {name: offered[name] for name in self.policy.cameras}
+
+
+class PendingActions:
+    """Actions that the policy server was asked for."""
+
+    def __init__(self, response: PendingResponse, timeout: float) -> None:
+        """Take the pending response and the limit of waiting for it [s]."""
+        self._response, self._timeout = response, timeout
+
+    def result(self) -> Answer:
+        """Wait for the actions."""
+        try:
+            answer = self._response.result(self._timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
+        _raise(answer.fault)
+        actions = np.asarray(answer.actions, dtype=np.float64).reshape(answer.count, answer.size)
+        return Answer(actions, answer.latency, Observed(answer.observed_instruction, answer.image_digest))
+
+
+class Rollout(Node):
+    """Serves RunEpisode."""
+
+    def __init__(self) -> None:
+        """Declare the parameters; wait for the policy server and check that it fits the robot."""
+        super().__init__("rollout")
+        self._parameters = declare_record(self, RolloutParameters)
+        self._bench = RosEpisodeBench(self, self._parameters)
+        self._controller = make_controller(
+            self._bench.profile, self._bench.policy.action_space, self._parameters.control_period
+        )
+        self._server = ActionServer(
+            self,
+            RunEpisode,
+            "~/run_episode",
+            self._run,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+            callback_group=ReentrantCallbackGroup(),
+        )
+
+    def on_end(self) -> None:
+        """Free the channel before the process ends."""
+        self._bench.close()
+
+    def _run(self, handle: ServerGoalHandle) -> RunEpisode.Result:
+        goal = handle.request
+        request = EpisodeRequest(
+            trial_id=goal.trial_id,
+            instruction=goal.instruction,
+            seed=goal.seed,
+            step_limit=goal.step_limit,
+            stop_on_success=goal.stop_on_success,
+            start=seconds(goal.start),
+        )
+        frame = self._bench.profile.world_frame
+
+        def feedback(step: int, progress: Progress) -> None:
+            handle.publish_feedback(RunEpisode.Feedback(step=step, progress=progress_to_msg(progress, frame)))
+
+        self._bench.begin()
+        report = run_episode(
+            self._bench, self._controller, request, feedback, lambda: handle.is_cancel_requested
+        )
+        if handle.is_cancel_requested:
+            handle.canceled()
+        else:
+            handle.succeed()
+        return self._result(report)
+
+    def _result(self, report: EpisodeReport) -> RunEpisode.Result:
+        profile = self._bench.profile
+        images = [TopicCount(topic=c.image_topic, count=report.observations) for c in profile.cameras]
+        steps = [
+            TopicCount(topic=topic, count=report.observations)
+            for topic in (profile.joint_states_topic, "tool_pose", "scene", "progress")
+        ]
+        return RunEpisode.Result(
+            fault=fault_to_msg(report.fault, report.detail),
+            steps=report.steps,
+            clamped_steps=report.clamped_steps,
+            last_stamp=time_to_msg(report.last_stamp),
+            observed_instruction=report.observed.instruction,
+            image_digest=report.observed.image_digest,
+            published=[*images, *steps, TopicCount(topic=profile.command.topic, count=report.steps)],
+            policy_latency=list(report.policy_latency),
+        )
+
+
+def _raise(message: Any) -> None:
+    fault, detail = fault_from_msg(message)
+    if fault.of_policy:
+        raise PolicyFault(fault, detail)
+    if fault is not Fault.NONE:
+        raise BenchFault(fault, detail)
+
+
+def main() -> None:
+    """Run the node."""
+    run_node(Rollout, threads=2)

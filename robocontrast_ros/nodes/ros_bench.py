@@ -1,0 +1,271 @@
+"""The session's bench over ROS: scenes through sim_bridge, episodes through rollout, scores, bags."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from rclpy.action import ActionClient
+from rclpy.node import Node
+
+from robocontrast_ros.action import RunEpisode
+from robocontrast_ros.bags.decoding import result_from_msg, scene_from_msg
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial
+from robocontrast_ros.msg import TopicCount
+from robocontrast_ros.msg import Trial as TrialMsg
+from robocontrast_ros.nodes.channel import Channel, NoAnswer, call, wait_for
+from robocontrast_ros.nodes.conversions.domain import (
+    TrialContext,
+    fault_from_msg,
+    move_to_msg,
+    scene_to_msg,
+    trial_to_msg,
+)
+from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.qos import LATCHED
+from robocontrast_ros.sessions.bench import BenchFault, Execution, Recording
+from robocontrast_ros.srv import (
+    FinishScoring,
+    GetScene,
+    SetupScene,
+    StartRecording,
+    StartScoring,
+    StopRecording,
+)
+
+
+@record
+class BenchParameters:
+    """Parameters of the bench: names of the other nodes, and how long they may be silent."""
+
+    sim_bridge: str = Field(default="sim_bridge", description="Name of the bridge's node.")
+    rollout: str = Field(default="rollout", description="Name of the rollout's node.")
+    scorer: str = Field(default="scorer", description="Name of the scorer's node.")
+    recorder: str = Field(default="recorder", description="Name of the recorder's node; empty for no bags.")
+    setup_timeout: float = Field(
+        default=60.0, gt=0.0, description="Wait for a scene to be set up; a person needs longer [s]."
+    )
+    answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for scorer and recorder [s].")
+    silence_timeout: float = Field(
+        default=60.0, gt=0.0, description="Silence of a running episode after which rollout counts as gone [s]."
+    )
+    startup_timeout: float = Field(default=120.0, gt=0.0, description="Time for the other nodes to come up [s].")
+
+
+class RosBench:
+    """A ``sessions.bench.Bench``. Its methods block, so they are called from a thread of the session's own."""
+
+    def __init__(
+        self,
+        owner: Node,
+        parameters: BenchParameters,
+        context: TrialContext,
+        run_folder: Path,
+        step_limit: int,
+        stop_on_success: bool,
+        aborted: Callable[[], bool],
+    ) -> None:
+        """Make the clients.
+
+        Args:
+            owner: the node whose name and namespace the hidden node takes.
+            parameters: names and limits.
+            context: what every Trial message says beside the trial.
+            run_folder: where ``bags/`` is.
+            step_limit: control steps of a trial.
+            stop_on_success: whether an episode ends at success.
+            aborted: asked while an episode runs; true cancels it.
+        """
+        self._parameters, self._context, self._run_folder = parameters, context, run_folder
+        self._step_limit, self._stop_on_success, self._aborted = step_limit, stop_on_success, aborted
+        self._channel = Channel(owner)
+        node, p = self._channel.node, parameters
+        self._get_scene = node.create_client(GetScene, f"{p.sim_bridge}/get_scene")
+        self._setup_scene = node.create_client(SetupScene, f"{p.sim_bridge}/setup_scene")
+        self._start_scoring = node.create_client(StartScoring, f"{p.scorer}/start")
+        self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
+        self._start_recording = node.create_client(StartRecording, f"{p.recorder or 'recorder'}/start")
+        self._stop_recording = node.create_client(StopRecording, f"{p.recorder or 'recorder'}/stop")
+        self._trial = node.create_publisher(TrialMsg, "trial", LATCHED)
+        self._episode = ActionClient(node, RunEpisode, f"{p.rollout}/run_episode")
+        self._start: tuple[float, Scene] | None = None
+        self._channel.start()
+
+    def close(self) -> None:
+        """Free the channel."""
+        self._channel.close()
+
+    def wait(self) -> None:
+        """Wait until all nodes are up.
+
+        Raises:
+            BenchFault: one did not come up in time; the fault names it.
+        """
+        needed = [
+            (self._get_scene, Fault.SIMULATOR_LOST),
+            (self._setup_scene, Fault.SIMULATOR_LOST),
+            (self._start_scoring, Fault.SCORER_LOST),
+            (self._finish_scoring, Fault.SCORER_LOST),
+        ]
+        if self._parameters.recorder:
+            needed += [(self._start_recording, Fault.RECORDER_LOST), (self._stop_recording, Fault.RECORDER_LOST)]
+        deadline = time.monotonic() + self._parameters.startup_timeout
+        for client, fault in needed:
+            try:
+                wait_for(client, max(deadline - time.monotonic(), 0.1))
+            except NoAnswer as error:
+                raise BenchFault(fault, str(error)) from None
+        if not self._episode.wait_for_server(timeout_sec=max(deadline - time.monotonic(), 0.1)):
+            raise BenchFault(Fault.SENSOR_LOST, f"'{self._parameters.rollout}' did not come up")
+
+    def scene(self) -> Scene:
+        """Return the scene that actually is."""
+        response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
+        return scene_from_msg(response.scene)
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
+        """Bring the scene to the target and the robot to its start; return the scene as read back."""
+        request = SetupScene.Request(target=scene_to_msg(target), moves=[move_to_msg(m) for m in moves])
+        response = self._ask(
+            self._setup_scene, request, Fault.SIMULATOR_LOST, timeout=self._parameters.setup_timeout
+        )
+        scene = scene_from_msg(response.scene)
+        self._start = seconds(response.scene.header.stamp), scene
+        return scene
+
+    def execute(self, trial: Trial, attempt: int) -> Execution:
+        """Record, run and score one trial in the scene that was set up last."""
+        if self._start is None:
+            raise BenchFault(Fault.SETUP_FAILED, "no scene was set up before the trial")
+        began = time.monotonic()
+        start, scene = self._start
+        bag = self._open_bag(trial, attempt)
+        message = trial_to_msg(trial, self._context, scene, start)
+        self._trial.publish(message)
+        episode, fault, detail = RunEpisode.Result(), Fault.NONE, ""
+        try:
+            self._ask(self._start_scoring, StartScoring.Request(trial=message), Fault.SCORER_LOST)
+            episode = self._run(trial, start)
+            fault, detail = fault_from_msg(episode.fault)
+        except BenchFault as error:
+            fault, detail = error.fault, error.detail
+        try:
+            result = self._finish(episode, fault, detail)
+        finally:
+            recording = self._close_bag(bag, episode)
+        if fault.voids:
+            raise BenchFault(fault, detail)
+        return Execution(
+            result=result_from_msg(result),
+            observed=Observed(episode.observed_instruction, episode.image_digest),
+            recording=recording,
+            wall_time=time.monotonic() - began,
+        )
+
+    def _run(self, trial: Trial, start: float) -> RunEpisode.Result:
+        goal = RunEpisode.Goal(
+            trial_id=trial.trial_id,
+            instruction=trial.instance.instruction.text,
+            seed=trial.seed,
+            step_limit=self._step_limit,
+            stop_on_success=self._stop_on_success,
+            start=time_to_msg(start),
+        )
+        heard = _Heard()
+        handle = self._wait(self._episode.send_goal_async(goal, lambda _: heard.now()), heard)
+        if not handle.accepted:
+            raise BenchFault(Fault.SENSOR_LOST, f"'{self._parameters.rollout}' refused the episode")
+        result = handle.get_result_async()
+        try:
+            return self._wait(result, heard, until=self._aborted).result
+        except _Aborted:
+            handle.cancel_goal_async()
+            heard.now()
+            return self._wait(result, heard).result
+
+    def _wait(self, future: Any, heard: _Heard, until: Callable[[], bool] = lambda: False) -> Any:
+        answer: Future[Any] = Future()
+        future.add_done_callback(lambda done: answer.set_result(done.result()))
+        while True:
+            try:
+                return answer.result(0.1)
+            except FutureTimeout:
+                if until():
+                    raise _Aborted from None
+                limit = 5.0 if self._aborted() else self._parameters.silence_timeout
+                if heard.silence > limit:
+                    raise BenchFault(
+                        Fault.ABORTED if self._aborted() else Fault.SENSOR_LOST,
+                        f"'{self._parameters.rollout}' was silent for {limit:g} s",
+                    ) from None
+
+    def _finish(self, episode: RunEpisode.Result, fault: Fault, detail: str) -> Any:
+        request = FinishScoring.Request(
+            steps=episode.steps, clamped_steps=episode.clamped_steps, last_stamp=episode.last_stamp
+        )
+        request.fault.code, request.fault.detail = int(fault), detail
+        try:
+            return self._ask(self._finish_scoring, request, Fault.SCORER_LOST).result
+        except BenchFault:
+            if fault.voids:
+                return None
+            raise
+
+    def _open_bag(self, trial: Trial, attempt: int) -> str:
+        if not self._parameters.recorder:
+            return ""
+        name = f"bags/{trial.trial_id}" + (f"_attempt{attempt}" if attempt else "")
+        request = StartRecording.Request(bag=str(self._run_folder / name))
+        self._ask(self._start_recording, request, Fault.RECORDER_LOST)
+        return name
+
+    def _close_bag(self, bag: str, episode: RunEpisode.Result) -> Recording:
+        if not bag:
+            return Recording()
+        published = [*episode.published, TopicCount(topic="trial", count=1), TopicCount(topic="trial_result", count=1)]
+        response = self._ask(
+            self._stop_recording, StopRecording.Request(expected=published), Fault.RECORDER_LOST
+        )
+        return Recording(
+            bag=bag,
+            messages=tuple((c.topic, c.count) for c in response.received),
+            missing=tuple((c.topic, c.count) for c in response.missing),
+        )
+
+    def _ask(self, client: Any, request: Any, silent: Fault, timeout: float | None = None) -> Any:
+        try:
+            response = call(client, request, timeout or self._parameters.answer_timeout)
+        except NoAnswer as error:
+            raise BenchFault(silent, str(error)) from None
+        fault, detail = fault_from_msg(response.fault)
+        if fault is not Fault.NONE:
+            raise BenchFault(fault, detail)
+        return response
+
+
+class _Aborted(Exception):
+    """Somebody wants the episode to end."""
+
+
+class _Heard:
+    """When the other side was last heard of; written and read by different threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = time.monotonic()
+
+    def now(self) -> None:
+        with self._lock:
+            self._last = time.monotonic()
+
+    @property
+    def silence(self) -> float:
+        with self._lock:
+            return time.monotonic() - self._last

@@ -1,0 +1,114 @@
+"""scorer: scores the present trial, streams its progress, and says in the end how it went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+from pydantic import Field
+from rclpy.node import Node
+
+from robocontrast_ros.bags.decoding import (
+    NANOSECONDS,
+    pose_from_msg,
+    scene_from_msg,
+    stamp_from_msg,
+    start_scene_from_msg,
+    trial_from_msg,
+)
+from robocontrast_ros.configuration import load_configured, record
+from robocontrast_ros.domain import Fault, Outcome
+from robocontrast_ros.msg import Progress, Scene, TrialResult
+from robocontrast_ros.nodes.conversions.domain import (
+    fault_from_msg,
+    fault_to_msg,
+    progress_to_msg,
+    result_to_msg,
+)
+from robocontrast_ros.nodes.main import run_node
+from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.scoring import EpisodeScorer, Sample, StampJoin
+from robocontrast_ros.srv import FinishScoring, StartScoring
+
+
+@record
+class ScorerParameters:
+    """Parameters of the scorer."""
+
+    task: Path = Field(description="Parameter file of the task, which makes the goals.")
+
+
+class Scorer(Node):
+    """Pairs `scene` with `tool_pose` by stamp and scores each pair of the present trial."""
+
+    def __init__(self) -> None:
+        """Declare the parameters and load the task."""
+        super().__init__("scorer")
+        self._task = load_configured("tasks", declare_record(self, ScorerParameters).task)
+        self._scorer: EpisodeScorer | None = None
+        self._join = StampJoin()
+        self._progress = self.create_publisher(Progress, "progress", LOCKSTEP)
+        self._result = self.create_publisher(TrialResult, "trial_result", LOCKSTEP)
+        self.create_subscription(Scene, "scene", self._on_scene, LOCKSTEP)
+        self.create_subscription(PoseStamped, "tool_pose", self._on_tool_pose, LOCKSTEP)
+        self.create_service(StartScoring, "~/start", self._start)
+        self.create_service(FinishScoring, "~/finish", self._finish)
+
+    def _start(self, request: StartScoring.Request, response: StartScoring.Response) -> StartScoring.Response:
+        trial = trial_from_msg(request.trial)
+        start, scene = start_scene_from_msg(request.trial)
+        try:
+            goal = self._task.goal(trial.instance.instruction, scene)
+            self._scorer = EpisodeScorer(
+                goal, scene, self._task.start_position, trial.instance.optimal_path_length
+            )
+        except (KeyError, ValueError) as error:
+            response.fault = fault_to_msg(Fault.SCORER_LOST, f"the trial cannot be scored: {error}")
+            return response
+        self._join = StampJoin(after=start)
+        return response
+
+    def _on_scene(self, message: Scene) -> None:
+        stamp = stamp_from_msg(message.header.stamp)
+        self._score(self._join.add_scene(stamp, scene_from_msg(message)), message.header.frame_id)
+
+    def _on_tool_pose(self, message: PoseStamped) -> None:
+        stamp = stamp_from_msg(message.header.stamp)
+        self._score(self._join.add_tool_pose(stamp, pose_from_msg(message.pose)), message.header.frame_id)
+
+    def _score(self, sample: Sample | None, frame_id: str) -> None:
+        if sample is None or self._scorer is None:
+            return
+        progress = self._scorer.update(sample.stamp, sample.scene, sample.tool_pose.position)
+        self._progress.publish(progress_to_msg(progress, frame_id))
+
+    def _finish(self, request: FinishScoring.Request, response: FinishScoring.Response) -> FinishScoring.Response:
+        scorer, self._scorer = self._scorer, None
+        response.result.outcome = int(Outcome.UNKNOWN)
+        if scorer is None:
+            response.fault = fault_to_msg(Fault.SCORER_LOST, "no trial is being scored")
+            return response
+        fault, detail = fault_from_msg(request.fault)
+        last = stamp_from_msg(request.last_stamp)
+        scored = scorer.last_stamp or 0
+        if fault is Fault.NONE and scored != last:
+            late = (last - scored) / NANOSECONDS
+            response.fault = fault_to_msg(
+                Fault.SCORER_LOST, f"the last scored scene is {late:.3f} s older than the last observation"
+            )
+            return response
+        response.result = self._publish(scorer, fault, detail, request, scored)
+        return response
+
+    def _publish(self, scorer: EpisodeScorer, fault: Fault, detail: str, request: Any, stamp: int) -> TrialResult:
+        result = scorer.result(fault, detail, request.steps, request.clamped_steps)
+        message = result_to_msg(result, stamp / NANOSECONDS)
+        self._result.publish(message)
+        return message
+
+
+def main() -> None:
+    """Run the node."""
+    run_node(Scorer)

@@ -1,0 +1,108 @@
+"""sim_bridge: sets up scenes in a simulator and publishes the ground truth, through standard services."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+from pydantic import Field
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+
+from robocontrast_ros.bags.decoding import scene_from_msg
+from robocontrast_ros.bridges import SimulatedScene
+from robocontrast_ros.configuration import load_configured, record
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.msg import Scene as SceneMsg
+from robocontrast_ros.nodes.channel import Channel
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg, scene_to_msg
+from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.main import run_node
+from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.nodes.simulation_client import RosSimulation, SimulationServices
+from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.srv import GetScene, SetupScene
+
+
+@record
+class SimBridgeParameters(SimulationServices):
+    """Parameters of the bridge to a simulator."""
+
+    task: Path = Field(description="Parameter file of the task, which names the movable objects' models.")
+    frame_id: str = Field(default="world", description="The simulator's world frame.")
+    scene_period: float = Field(
+        default=0.1, gt=0.0, description="Least simulated time between two published scenes [s]."
+    )
+    settle_steps: int = Field(
+        default=50, ge=1, le=100000, description="Physics steps after objects were placed, before they are read."
+    )
+    tolerance: float = Field(
+        default=0.01, gt=0.0, description="How far an object may settle from where it was put [m]."
+    )
+    timeout: float = Field(default=30.0, gt=0.0, description="Limit of each call of the simulator [s].")
+    startup_timeout: float = Field(default=60.0, gt=0.0, description="Time for the simulator to come up [s].")
+
+
+class SimBridge(Node):
+    """Serves SetupScene and GetScene; publishes `scene` once a control period of simulated time."""
+
+    def __init__(self) -> None:
+        """Declare the parameters, wait for the simulator, check its features."""
+        super().__init__("sim_bridge")
+        self._parameters = parameters = declare_record(self, SimBridgeParameters)
+        task = load_configured("tasks", parameters.task)
+        self._channel = Channel(self)
+        names = SimulationServices(
+            **{f.name: getattr(parameters, f.name) for f in fields(SimulationServices)}
+        )
+        self._simulation = RosSimulation(self._channel.node, names, parameters.frame_id, parameters.timeout)
+        self._publisher = self._channel.node.create_publisher(SceneMsg, "scene", LOCKSTEP)
+        self._last_published = float("-inf")
+        self._channel.node.create_subscription(Clock, "/clock", self._on_clock, LOCKSTEP)
+        self._channel.start()
+        self._simulation.wait(parameters.startup_timeout)
+        self._scene = SimulatedScene(
+            self._simulation, task.models, parameters.settle_steps, parameters.tolerance, parameters.frame_id
+        )
+        group = ReentrantCallbackGroup()
+        self.create_service(GetScene, "~/get_scene", self._get_scene, callback_group=group)
+        self.create_service(SetupScene, "~/setup_scene", self._set_up_scene, callback_group=group)
+
+    def on_end(self) -> None:
+        """Free the channel before the process ends."""
+        self._channel.close()
+
+    def _on_clock(self, message: Clock) -> None:
+        now = seconds(message.clock)
+        if now >= self._last_published + 0.999 * self._parameters.scene_period or now < self._last_published:
+            self._last_published = now
+            self._simulation.request_poses(self._publish)
+
+    def _publish(self, stamp: float, poses: dict[str, Pose]) -> None:
+        self._publisher.publish(scene_to_msg(self._scene.scene(poses), stamp))
+
+    def _get_scene(self, _: GetScene.Request, response: GetScene.Response) -> GetScene.Response:
+        try:
+            stamp, scene = self._scene.read()
+        except BenchFault as error:
+            response.fault = fault_to_msg(error.fault, error.detail)
+            return response
+        response.scene = scene_to_msg(scene, stamp)
+        return response
+
+    def _set_up_scene(self, request: SetupScene.Request, response: SetupScene.Response) -> SetupScene.Response:
+        try:
+            stamp, scene = self._scene.set_up(scene_from_msg(request.target))
+        except BenchFault as error:
+            self.get_logger().error(str(error))
+            response.fault = fault_to_msg(error.fault, error.detail)
+            return response
+        response.scene = scene_to_msg(scene, stamp)
+        return response
+
+
+def main() -> None:
+    """Run the node."""
+    run_node(SimBridge, threads=2)

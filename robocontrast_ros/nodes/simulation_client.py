@@ -1,0 +1,148 @@
+"""The standard simulation_interfaces services as plain calls, whichever simulator serves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped
+from pydantic import Field
+from rclpy.node import Node
+from rclpy.task import Future
+from simulation_interfaces.msg import EntityState, Result
+from simulation_interfaces.srv import (
+    DeleteEntity,
+    GetEntitiesStates,
+    GetSimulatorFeatures,
+    ResetSimulation,
+    SetEntityState,
+    SpawnEntity,
+    StepSimulation,
+)
+
+from robocontrast_ros.bags.decoding import pose_from_msg
+from robocontrast_ros.bridges import SimulationError
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.nodes.channel import NoAnswer, call, wait_for
+from robocontrast_ros.nodes.conversions.domain import pose_to_msg
+from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.sessions.bench import BenchFault
+
+
+@record
+class SimulationServices:
+    """Names of the simulator's services: `/gzserver/…` for Gazebo, `/…` for Isaac Sim 6."""
+
+    get_simulator_features: str = Field(
+        default="simulator/get_simulator_features", description="GetSimulatorFeatures service."
+    )
+    get_entities_states: str = Field(
+        default="simulator/get_entities_states", description="GetEntitiesStates service."
+    )
+    set_entity_state: str = Field(default="simulator/set_entity_state", description="SetEntityState service.")
+    spawn_entity: str = Field(default="simulator/spawn_entity", description="SpawnEntity service.")
+    delete_entity: str = Field(default="simulator/delete_entity", description="DeleteEntity service.")
+    reset_simulation: str = Field(default="simulator/reset_simulation", description="ResetSimulation service.")
+    step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
+
+
+class RosSimulation:
+    """A ``bridges.Simulation`` over ROS services."""
+
+    def __init__(self, node: Node, services: SimulationServices, frame_id: str, timeout: float) -> None:
+        """Make the clients.
+
+        Args:
+            node: the hidden node of a Channel: calls block the caller, the channel brings the answers.
+            services: their names.
+            frame_id: the simulator's world frame.
+            timeout: limit of each call [s].
+        """
+        self._frame_id = frame_id
+        self._timeout = timeout
+        self._states = node.create_client(GetEntitiesStates, services.get_entities_states)
+        self._clients = {
+            kind: node.create_client(kind, name)
+            for kind, name in (
+                (GetSimulatorFeatures, services.get_simulator_features),
+                (SetEntityState, services.set_entity_state),
+                (SpawnEntity, services.spawn_entity),
+                (DeleteEntity, services.delete_entity),
+                (ResetSimulation, services.reset_simulation),
+                (StepSimulation, services.step_simulation),
+            )
+        }
+
+    def wait(self, timeout: float) -> None:
+        """Wait for the simulator to come up.
+
+        Raises:
+            BenchFault: it did not within the time [s].
+        """
+        try:
+            for client in (self._states, *self._clients.values()):
+                wait_for(client, timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+
+    def features(self) -> frozenset[int]:
+        """Return the numbers of the features it announces."""
+        return frozenset(self._call(GetSimulatorFeatures.Request()).features.features)
+
+    def poses(self) -> tuple[float, dict[str, Pose]]:
+        """Return the time [s] and every entity's pose in the world frame."""
+        response = self._checked(self._states, GetEntitiesStates.Request(), "the entities' states")
+        return poses_from_response(response)
+
+    def request_poses(self, then: Callable[[float, dict[str, Pose]], None]) -> Future:
+        """Ask for the poses without waiting; ``then`` is called with time [s] and poses when they come."""
+        future = self._states.call_async(GetEntitiesStates.Request())
+        future.add_done_callback(lambda done: then(*poses_from_response(done.result())))
+        return future
+
+    def set_pose(self, entity: str, pose: Pose) -> None:
+        """Put an entity, at rest, at a pose in the world frame."""
+        state = EntityState(pose=pose_to_msg(pose))
+        state.header.frame_id = self._frame_id
+        self._call(SetEntityState.Request(entity=entity, state=state), f"moving '{entity}'")
+
+    def spawn(self, entity: str, uri: str, pose: Pose) -> None:
+        """Bring in an entity."""
+        request = SpawnEntity.Request(name=entity, uri=uri)
+        request.initial_pose = PoseStamped(pose=pose_to_msg(pose))
+        request.initial_pose.header.frame_id = self._frame_id
+        self._call(request, f"bringing in '{entity}'")
+
+    def delete(self, entity: str) -> None:
+        """Take out an entity."""
+        self._call(DeleteEntity.Request(entity=entity), f"taking out '{entity}'")
+
+    def reset_state(self) -> None:
+        """Put everything back to where it was at the beginning; time goes on."""
+        self._call(ResetSimulation.Request(scope=ResetSimulation.Request.SCOPE_STATE), "the reset")
+
+    def step(self, steps: int) -> None:
+        """Let that many physics steps pass."""
+        self._call(StepSimulation.Request(steps=steps), "stepping")
+
+    def _call(self, request: Any, what: str = "") -> Any:
+        kind = next(kind for kind in self._clients if isinstance(request, kind.Request))
+        return self._checked(self._clients[kind], request, what)
+
+    def _checked(self, client: Any, request: Any, what: str) -> Any:
+        try:
+            response = call(client, request, self._timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        result = getattr(response, "result", None)
+        if result is not None and result.result != Result.RESULT_OK:
+            raise SimulationError(f"the simulator refused {what}: {result.error_message} (code {result.result})")
+        return response
+
+
+def poses_from_response(response: GetEntitiesStates.Response) -> tuple[float, dict[str, Pose]]:
+    """Return the time of the states [s], 0 without entities, and each entity's pose."""
+    stamp = max((seconds(state.header.stamp) for state in response.states), default=0.0)
+    states = zip(response.entities, response.states, strict=True)
+    return stamp, {name: pose_from_msg(state.pose) for name, state in states}
