@@ -1,1 +1,39 @@
-"""TBD."""
+"""The embedded world: MuJoCo physics, cameras and contacts, without ROS."""
+
+from robocontrast_ros.simulators.entities import (
+    Bounds,
+    Category,
+    EntityState,
+    InvalidModel,
+    InvalidName,
+    JointState,
+    NameNotUnique,
+    NotMovable,
+    ResetScope,
+    ResourceNotFound,
+    SimulationDiverged,
+    Twist,
+    UnknownEntity,
+)
+from robocontrast_ros.simulators.rendering import Camera, CameraInfo, RenderingUnavailable
+from robocontrast_ros.simulators.world import World
+
+__all__ = [
+    "Bounds",
+    "Camera",
+    "CameraInfo",
+    "Category",
+    "EntityState",
+    "InvalidModel",
+    "InvalidName",
+    "JointState",
+    "NameNotUnique",
+    "NotMovable",
+    "RenderingUnavailable",
+    "ResetScope",
+    "ResourceNotFound",
+    "SimulationDiverged",
+    "Twist",
+    "UnknownEntity",
+    "World",
+]

@@ -1,0 +1,145 @@
+"""Where the tool is, and how the joints bring it elsewhere, within position and velocity limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mink
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.model import TOOL_SITE, robot_mjcf
+from robocontrast_ros.robots.profile import RobotProfile
+
+TOOL_DOWN = np.array([0.0, 1.0, 0.0, 0.0])
+"""Orientation (w, x, y, z) of a tool whose z axis points down; its turn about that axis is free."""
+
+STEP_ITERATIONS = 4
+"""Linearisations of one control step: the tool ends within 0.1 mm of a target 5 cm away."""
+
+POSTURE_ITERATIONS = 400
+POSTURE_PERIOD = 0.05
+REACHED_POSITION = 5e-4
+REACHED_TILT = 2e-3
+
+
+class Unreachable(ValueError):
+    """The tool cannot get there within the joint limits."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What the joints can do towards a target.
+
+    Attributes:
+        positions: joint positions at the end [rad].
+        position_error: how far the tool then is from the target [m].
+        tilt: how far its axis then is from the vertical [rad].
+    """
+
+    positions: tuple[float, ...]
+    position_error: float
+    tilt: float
+
+
+class Kinematics:
+    """Forward and differential inverse kinematics of one robot, with its tool pointing down.
+
+    A task-space quadratic programme (mink, daqp) with hard limits; a faint pull to the home posture
+    makes the solution of a redundant arm unique, so that it does not drift with the path.
+    """
+
+    def __init__(self, profile: RobotProfile) -> None:
+        """Compile the model of a profile."""
+        self.profile = profile
+        self._model = mujoco.MjModel.from_xml_string(robot_mjcf(profile))
+        self._configuration = mink.Configuration(self._model)
+        self._site = self._model.site(TOOL_SITE).id
+        self._tool = mink.FrameTask(
+            TOOL_SITE, "site", position_cost=1.0, orientation_cost=[0.3, 0.3, 0.0], lm_damping=1e-6
+        )
+        self._posture = mink.PostureTask(self._model, cost=1e-3)
+        self._posture.set_target(np.asarray(profile.home))
+        self._velocity = {joint.name: joint.velocity for joint in profile.joints}
+
+    def tool_pose(self, positions: Sequence[float]) -> Pose:
+        """Return the pose of the pusher's tip in the world.
+
+        Args:
+            positions: joint positions in the profile's order [rad].
+        """
+        self._configuration.update(np.asarray(positions, dtype=float))
+        data = self._configuration.data
+        w, x, y, z = _quaternion(data.site_xmat[self._site])
+        px, py, pz = data.site_xpos[self._site]
+        return Pose((float(px), float(py), float(pz)), (x, y, z, w))
+
+    def step(
+        self, positions: Sequence[float], target: Sequence[float], period: float, iterations: int = STEP_ITERATIONS
+    ) -> Motion:
+        """Move the joints towards a tool position for one period.
+
+        Args:
+            positions: joint positions now [rad]; outside the limits they are brought inside first.
+            target: position of the tool's tip in the world [m].
+            period: time for the motion [s]; no joint is asked for more than its velocity times this.
+            iterations: linearisations within the period.
+        """
+        start = self.clamp(positions)
+        self._configuration.update(start)
+        self._tool.set_target(
+            mink.SE3.from_rotation_and_translation(mink.SO3(TOOL_DOWN), np.asarray(target, dtype=float))
+        )
+        dt = period / iterations
+        limits = [
+            mink.ConfigurationLimit(self._model, gain=1.0),
+            mink.VelocityLimit(self._model, self._velocity),
+        ]
+        for _ in range(iterations):
+            velocity = mink.solve_ik(
+                self._configuration, [self._tool, self._posture], dt, "daqp", damping=1e-9, limits=limits
+            )
+            self._configuration.integrate_inplace(velocity, dt)
+        end = self.clamp(self._configuration.q)
+        self._configuration.update(end)
+        data = self._configuration.data
+        error = float(np.linalg.norm(data.site_xpos[self._site] - np.asarray(target)))
+        down = -float(data.site_xmat[self._site][8])
+        return Motion(tuple(end.tolist()), error, float(np.arccos(min(max(down, -1.0), 1.0))))
+
+    def posture(self, target: Sequence[float]) -> tuple[float, ...]:
+        """Return joint positions [rad] with the tool pointing down at a position [m], near the home posture.
+
+        Raises:
+            Unreachable: there are none within the joint limits.
+        """
+        positions: Sequence[float] = self.profile.home
+        motion = Motion(tuple(positions), np.inf, np.inf)
+        for _ in range(POSTURE_ITERATIONS // STEP_ITERATIONS):
+            motion = self.step(positions, target, POSTURE_PERIOD * STEP_ITERATIONS)
+            if np.allclose(motion.positions, positions, atol=1e-7):
+                break
+            positions = motion.positions
+        if motion.position_error > REACHED_POSITION or motion.tilt > REACHED_TILT:
+            where = ", ".join(f"{value:.3f}" for value in target)
+            raise Unreachable(
+                f"robot '{self.profile.name}': the tool cannot point down at ({where}) m; the nearest posture "
+                f"is {motion.position_error:.3f} m away and {motion.tilt:.3f} rad tilted"
+            )
+        return motion.positions
+
+    def clamp(self, positions: Sequence[float]) -> NDArray[np.float64]:
+        """Return the joint positions brought inside their limits [rad]."""
+        lower, upper = self._model.jnt_range.T
+        return np.clip(np.asarray(positions, dtype=float), lower, upper)
+
+
+def _quaternion(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """Return (w, x, y, z) of a rotation matrix given as 9 numbers."""
+    quaternion = np.empty(4)
+    mujoco.mju_mat2Quat(quaternion, matrix)
+    w, x, y, z = (float(value) for value in quaternion)
+    return w, x, y, z

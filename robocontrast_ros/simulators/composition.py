@@ -1,0 +1,115 @@
+"""Puts a world model, a robot and spawned objects together into one MuJoCo model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.model import BASE_BODY, robot_mjcf
+from robocontrast_ros.robots.profile import RobotProfile
+from robocontrast_ros.simulators.entities import InvalidModel, ResourceNotFound
+
+
+@dataclass(frozen=True)
+class Spawned:
+    """An object that was brought in.
+
+    Attributes:
+        name: of the entity.
+        source: URI or path of its model; empty when it was given as a string.
+        xml: its MJCF document.
+        folder: where relative names of assets start from.
+        initial: the pose it was brought in at.
+    """
+
+    name: str
+    source: str
+    xml: str
+    folder: Path | None
+    initial: Pose
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A compiled model and where each entity is in it.
+
+    Attributes:
+        model: the compiled model.
+        roots: entity name -> name of its top-level body.
+    """
+
+    model: mujoco.MjModel
+    roots: dict[str, str]
+
+
+def read_resource(path: Path) -> str:
+    """Return the text of a model file.
+
+    Raises:
+        ResourceNotFound: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise ResourceNotFound(f"{path}: {reason}; expected a readable MJCF file") from None
+
+
+def object_spec(entity: Spawned) -> mujoco.MjSpec:
+    """Return the parsed model of an object.
+
+    Raises:
+        InvalidModel: it is no MJCF model with one top-level body.
+    """
+    where = entity.source or f"resource string of '{entity.name}'"
+    try:
+        spec = mujoco.MjSpec.from_string(entity.xml)
+        if entity.folder is not None:
+            spec.modelfiledir = str(entity.folder)
+        spec.copy().compile()
+    except ValueError as error:
+        raise InvalidModel(f"{where}: {_first_line(error)}; expected an MJCF model") from None
+    bodies = [body for body in spec.bodies if body.parent == spec.worldbody]
+    if len(bodies) != 1:
+        raise InvalidModel(f"{where}: got {len(bodies)} top-level bodies, expected one")
+    return spec
+
+
+def compose(world: Path, profile: RobotProfile, objects: Iterable[Spawned]) -> Composition:
+    """Return the world with its robot and objects, in the order given.
+
+    Raises:
+        InvalidModel: a part is no MJCF model, or they do not fit together.
+    """
+    try:
+        spec = mujoco.MjSpec.from_file(str(world))
+        furniture = [body.name for body in spec.bodies if body.parent == spec.worldbody and body.name]
+        prefix = robot_prefix(profile)
+        robot = mujoco.MjSpec.from_string(robot_mjcf(profile))
+        spec.worldbody.add_frame().attach_body(robot.body(BASE_BODY), prefix, "")
+        roots = {profile.name: prefix + BASE_BODY} | {name: name for name in furniture}
+        parts = []  # a part must outlive the compilation of what it is attached to
+        for entity in objects:
+            part = object_spec(entity)
+            parts.append(part)
+            body = part.worldbody.first_body()
+            x, y, z, w = entity.initial.orientation
+            body.pos, body.quat = entity.initial.position, (w, x, y, z)
+            roots[entity.name] = f"{entity.name}/{body.name}"
+            spec.worldbody.add_frame().attach_body(body, f"{entity.name}/", "")
+        return Composition(spec.compile(), roots)
+    except ValueError as error:
+        raise InvalidModel(f"{world}: {_first_line(error)}") from None
+
+
+def robot_prefix(profile: RobotProfile) -> str:
+    """Return what stands before the robot's own names of bodies, joints and sites in the model."""
+    return f"{profile.name}/"
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

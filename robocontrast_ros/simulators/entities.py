@@ -1,0 +1,115 @@
+"""What the simulated world consists of, as far as its users can name it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+
+from robocontrast_ros.domain import Pose
+
+Triple = tuple[float, float, float]
+
+
+class Category(Enum):
+    """What kind of thing an entity is."""
+
+    ROBOT = "robot"
+    STATIC_OBJECT = "static_object"
+    DYNAMIC_OBJECT = "dynamic_object"
+
+
+class ResetScope(IntEnum):
+    """What a reset restores; values can be added up. They are those of simulation_interfaces."""
+
+    DEFAULT = 0
+    TIME = 1
+    STATE = 2
+    SPAWNED = 4
+    ALL = 255
+
+
+@dataclass(frozen=True)
+class Twist:
+    """Velocities in the frame `world`.
+
+    Attributes:
+        linear: of the entity's origin [m/s].
+        angular: [rad/s].
+    """
+
+    linear: Triple = (0.0, 0.0, 0.0)
+    angular: Triple = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class EntityState:
+    """Where an entity is in the frame `world` and how it moves."""
+
+    pose: Pose
+    twist: Twist = Twist()
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """An axis-aligned box in the entity's own frame.
+
+    Attributes:
+        lower: least x, y and z [m].
+        upper: greatest x, y and z [m].
+    """
+
+    lower: Triple
+    upper: Triple
+
+
+@dataclass(frozen=True)
+class JointState:
+    """The robot's joints, in the order of its profile.
+
+    Attributes:
+        names: of the joints.
+        positions: [rad].
+        velocities: [rad/s].
+        efforts: torques of the servos [Nm].
+    """
+
+    names: tuple[str, ...]
+    positions: tuple[float, ...]
+    velocities: tuple[float, ...]
+    efforts: tuple[float, ...]
+
+
+class UnknownEntity(KeyError):
+    """There is no entity of that name."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        """Name it, and those there are."""
+        super().__init__(name)
+        self.message = f"no entity '{name}'; there are: {', '.join(known)}"
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class InvalidName(ValueError):
+    """The name is empty or holds a character that names of entities cannot hold."""
+
+
+class NameNotUnique(ValueError):
+    """An entity has that name already."""
+
+
+class NotMovable(ValueError):
+    """The entity is fixed, or part of the world, and cannot be moved or taken out."""
+
+
+class ResourceNotFound(ValueError):
+    """The resource of a model cannot be read."""
+
+
+class InvalidModel(ValueError):
+    """The resource is not an MJCF model with one top-level body."""
+
+
+class SimulationDiverged(RuntimeError):
+    """The physics engine found numbers that are not finite; reset before going on."""

@@ -1,0 +1,154 @@
+"""Offscreen rendering of a MuJoCo world on a machine without a screen.
+
+The OpenGL platform is tried out in a subprocess, because a broken driver may end the process: EGL
+first, then OSMesa. ``MUJOCO_GL`` in the environment, ``egl`` or ``osmesa``, decides it beforehand.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+BACKENDS = ("egl", "osmesa")
+PROBE = (
+    "import importlib; "
+    "context = importlib.import_module('mujoco.{0}').GLContext(8, 8); "
+    "context.make_current(); "
+    "import mujoco; "
+    "resources = mujoco.MjrContext(mujoco.MjModel.from_xml_string('<mujoco/>'), 100); "
+    "resources.free(); context.free()"
+)
+PROBE_TIMEOUT = 60.0
+
+
+class RenderingUnavailable(RuntimeError):
+    """No OpenGL platform works on this machine; the message says what to install."""
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera of the world at a resolution.
+
+    Attributes:
+        name: of the camera in the world model.
+        width: [pixel].
+        height: [pixel].
+    """
+
+    name: str
+    width: int = 320
+    height: int = 180
+
+
+@dataclass(frozen=True)
+class CameraInfo:
+    """A pinhole camera without distortion, in its optical frame (REP-105: x right, y down, z forward).
+
+    Attributes:
+        width: [pixel].
+        height: [pixel].
+        k: intrinsic matrix, row-major, 9 numbers [pixel].
+    """
+
+    width: int
+    height: int
+    k: tuple[float, ...]
+
+
+def _environment(backend: str) -> dict[str, str]:
+    return os.environ | {"MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend}
+
+
+@functools.cache
+def working_backend() -> str:
+    """Return the OpenGL platform that works here: ``egl`` or ``osmesa``.
+
+    Raises:
+        RenderingUnavailable: neither does.
+    """
+    wanted = os.environ.get("MUJOCO_GL", "").lower()
+    candidates = (wanted,) if wanted in BACKENDS else BACKENDS
+    findings = []
+    for backend in candidates:
+        try:
+            probe = subprocess.run(
+                [sys.executable, "-c", PROBE.format(backend)],
+                env=_environment(backend),
+                capture_output=True,
+                text=True,
+                timeout=PROBE_TIMEOUT,
+            )
+        except subprocess.TimeoutExpired:
+            findings.append(f"{backend}: no answer in {PROBE_TIMEOUT:.0f} s")
+            continue
+        if probe.returncode == 0:
+            return backend
+        last = probe.stderr.strip().splitlines()
+        findings.append(f"{backend}: {last[-1] if last else f'ended with {probe.returncode}'}")
+    raise RenderingUnavailable(
+        f"camera images cannot be rendered without a screen ({'; '.join(findings)}). "
+        "Install EGL with `sudo apt-get install libegl1 libgl1-mesa-dri`."
+    )
+
+
+class Renderer:
+    """Draws the cameras of one model; one OpenGL context for all of them.
+
+    Shadows and multisampling are off: they cost 30 times the rest in software rendering
+    (docs/robots.md). Use it from one thread, and close it.
+    """
+
+    def __init__(self, model: mujoco.MjModel, cameras: tuple[Camera, ...]) -> None:
+        """Open the context and upload the model.
+
+        Raises:
+            RenderingUnavailable: OpenGL does not work on this machine.
+        """
+        backend = working_backend()
+        os.environ.setdefault("PYOPENGL_PLATFORM", backend)
+        context_class: Any = importlib.import_module(f"mujoco.{backend}").GLContext
+        width = max((camera.width for camera in cameras), default=1)
+        height = max((camera.height for camera in cameras), default=1)
+        model.vis.global_.offwidth, model.vis.global_.offheight = width, height
+        model.vis.quality.offsamples = 0
+        self._model = model
+        self._cameras = {camera.name: camera for camera in cameras}
+        self._context = context_class(width, height)
+        self._context.make_current()
+        self._resources = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._resources)
+        self._scene = mujoco.MjvScene(model, maxgeom=2000)
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
+        self._option = mujoco.MjvOption()
+
+    def render(self, data: mujoco.MjData, name: str) -> NDArray[np.uint8]:
+        """Return the camera's image, shape (height, width, 3), RGB, the first row at the top."""
+        camera = self._cameras[name]
+        view = mujoco.MjvCamera()
+        view.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        view.fixedcamid = self._model.camera(name).id
+        mujoco.mjv_updateScene(
+            self._model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, self._scene
+        )
+        self._context.make_current()
+        area = mujoco.MjrRect(0, 0, camera.width, camera.height)
+        image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
+        mujoco.mjr_render(area, self._scene, self._resources)
+        mujoco.mjr_readPixels(image, None, area, self._resources)
+        return np.ascontiguousarray(image[::-1])
+
+    def close(self) -> None:
+        """Free the context; the renderer cannot be used afterwards."""
+        self._context.make_current()
+        self._resources.free()
+        self._context.free()
