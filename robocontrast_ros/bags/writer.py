@@ -33,12 +33,14 @@ class BagTopic:
         name: full name of the topic, for instance ``/camera/image_raw``.
         type_name: message type, for instance ``sensor_msgs/msg/Image``.
         latched: whether its publisher keeps the last message for late subscribers (transient local).
+        best_effort: whether its publisher offers no reliable delivery.
         depth: of the history that the publisher keeps, at least 1.
     """
 
     name: str
     type_name: str
     latched: bool = False
+    best_effort: bool = False
     depth: int = 10
 
 
@@ -156,7 +158,7 @@ def _offered(topic: BagTopic) -> Qos:
     return Qos(
         history=QosHistory.KEEP_LAST,
         depth=topic.depth,
-        reliability=QosReliability.RELIABLE,
+        reliability=QosReliability.BEST_EFFORT if topic.best_effort else QosReliability.RELIABLE,
         durability=QosDurability.TRANSIENT_LOCAL if topic.latched else QosDurability.VOLATILE,
         deadline=_INFINITE,
         lifespan=_INFINITE,

@@ -13,7 +13,7 @@ from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.writer import BagTopic, BagWriter
 from robocontrast_ros.domain import Fault, Pose, Progress, Scene, Trial, TrialResult
 
-STEP = 100_000_000
+NO_SCENE = Scene()
 
 
 class Messages:
@@ -53,7 +53,7 @@ class Messages:
     def tool_pose(self, pose: Pose, stamp: int) -> object:
         return self.make("geometry_msgs/msg/PoseStamped", header=self.header(stamp), pose=self.pose(pose))
 
-    def trial(self, trial: Trial, start: Scene = Scene(), start_stamp: int = 0) -> object:
+    def trial(self, trial: Trial, start: Scene = NO_SCENE, start_stamp: int = 0) -> object:
         words = trial.instance.instruction
         arguments = [self.make("robocontrast_ros/msg/Argument", key=k, value=v) for k, v in words.arguments]
         instance = self.make(

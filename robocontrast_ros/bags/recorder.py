@@ -1,0 +1,185 @@
+"""Record trials one after the other: messages in from any thread, bags out, every loss counted."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.bags.writer import BagTopic, BagWriter
+
+_MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What became of a recording. Topics are named as in ``Recorder``, sorted.
+
+    Attributes:
+        bag: the folder.
+        written: messages in the bag.
+        missing: messages that were expected and are not in the bag; topics that miss none are left out.
+        overflowed: messages that were received and thrown away because the disk did not keep up.
+        problem: why the bag is not whole, in words; empty when it is.
+    """
+
+    bag: Path
+    written: dict[str, int]
+    missing: dict[str, int]
+    overflowed: dict[str, int]
+    problem: str
+
+
+class Recorder:
+    """Writes the messages of one trial at a time to a bag of its own.
+
+    ``receive`` only puts the message into a queue of bounded size; a thread writes it. A message that
+    finds the queue full is thrown away and counted. What arrives between trials is ignored.
+    """
+
+    def __init__(
+        self, topics: Mapping[str, BagTopic], queue_size: float = 256.0, flush_period: float = 1.0
+    ) -> None:
+        """Make a recorder that records nothing yet.
+
+        Args:
+            topics: name by which a topic is counted -> what it is in the bag.
+            queue_size: messages waiting to be written, at most [MiB].
+            flush_period: time after which written messages are safe from the death of the process [s].
+        """
+        self._topics = dict(topics)
+        self._queue_bytes = int(queue_size * _MEBIBYTE)
+        self._flush_period = flush_period
+        self._recording: _Recording | None = None
+
+    @property
+    def recording(self) -> bool:
+        """Whether a bag is open."""
+        return self._recording is not None
+
+    def start(self, bag: Path) -> None:
+        """Open the bag of a trial.
+
+        Raises:
+            BagError: a bag is open already, or this one cannot be made.
+        """
+        if self._recording is not None:
+            raise BagError(f"{bag}: '{self._recording.bag}' is still being recorded. Stop it first.")
+        self._recording = _Recording(bag, self._topics, self._queue_bytes, self._flush_period)
+
+    def receive(self, name: str, timestamp: int, cdr: bytes) -> None:
+        """Take a message; cheap, and never waits.
+
+        Args:
+            name: of the topic.
+            timestamp: when it was received [ns since the epoch].
+            cdr: the serialised message.
+        """
+        recording = self._recording
+        if recording is not None:
+            recording.receive(name, timestamp, cdr)
+
+    def arrived(self, expected: Mapping[str, int]) -> bool:
+        """Tell whether the open bag's trial has at least these numbers of messages."""
+        return self._recording is not None and all(
+            self._recording.received[name] >= count for name, count in expected.items()
+        )
+
+    def stop(self, expected: Mapping[str, int]) -> Recorded:
+        """Write what waits, close the bag and say what is in it.
+
+        Args:
+            expected: name of a topic -> messages that were published, as far as is known. A name that
+                the recorder does not record is missing altogether.
+
+        Raises:
+            BagError: no bag is open.
+        """
+        recording, self._recording = self._recording, None
+        if recording is None:
+            raise BagError("nothing is being recorded. Start a recording first.")
+        return recording.finish(expected)
+
+
+@dataclass
+class _Recording:
+    bag: Path
+    topics: Mapping[str, BagTopic]
+    queue_bytes: int
+    flush_period: float
+    received: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._writer = BagWriter(self.bag, list(self.topics.values()))
+        self._overflowed: Counter[str] = Counter()
+        self._problem = ""
+        self._waiting: queue.SimpleQueue[tuple[str, int, bytes] | None] = queue.SimpleQueue()
+        self._waiting_bytes = 0
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._write, name=f"bag {self.bag.name}", daemon=True)
+        self._thread.start()
+
+    def receive(self, name: str, timestamp: int, cdr: bytes) -> None:
+        self.received[name] += 1
+        if self._problem:
+            return
+        with self._lock:
+            fits = self._waiting_bytes + len(cdr) <= self.queue_bytes
+            self._waiting_bytes += len(cdr) if fits else 0
+        if fits:
+            self._waiting.put((self.topics[name].name, timestamp, cdr))
+        else:
+            self._overflowed[name] += 1
+
+    def finish(self, expected: Mapping[str, int]) -> Recorded:
+        self._waiting.put(None)
+        self._thread.join()
+        counts = self._writer.counts()
+        written = {name: counts[topic.name] for name, topic in sorted(self.topics.items())}
+        missing = {name: count - written.get(name, 0) for name, count in sorted(expected.items())}
+        return Recorded(
+            bag=self.bag,
+            written=written,
+            missing={name: count for name, count in missing.items() if count > 0},
+            overflowed=dict(sorted(self._overflowed.items())),
+            problem=self._problem or self._overflow(),
+        )
+
+    def _overflow(self) -> str:
+        if not self._overflowed:
+            return ""
+        lost = ", ".join(f"{count} of {name}" for name, count in sorted(self._overflowed.items()))
+        return (
+            f"{self.bag}: messages were thrown away because the disk did not keep up: {lost}. "
+            "Use a faster disk, record fewer topics, or raise the recorder's queue_size."
+        )
+
+    def _write(self) -> None:
+        try:
+            self._write_until_told()
+            self._writer.close()
+        except BagError as error:
+            self._problem = str(error)
+
+    def _write_until_told(self) -> None:
+        flushed, dirty = time.monotonic(), False
+        while True:
+            if dirty and time.monotonic() - flushed >= self.flush_period:
+                self._writer.flush()
+                flushed, dirty = time.monotonic(), False
+            try:
+                item = self._waiting.get(timeout=self.flush_period if dirty else None)
+            except queue.Empty:
+                continue
+            if item is None:
+                return
+            topic, timestamp, cdr = item
+            self._writer.write(topic, timestamp, cdr)
+            dirty = True
+            with self._lock:
+                self._waiting_bytes -= len(cdr)
