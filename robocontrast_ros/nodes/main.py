@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.bench import BenchFault
+
+POLL = 0.1
+"""How often a node is asked whether it is done [s]."""
 
 
 def run_node(make: Callable[[], Node], threads: int = 1) -> None:
     """Initialise ROS, make the node, spin until it is told to end, and exit.
 
-    Ends the process with one line and code 2 on a mistake in the parameters, code 1 when another node
-    that it needs from the start does not come up, else with 0; SIGINT and SIGTERM are the ordinary end. A node with ``on_end()`` is told before its handles go.
+    Ends the process with one line and code 2 on a mistake in the parameters, code 3 when another node
+    that it needs from the start does not come up, else with 0. SIGINT and SIGTERM are the ordinary end:
+    a node with ``interrupt()`` is asked to end its work, and the process ends, with the node's
+    ``exit_code``, once that is set; any other node ends at once. A node with ``on_end()`` is told before
+    its handles go.
 
     Args:
         make: makes the node, with the parameters that ROS was started with.
         threads: more than one for a node with callbacks that wait for other nodes.
     """
-    rclpy.init()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    stop = _StopRequest()
     try:
         node = make()
     except ConfigurationError as error:
         raise SystemExit(_refused(error, 2)) from None
     except BenchFault as error:
-        raise SystemExit(_refused(error, 1)) from None
+        raise SystemExit(_refused(error, 3)) from None
+    except KeyboardInterrupt:
+        raise SystemExit(0) from None
+    stop.interrupt = getattr(node, "interrupt", None)
     executor = SingleThreadedExecutor() if threads == 1 else MultiThreadedExecutor(threads)
     executor.add_node(node)
     try:
-        executor.spin()
-    except (KeyboardInterrupt, ExternalShutdownException):
+        while not stop.now and getattr(node, "exit_code", None) is None:
+            executor.spin_once(timeout_sec=POLL)
+    except ExternalShutdownException:
         pass
     finally:
         on_end = getattr(node, "on_end", None)
@@ -43,6 +56,23 @@ def run_node(make: Callable[[], Node], threads: int = 1) -> None:
         executor.shutdown(timeout_sec=1.0)
         node.destroy_node()
         rclpy.try_shutdown()
+    raise SystemExit(getattr(node, "exit_code", None) or 0)
+
+
+class _StopRequest:
+    """SIGINT and SIGTERM, turned into a flag or into the node's own way of ending."""
+
+    def __init__(self) -> None:
+        self.now = False
+        self.interrupt: Callable[[], None] | None = None
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._handle)
+
+    def _handle(self, number: int, frame: object) -> None:
+        if self.interrupt is not None:
+            self.interrupt()
+        else:
+            self.now = True
 
 
 def _refused(error: Exception, code: int) -> int:

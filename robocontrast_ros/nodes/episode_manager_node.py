@@ -1,0 +1,173 @@
+"""episode_manager: runs a session on the bench that the other nodes make up."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from rclpy.node import Node
+
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.msg import BudgetStatus
+from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
+from robocontrast_ros.nodes.main import run_node
+from robocontrast_ros.nodes.conversions.domain import TrialContext
+from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.qos import LATCHED
+from robocontrast_ros.nodes.ros_bench import BenchParameters, RosBench
+from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
+from robocontrast_ros.sessions.events import SessionFinished
+from robocontrast_ros.sessions.journal import JournalError
+from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession
+
+
+@record
+class EpisodeManagerParameters(BenchParameters):
+    """Parameters of the episode manager."""
+
+    run: Path = Field(description="The run folder, which holds the session's parameters.")
+    resume: bool = Field(default=False, description="Whether to go on with the session in the run folder.")
+    autostart: bool = Field(default=True, description="Whether to start at once, or when `~/start` is called.")
+
+
+class EpisodeManager(Node):
+    """Runs the session on a thread of its own; services and status on the executor's."""
+
+    def __init__(self) -> None:
+        """Declare the parameters and load the session."""
+        super().__init__("episode_manager")
+        self._parameters = parameters = declare_record(self, EpisodeManagerParameters)
+        self._run = RunFolder.open(parameters.run)
+        self._session = self._run.resolve()
+        self._control = SessionControl()
+        self._publisher = self.create_publisher(SessionStatusMsg, "session_status", LATCHED)
+        self.create_service(StartSession, "~/start", self._on_start)
+        self.create_service(PauseSession, "~/pause", self._on_pause)
+        self.create_service(ResumeSession, "~/resume", self._on_resume)
+        self.create_service(AbortSession, "~/abort", self._on_abort)
+        names = {f.name: getattr(parameters, f.name) for f in fields(BenchParameters)}
+        self._bench = RosBench(
+            self,
+            BenchParameters(**names),
+            self._trial_context(),
+            self._run.path,
+            self._session.task.step_limit,
+            self._session.parameters.stop_on_success,
+            lambda: bool(self._control.abort_reason),
+        )
+        self.exit_code: int | None = None
+        self._thread = threading.Thread(target=self._work, name="session", daemon=True)
+        self._state = SessionState.IDLE
+        self._publish_idle()
+        if parameters.autostart:
+            self._thread.start()
+
+    def interrupt(self) -> None:
+        """Let the session end itself; the process ends when it has."""
+        if self._thread.is_alive():
+            self._control.abort("interrupted by the user")
+        else:
+            self.exit_code = self.exit_code or 0
+
+    def on_end(self) -> None:
+        """Free the bench's channel before the process ends."""
+        self._bench.close()
+
+    def _work(self) -> None:
+        try:
+            self._bench.wait()
+            end = run_session(
+                self._session.evaluation(),
+                self._bench,
+                self._run.journal,
+                resume=self._parameters.resume,
+                control=self._control,
+                observer=self._publish,
+            )
+        except (ConfigurationError, JournalError) as error:
+            self.get_logger().error(str(error))
+            self.exit_code = 2
+        except BenchFault as error:
+            self.get_logger().error(str(error))
+            self.exit_code = 3
+        except Exception as error:  # a bug of ours must end the process, not leave it hanging
+            self.get_logger().fatal(f"the session failed: {type(error).__name__}: {error}")
+            self.exit_code = 4
+            raise
+        else:
+            self.get_logger().info(end.detail)
+            self.exit_code = 0 if isinstance(end, SessionFinished) else 3
+
+    def _trial_context(self) -> TrialContext:
+        session = self._session
+        return TrialContext(
+            session=self._run.name,
+            robot=session.robot.name,
+            policy=session.policy_file.stem,
+            task_digest=hashlib.sha256(session.task_file.read_bytes()).hexdigest(),
+            symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
+        )
+
+    def _publish_idle(self) -> None:
+        message = SessionStatusMsg(session=self._run.name, state=SessionStatusMsg.IDLE, time_left=float("nan"))
+        self._publisher.publish(message)
+
+    def _publish(self, status: SessionStatus) -> None:
+        self._state = status.state
+        trial = status.trial if status.result is None else None
+        message = SessionStatusMsg(
+            session=self._run.name,
+            state=int(status.state),
+            detail=status.detail,
+            trials_done=status.trials_done,
+            trials_expected=status.trials_expected,
+            trials_void=status.trials_void,
+            instruction=trial.instance.instruction.text if trial else "",
+            budget=BudgetStatus(
+                limit=status.budget.limit, spent=status.budget.spent, unit=status.budget.unit
+            ),
+            time_left=status.time_left,
+        )
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+    def _on_start(self, _: Any, response: StartSession.Response) -> StartSession.Response:
+        if self._thread.ident is not None:
+            return _answer(response, False, "the session was started already")
+        self._thread.start()
+        return _answer(response, True, "the session begins")
+
+    def _on_pause(self, _: Any, response: PauseSession.Response) -> PauseSession.Response:
+        if self._state is not SessionState.RUNNING:
+            return _answer(response, False, f"the session is {self._state.name.lower()}, not running")
+        self._control.pause()
+        return _answer(response, True, "the session pauses after the present trial")
+
+    def _on_resume(self, _: Any, response: ResumeSession.Response) -> ResumeSession.Response:
+        if not self._control.paused:
+            return _answer(response, False, "the session is not paused")
+        self._control.resume()
+        return _answer(response, True, "the session goes on")
+
+    def _on_abort(self, _: Any, response: AbortSession.Response) -> AbortSession.Response:
+        if not self._thread.is_alive():
+            return _answer(response, False, "no session is running")
+        self._control.abort("aborted by a service call")
+        return _answer(response, True, f"the robot is stopped; resume with --resume {self._run.path}")
+
+
+def _answer(response: Any, accepted: bool, detail: str) -> Any:
+    response.accepted, response.detail = accepted, detail
+    return response
+
+
+def main() -> None:
+    """Run the node."""
+    run_node(EpisodeManager)

@@ -1,0 +1,156 @@
+"""recorder: the raw messages of each trial into a rosbag2 of its own, nothing deserialised."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
+
+from robocontrast_ros.bags.definitions import find_definition
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.bags.recorder import Recorder
+from robocontrast_ros.bags.writer import BagTopic
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.msg import TopicCount
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg
+from robocontrast_ros.nodes.main import run_node
+from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.srv import StartRecording, StopRecording
+
+
+@record
+class RecorderParameters:
+    """Parameters of the recorder."""
+
+    topics: tuple[str, ...] = Field(
+        min_length=1,
+        description="What to record: 'topic package/msg/Type' each, the topic relative to the namespace.",
+    )
+    latched: tuple[str, ...] = Field(
+        default=("trial",), description="Those of the topics that are published transient local."
+    )
+    best_effort: tuple[str, ...] = Field(
+        default=("",), description="Those of the topics whose publishers offer best effort only."
+    )
+    depth: int = Field(
+        default=100, ge=1, le=10000, description="Messages of a topic that wait to be taken, at most."
+    )
+    queue_size: float = Field(
+        default=256.0, gt=0.0, le=65536.0, description="Messages that wait to be written, at most [MiB]."
+    )
+    flush_period: float = Field(
+        default=1.0, gt=0.0, le=60.0, description="Recorded messages survive the process after this time [s]."
+    )
+    stop_deadline: float = Field(
+        default=2.0, gt=0.0, le=60.0, description="How long stop waits for expected messages, wall clock [s]."
+    )
+
+
+class RecorderNode(Node):
+    """Subscribes to everything at start-up; writes between start and stop."""
+
+    def __init__(self) -> None:
+        """Declare parameters, subscriptions and services."""
+        super().__init__("recorder")
+        self._parameters = declare_record(self, RecorderParameters)
+        topics = self._bag_topics(self._parameters)
+        self._recorder = Recorder(topics, self._parameters.queue_size, self._parameters.flush_period)
+        self._expected: dict[str, int] = {}
+        self._complete: Future | None = None
+        for name, topic in topics.items():
+            self._subscribe(name, topic)
+        self.create_service(StartRecording, "~/start", self._start)
+        self.create_service(StopRecording, "~/stop", self._stop)
+
+    def on_end(self) -> None:
+        """Close the bag of a trial that was not stopped, before the process ends."""
+        if self._recorder.recording:
+            self._recorder.stop({})
+
+    def _bag_topics(self, parameters: RecorderParameters) -> dict[str, BagTopic]:
+        topics: dict[str, BagTopic] = {}
+        for index, entry in enumerate(parameters.topics):
+            source, key = f"parameters of node '{self.get_name()}'", f"topics.{index}"
+            name, _, type_name = entry.partition(" ")
+            if not name or type_name.count("/") != 2:
+                raise ConfigurationError(source, key, entry, "'topic package/msg/Type'")
+            try:
+                definition = find_definition(type_name)
+            except BagError as error:
+                raise ConfigurationError(source, key, entry, "a message type that is installed", str(error)) from None
+            topics[name] = BagTopic(
+                name=self.resolve_topic_name(name),
+                type_name=definition.type_name,
+                latched=name in parameters.latched,
+                best_effort=name in parameters.best_effort,
+                depth=parameters.depth,
+            )
+        return topics
+
+    def _subscribe(self, name: str, topic: BagTopic) -> None:
+        package, _, message = topic.type_name.split("/")
+        qos = QoSProfile(
+            history=HistoryPolicy.KEEP_LAST,
+            depth=topic.depth,
+            reliability=ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE,
+        )
+        cls = getattr(import_module(f"{package}.msg"), message)
+        receive = partial(self._receive, name)
+        # rclpy looks at the callback's signature to decide whether it wants the message's info.
+        self.create_subscription(cls, name, lambda cdr, info: receive(cdr, info), qos, raw=True)
+
+    def _receive(self, name: str, cdr: bytes, info: dict[str, Any]) -> None:
+        self._recorder.receive(name, info["received_timestamp"], cdr)
+        if self._complete is not None and self._recorder.arrived(self._expected):
+            self._complete.set_result(None)
+
+    def _start(self, request: StartRecording.Request, response: StartRecording.Response) -> StartRecording.Response:
+        try:
+            self._recorder.start(Path(request.bag))
+        except BagError as error:
+            response.fault = fault_to_msg(Fault.RECORDER_LOST, str(error))
+        return response
+
+    async def _stop(
+        self, request: StopRecording.Request, response: StopRecording.Response
+    ) -> StopRecording.Response:
+        self._expected = {e.topic: e.count for e in request.expected}
+        await self._arrival()
+        try:
+            recorded = self._recorder.stop(self._expected)
+        except BagError as error:
+            response.fault = fault_to_msg(Fault.RECORDER_LOST, str(error))
+            return response
+        response.received = [TopicCount(topic=t, count=c) for t, c in recorded.written.items()]
+        response.missing = [TopicCount(topic=t, count=c) for t, c in recorded.missing.items()]
+        if recorded.problem:
+            response.fault = fault_to_msg(Fault.RECORDER_LOST, recorded.problem)
+        return response
+
+    async def _arrival(self) -> None:
+        """Wait until the expected messages are here or the deadline passes, while others are received."""
+        if not self._recorder.recording or self._recorder.arrived(self._expected):
+            return
+        self._complete = Future(executor=self.executor)
+        deadline = self.create_timer(
+            self._parameters.stop_deadline,
+            lambda: self._complete.set_result(None),
+            clock=Clock(clock_type=ClockType.STEADY_TIME),
+        )
+        await self._complete
+        self._complete = None
+        self.destroy_timer(deadline)
+
+
+def main() -> None:
+    """Run the node."""
+    run_node(RecorderNode)

@@ -1,0 +1,116 @@
+"""The one description of the graph: which nodes a session starts, and with which parameters.
+
+The launch files and the ``robocontrast`` command are both made from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robocontrast_ros.sessions.parameters import ResolvedSession, write_yaml
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+PHYSICS_STEP = 0.002
+"""Step of the embedded simulator's physics [s]."""
+
+
+@dataclass(frozen=True)
+class NodeProcess:
+    """One node in a process of its own.
+
+    Attributes:
+        name: the node's name, and its executable's.
+        parameters: values of its ROS parameters.
+    """
+
+    name: str
+    parameters: dict[str, Any]
+
+    def write_parameters(self, folder: Path) -> Path:
+        """Write a ROS parameter file for the node and return its path."""
+        path = folder / f"{self.name}.yaml"
+        write_yaml(path, {f"/{self.name}": {"ros__parameters": self.parameters}})
+        return path
+
+
+def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
+    """Return the nodes of a session on the embedded simulator; ``episode_manager`` is the last.
+
+    The session is over when ``episode_manager`` ends; any other node that ends before it is a fault.
+    """
+    task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
+    task_file, robot_file = str(session.task_file), str(session.robot_file)
+    period = 1.0 / task.control_rate
+    steps_per_control = round(period / PHYSICS_STEP)
+    start = [float(value) for value in task.start_position]
+    simulator = {
+        "robot": robot_file,
+        "world": task.world,
+        "start_position": start,
+        "physics_step": PHYSICS_STEP,
+        "spawnables": sorted(task.models.values()),
+        "cameras": [camera.name for camera in session.parameters.cameras],
+        "camera_widths": [camera.width for camera in session.parameters.cameras],
+        "camera_heights": [camera.height for camera in session.parameters.cameras],
+        "camera_period": period,
+    }
+    bridge = {
+        "task": task_file,
+        "frame_id": robot.world_frame,
+        "scene_period": period,
+        "timeout": timeouts.set_up,
+        "startup_timeout": timeouts.start_up,
+    }
+    rollout = {
+        "robot": robot_file,
+        "steps_per_control": steps_per_control,
+        "control_period": period,
+        "start_position": start,
+        # The policy server itself answers within the policy's limit; beyond it, the server is gone.
+        "policy_timeout": timeouts.policy + 5.0,
+        "simulator_timeout": timeouts.sensors,
+        "sensor_timeout": timeouts.sensors,
+        "startup_timeout": timeouts.start_up,
+    }
+    manager = {
+        "run": str(run.path),
+        "resume": resume,
+        "setup_timeout": timeouts.set_up + 5.0,
+        "answer_timeout": max(timeouts.scoring, timeouts.recording),
+        "silence_timeout": timeouts.policy + timeouts.sensors + 10.0,
+        "startup_timeout": timeouts.start_up + 5.0,
+    }
+    return (
+        NodeProcess("simulator", simulator),
+        NodeProcess("sim_bridge", bridge),
+        NodeProcess("policy_server", {"policy": str(session.policy_file), "timeout": timeouts.policy}),
+        NodeProcess("scorer", {"task": task_file}),
+        NodeProcess("rollout", rollout),
+        NodeProcess("recorder", {"topics": recorded_topics(session), "timeout": timeouts.recording}),
+        NodeProcess("episode_manager", manager),
+    )
+
+
+def recorded_topics(session: ResolvedSession) -> list[str]:
+    """Return what goes into the bags, as ``topic type`` pairs."""
+    robot, recording = session.robot, session.parameters.recording
+    topics = [
+        "trial robocontrast_ros/msg/Trial",
+        "scene robocontrast_ros/msg/Scene",
+        "tool_pose geometry_msgs/msg/PoseStamped",
+        "progress robocontrast_ros/msg/Progress",
+        "trial_result robocontrast_ros/msg/TrialResult",
+        "/clock rosgraph_msgs/msg/Clock",
+        f"{robot.joint_states_topic} sensor_msgs/msg/JointState",
+        f"{robot.command.topic} {robot.command.type}",
+    ]
+    used = {camera.name for camera in session.parameters.cameras}
+    for camera in robot.cameras:
+        if camera.name in used and recording.images:
+            topics += [
+                f"{camera.image_topic} sensor_msgs/msg/Image",
+                f"{camera.info_topic} sensor_msgs/msg/CameraInfo",
+            ]
+    return [*topics, *recording.topics]
