@@ -41,6 +41,19 @@ class NoPlan(Exception):
 
 
 @dataclass(frozen=True)
+class Push:
+    """How to fulfil an instruction.
+
+    Attributes:
+        path: the tool's path from where it is, shape (n, 2), world frame [m].
+        route: the source block's centre on its way into the goal's region, from where it is [m].
+    """
+
+    path: tuple[Point, ...]
+    route: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
 class _Candidate:
     """One way to push: the source's route, with a lower bound of the tool's whole path [m]."""
 
@@ -49,7 +62,38 @@ class _Candidate:
 
 
 def find_plan(goal: BlockGoal, scene: Scene, parameters: LanguageTableParameters) -> Plan:
-    """Return the shortest plan.
+    """Return the shortest plan from the tool's start position.
+
+    Raises:
+        NoPlan: there is none; says why.
+    """
+    start = parameters.tool.start[:2]
+    touching = parameters.tool.radius + parameters.block_size.radius
+    if any(math.dist(block.pose.xy, start) < touching for block in scene):
+        raise NoPlan("a block stands where the tool starts")
+    push = find_push(goal, scene, parameters, start)
+    pose = scene[goal.source].pose
+    end = Pose((*push.route[-1], pose.position[2]), pose.orientation)
+    return Plan(path=push.path, final_scene=scene.moved(goal.source, end))
+
+
+def find_push(
+    goal: BlockGoal,
+    scene: Scene,
+    parameters: LanguageTableParameters,
+    start: Point,
+    inset: float = INSIDE,
+    clearance: float = 0.0,
+) -> Push:
+    """Return the shortest way to fulfil a goal.
+
+    Args:
+        goal: where which block is to be.
+        scene: where the blocks are.
+        parameters: sizes of board, blocks and tool.
+        start: where the tool is [m].
+        inset: how far inside the goal's region the source is pushed [m].
+        clearance: how far apart the source is kept from other blocks, where it is not closer already [m].
 
     Raises:
         NoPlan: there is none; says why.
@@ -61,38 +105,31 @@ def find_plan(goal: BlockGoal, scene: Scene, parameters: LanguageTableParameters
     source = np.asarray(scene[goal.source].pose.xy)
     blocks = np.vstack([others, source])
 
-    start = np.asarray(tool.start[:2])
+    begin = np.asarray(start)
     touching = tool.radius + size.radius
-    if np.any(np.linalg.norm(blocks - start, axis=1) < touching):
-        raise NoPlan("a block stands where the tool starts")
     clear = tool.radius + size.circumradius
-    approach = Roadmap(start, blocks, clear, board.low, board.high)
+    approach = Roadmap(begin, blocks, clear, board.low, board.high)
+    swing_room = Roadmap(begin, others, touching, board.low, board.high)
 
-    swing_room = Roadmap(start, others, touching, board.low, board.high)
     reason = "the source block cannot be pushed into the goal: other blocks or the edge are in the way"
-    best: tuple[float, list[Point], tuple[Point, ...]] | None = None
-    for candidate in _candidates(goal, scene, others, source, start, parameters):
+    best: tuple[float, Push] | None = None
+    for candidate in _candidates(goal, scene, source, begin, parameters, inset, clearance):
         if best is not None and candidate.bound >= best[0]:
             break
         pushing = _push_path(candidate.route, touching)
         if not swing_room.free(pushing).all():
             reason = "the side to push from is off the board or behind another block"
             continue
-        behind = _behind(candidate.route[0], candidate.route[1], clear + 1e-3)
-        free_path = approach.path(behind)
-        if free_path is None:
+        to_source = approach.path(_behind(candidate.route[0], candidate.route[1], clear + 1e-3))
+        if to_source is None:
             reason = "the tool cannot get behind the source block"
             continue
-        path = free_path + pushing
-        length = _length(path)
-        if best is None or length < best[0]:
-            best = (length, path, candidate.route)
+        path = to_source + pushing
+        if best is None or _length(path) < best[0]:
+            best = (_length(path), Push(tuple(path), candidate.route))
     if best is None:
         raise NoPlan(reason)
-    _, path, route = best
-    pose = scene[goal.source].pose
-    end = Pose((*route[-1], pose.position[2]), pose.orientation)
-    return Plan(path=tuple(path), final_scene=scene.moved(goal.source, end))
+    return best[1]
 
 
 def require_on_board(scene: Scene, name: str, parameters: LanguageTableParameters) -> None:
@@ -116,17 +153,19 @@ def require_on_board(scene: Scene, name: str, parameters: LanguageTableParameter
 def _candidates(
     goal: BlockGoal,
     scene: Scene,
-    others: Points,
     source: Points,
     start: Points,
     parameters: LanguageTableParameters,
+    inset: float,
+    clearance: float,
 ) -> Iterator[_Candidate]:
     """Yield the source's routes to points of the region, those with the least bound first."""
-    region = goal.region(scene).shrunk(INSIDE)
+    region = goal.region(scene).shrunk(inset)
     size, board = parameters.block_size, parameters.board
-    touchable = [goal.touches and o.name == goal.target for o in scene if o.name != goal.source]
-    radii = np.where(np.array(touchable, dtype=bool), 0.0, 2 * size.radius)
-    roads = Roadmap(source, others, radii, board.low, board.high)
+    obstacles = [
+        o.pose.xy for o in scene if o.name != goal.source and not (goal.touches and o.name == goal.target)
+    ]
+    roads = Roadmap(source, obstacles, 2 * size.radius + clearance, board.low, board.high)
     ends = _entry_points(region, source)
     reach = parameters.tool.radius + size.radius
     # A tool path is never shorter than the way to the source and the way it is pushed.

@@ -1,0 +1,101 @@
+"""An oracle that trembles and sometimes mistakes what it was told, so that a contrast set has something to find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.policies.oracle import Oracle, OracleParameters
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.pushing import Pusher
+from robocontrast_ros.tasks.language_table import LanguageTable
+from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, LOCATIONS
+
+
+@record
+class NoisyOracleParameters:
+    """The file config/policies/noisy_oracle.yaml."""
+
+    oracle: OracleParameters
+    action_noise: float = Field(
+        ge=0, description="standard deviation added to each coordinate of an action [m]"
+    )
+    wrong_direction: float = Field(
+        ge=0, le=1, description="chance to take a direction or place for another one, once a trial"
+    )
+    wrong_block: float = Field(
+        ge=0, le=1, description="chance to push another block than the one named, once a trial"
+    )
+
+
+class NoisyOracle:
+    """The oracle with Gaussian noise on its actions and a chance of misunderstanding, all from the trial's seed."""
+
+    def __init__(self, parameters: NoisyOracleParameters, task: LanguageTable) -> None:
+        """Take the parameters and the task whose grammar and goals it knows."""
+        self._parameters = parameters
+        self._oracle = _Misunderstanding(parameters, task)
+
+    @classmethod
+    def from_file(cls, path: Path) -> NoisyOracle:
+        """Return the policy that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file, or the task file that it names, does not fit.
+        """
+        parameters = load_record(NoisyOracleParameters, path)
+        return cls(parameters, LanguageTable.from_file(resolve_uri(parameters.oracle.task, path.parent)))
+
+    def describe(self) -> PolicyDescription:
+        """Say what the oracle says."""
+        return self._oracle.describe()
+
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial: noise and misunderstandings are the seed's."""
+        noise, mistakes = np.random.default_rng(seed).spawn(2)
+        self._noise = noise
+        self._oracle.mistakes = mistakes
+        self._oracle.reset(instruction, seed)
+
+    def act(self, observation: Observation) -> NDArray[np.float64]:
+        """Return the next displacement, shape (1, 2) [m].
+
+        Raises:
+            ValueError: as the oracle's.
+        """
+        action = self._oracle.act(observation)
+        return action + self._noise.normal(0.0, self._parameters.action_noise, action.shape)
+
+
+class _Misunderstanding(Oracle):
+    """An oracle that may take an instruction for another one."""
+
+    mistakes: np.random.Generator
+
+    def __init__(self, parameters: NoisyOracleParameters, task: LanguageTable) -> None:
+        super().__init__(parameters.oracle, task)
+        self._chances = parameters
+
+    def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
+        # Both chances are drawn whatever the instruction, so that trials of one seed compare.
+        turned, swapped = self.mistakes.random(2) < (self._chances.wrong_direction, self._chances.wrong_block)
+        arguments = dict(instruction.arguments)
+        if turned:
+            for key, known in (("direction", DIRECTIONS), ("location", LOCATIONS)):
+                if key in arguments:
+                    arguments[key] = self._another(known, {arguments[key]})
+        if swapped:
+            arguments["source"] = self._another(
+                start.names, {arguments["source"], arguments.get("target", "")}
+            )
+        return super().pusher(replace(instruction, arguments=tuple(arguments.items())), start)
+
+    def _another(self, known: tuple[str, ...], but: set[str]) -> str:
+        others = [value for value in known if value not in but]
+        return others[self.mistakes.integers(len(others))]

@@ -1,0 +1,134 @@
+"""Closed-loop pushing of one block into a goal's region: the skill of the oracle policies."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import Scene
+from robocontrast_ros.tasks.language_table.goals import BlockGoal
+from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
+from robocontrast_ros.tasks.language_table.planner import NoPlan, find_push
+from robocontrast_ros.tasks.language_table.roadmap import Roadmap
+
+Vector = NDArray[np.float64]
+
+_REACHED = 0.003
+_HYSTERESIS = 1.5
+
+
+@record
+class PushingParameters:
+    """How the tool is moved."""
+
+    free_step: float = Field(gt=0, le=0.1, description="longest step in free space [m]")
+    push_step: float = Field(gt=0, le=0.1, description="longest step while pushing [m]")
+    inset: float = Field(ge=0, description="aim this far inside the goal's region [m]")
+    clearance: float = Field(
+        ge=0, description="keep the source this far from other blocks, where it can be [m]"
+    )
+    lateral_gain: float = Field(ge=0, description="sideways correction for each metre off the push line")
+    lateral_limit: float = Field(gt=0, description="farther off the push line the tool goes behind again [m]")
+    behind_gap: float = Field(
+        ge=0, description="free space kept between tool and block when going behind [m]"
+    )
+    replan_after: float = Field(gt=0, description="a source this far off its route gets a new one [m]")
+
+
+class Pusher:
+    """Pushes a goal's source block along the planner's route, one step at a time.
+
+    It is reactive: each step starts from where tool and blocks are, so a block that slips or turns
+    away is approached again.
+    """
+
+    def __init__(self, goal: BlockGoal, task: LanguageTableParameters, parameters: PushingParameters) -> None:
+        """Take the goal, the task's sizes and the way to move."""
+        self._goal, self._task, self._p = goal, task, parameters
+        self._clear = task.tool.radius + task.block_size.circumradius
+        self._route: list[Vector] = []
+        self._pushing = False
+
+    def step(self, tool: Vector, scene: Scene) -> Vector:
+        """Return the tool's next displacement, shape (2,), world frame [m]; zeros once the goal is reached."""
+        if self._goal.satisfied(scene):
+            return np.zeros(2)
+        source = np.asarray(scene[self._goal.source].pose.xy)
+        heading = _unit(self._waypoint(tool, source, scene) - source)
+        left = np.array([-heading[1], heading[0]])
+        along, aside = float((tool - source) @ heading), float((tool - source) @ left)
+        limit = self._p.lateral_limit * (_HYSTERESIS if self._pushing else 1.0)
+        self._pushing = -self._clear - 3 * self._p.behind_gap <= along < 0.0 and abs(aside) <= limit
+        if self._pushing:
+            return _unit(heading - left * aside * self._p.lateral_gain) * self._p.push_step
+        return self._go_behind(tool, source, heading, scene)
+
+    def _waypoint(self, tool: Vector, source: Vector, scene: Scene) -> Vector:
+        """Return the next point of the source's route, planning anew where the source has left it or passed its end."""
+        while self._route and self._passed(source):
+            self._route.pop(0)
+        if not self._route or _gap(source, *self._route[:2]) > self._p.replan_after:
+            self._route = self._plan(tool, source, scene)
+        return self._route[1]
+
+    def _passed(self, source: Vector) -> bool:
+        if len(self._route) == 1:
+            return True
+        a, b = self._route[:2]
+        return float((b - source) @ _unit(b - a)) <= _REACHED
+
+    def _plan(self, tool: Vector, source: Vector, scene: Scene) -> list[Vector]:
+        start = float(tool[0]), float(tool[1])
+        # Rather close to another block than not at all.
+        for clearance in (self._p.clearance, 0.0):
+            try:
+                push = find_push(self._goal, scene, self._task, start, self._p.inset, clearance)
+            except NoPlan:
+                continue
+            return [np.asarray(point) for point in push.route]
+        return [source, self._goal.region(scene).shrunk(self._p.inset).nearest(source)]
+
+    def _go_behind(self, tool: Vector, source: Vector, heading: Vector, scene: Scene) -> Vector:
+        """Return a step on the shortest free way to the point behind the source."""
+        away = tool - source
+        short = self._clear - float(np.linalg.norm(away))
+        if short > _REACHED:
+            return _at_most(_unit(away) * (short + _REACHED), self._p.free_step)
+        behind = source - heading * (self._clear + self._p.behind_gap)
+        blocks = [o.pose.xy for o in scene]
+        board, rim = self._task.board, self._clear
+        low, high = np.asarray(board.low) - rim, np.asarray(board.high) + rim
+        path = Roadmap(tool, blocks, self._clear, low, high).path(behind) or [behind]
+        return _at_most(
+            _along([np.asarray(p) for p in path], tool, self._p.free_step) - tool, self._p.free_step
+        )
+
+
+def _unit(vector: Vector) -> Vector:
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0 else np.array([1.0, 0.0])
+
+
+def _along(path: list[Vector], start: Vector, length: float) -> Vector:
+    """Return the point that lies this far along a path [m], or its end."""
+    for point in path:
+        step = float(np.linalg.norm(point - start))
+        if step >= length:
+            return start + (point - start) * (length / step)
+        start, length = point, length - step
+    return start
+
+
+def _at_most(vector: Vector, length: float) -> Vector:
+    norm = float(np.linalg.norm(vector))
+    return vector * (length / norm) if norm > length else vector
+
+
+def _gap(point: Vector, a: Vector, b: Vector) -> float:
+    along = b - a
+    share = float(np.clip((point - a) @ along / max(float(along @ along), 1e-12), 0.0, 1.0))
+    return math.dist(point, a + share * along)
