@@ -1,0 +1,37 @@
+# `make` lists the targets. PYTHON chooses the interpreter for .venv: Python 3.10 to 3.13.
+
+PYTHON ?= python3
+BIN := .venv/bin
+SESSION ?= config/sessions/language_table_demo.yaml
+
+# A sourced ROS workspace has its own Python packages and libraries; .venv is complete without them.
+unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH PYTHONPATH
+unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench lock clean
+
+help:  ## list the targets
+	@awk -F ':.*##' '/^[a-z]+:.*##/ {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:  ## make .venv: Python packages, interfaces, nodes (again only where something changed)
+	@command -v $(PYTHON) > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) scripts/setup_environment.py
+
+demo: setup  ## run an evaluation session in simulation; SESSION=<file> chooses another
+	@$(BIN)/robocontrast evaluate $(SESSION)
+
+test: setup  ## run every test, the import contracts and the linter
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+bench: setup  ## time the graph against the same loop without ROS
+	@$(BIN)/python -m benchmark.graph_overhead
+
+lock:  ## renew requirements.lock from requirements.in (needs uv)
+	uv pip compile --universal --python-version 3.10 --generate-hashes --no-header --upgrade --quiet \
+	  requirements.in --output-file requirements.lock
+
+clean:  ## remove .venv and everything that was built
+	rm -rf .venv build install log

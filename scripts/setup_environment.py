@@ -1,0 +1,300 @@
+"""Make .venv in the checkout: Python packages from requirements.lock, our interfaces, nodes and modules.
+
+Run by `make setup`. Does only what is not done yet. Started with whatever Python the user has, so it must
+parse under old ones and may import the standard library alone.
+"""
+
+import ctypes
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OLDEST, NEWEST = (3, 10), (3, 13)
+
+PACKAGES = {
+    "simulation_interfaces": ("compat/simulation_interfaces", "cmake/interfaces.cmake compat"),
+    "robocontrast_ros": (
+        ".",
+        "CMakeLists.txt package.xml setup.py cmake msg srv action robocontrast_ros launch config models",
+    ),
+}
+"""ROS package -> its folder, and the files and folders that it is made of."""
+
+RENDERER_PROBE = """
+import mujoco
+context = mujoco.GLContext(8, 8)
+context.make_current()
+context.free()
+"""
+
+# What a ROS installation does in its setup.bash, for programs that are started from .venv/bin directly.
+# The folder is added at the end, so that a workspace that was sourced stays in front of it.
+ENVIRONMENT_HOOK = (
+    "import os, sys; os.environ['AMENT_PREFIX_PATH'] = os.pathsep.join(dict.fromkeys("
+    "[p for p in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if p] + [sys.prefix]))\n"
+)
+
+
+class SetupError(Exception):
+    """The set-up cannot go on; the message says what the user can do."""
+
+
+def main():
+    """Bring .venv up to date."""
+    try:
+        check_version(sys.version_info)
+        install_system_packages(missing_system_packages())
+        environment = Environment(ROOT / ".venv")
+        environment.create()
+        environment.install_requirements()
+        environment.check_rendering()
+        environment.build_packages()
+    except SetupError as error:
+        print("setup: " + str(error), file=sys.stderr)
+        return 1
+    return 0
+
+
+def check_version(version):
+    """Refuse a Python that the ROS 2 wheels do not exist for."""
+    if not OLDEST <= tuple(version[:2]) <= NEWEST:
+        raise SetupError(
+            "Python {}.{} is not supported: the ROS 2 wheels exist for Python 3.10 to 3.13. "
+            "Choose one of these: make setup PYTHON=python3.12".format(*version[:2])
+        )
+
+
+def missing_system_packages():
+    """Return what this machine lacks: Debian package -> what it is for."""
+    python = "python{}.{}".format(*sys.version_info[:2])
+    missing = {}
+    if shutil.which("c++") is None:
+        missing["g++"] = "a C++ compiler"
+    if not (Path(sysconfig.get_paths()["include"]) / "Python.h").exists():
+        missing[python + "-dev"] = "Python's C headers"
+    if shutil.which("uv") is None and importlib.util.find_spec("ensurepip") is None:
+        missing[python + "-venv"] = "Python's venv with pip"
+    if not (loads("libEGL.so.1") or loads("libOSMesa.so.8")):
+        missing["libegl1"] = "rendering without a screen (EGL)"
+        missing["libgl1-mesa-dri"] = "rendering in software (Mesa)"
+    if not (loads("libOpenGL.so.0") or loads("libGL.so.1")):
+        missing["libopengl0"] = "OpenGL"
+    return missing
+
+
+def loads(library):
+    """Tell whether the dynamic linker finds a library."""
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def install_system_packages(missing):
+    """Install Debian packages where this user may; else say what to type."""
+    if not missing:
+        return
+    install = ["apt-get", "install", "--yes", "--no-install-recommends", *sorted(missing)]
+    by_hand = "Missing: {}. Install it and run `make setup` again:\n    sudo {}".format(
+        ", ".join(dict.fromkeys(missing.values())), " ".join(install)
+    )
+    as_root = privilege()
+    if as_root is None or shutil.which("apt-get") is None:
+        raise SetupError(by_hand)
+    say("installing " + ", ".join(sorted(missing)))
+    for command in (["apt-get", "update"], install):
+        status, output = run(as_root + command, dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
+        if status != 0:
+            raise SetupError(output + "\n" + by_hand)
+
+
+def privilege():
+    """Return what to put before a command to run it as root; None where this user may not."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") and run(["sudo", "--non-interactive", "true"])[0] == 0:
+        return ["sudo", "--non-interactive", "--preserve-env=DEBIAN_FRONTEND"]
+    return None
+
+
+def run(command, environment=None):
+    """Run a command; return its exit status and all that it printed."""
+    done = subprocess.run(
+        [str(part) for part in command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+class Environment:
+    """A virtual environment that also is the install prefix of the ROS packages built into it.
+
+    A journal in it says from what each step was last done; a step is done again when that has changed.
+    """
+
+    def __init__(self, prefix):
+        self.prefix = prefix
+        self.python = prefix / "bin" / "python"
+        self.log = prefix / "setup.log"
+        self.journal = prefix / "setup.json"
+        self.done = json.loads(self.journal.read_text()) if self.journal.exists() else {}
+
+    def create(self):
+        """Create it, anew if it was moved or belongs to another Python."""
+        wanted = "{} {}".format(self.prefix, sys.version)
+        if self.done.get("environment") == wanted:
+            return
+        if self.prefix.exists():
+            if not self.done:
+                raise SetupError(
+                    "{} exists and was not made by `make setup`: move or remove it first.".format(self.prefix)
+                )
+            shutil.rmtree(str(self.prefix))
+        say("creating {} with Python {}.{}.{}".format(self.prefix.name, *sys.version_info[:3]))
+        uv = shutil.which("uv")
+        maker = [uv, "venv", "--quiet", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
+        status, output = run([*maker, self.prefix])
+        if status != 0:
+            raise SetupError(output)
+        self.done = {}
+        self.mark("environment", wanted)
+
+    def install_requirements(self):
+        """Install the Python packages of requirements.lock."""
+        lock = ROOT / "requirements.lock"
+        wanted = digest([lock, Path(__file__).resolve()])
+        if self.done.get("requirements") == wanted:
+            return
+        say("installing the Python packages of requirements.lock")
+        uv = shutil.which("uv")
+        command = (
+            [uv, "pip", "install", "--python", self.python]
+            if uv
+            else [self.python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+        )
+        self.run([*command, "--require-hashes", "--requirement", lock])
+        (site_packages,) = self.prefix.glob("lib/python3.*/site-packages")
+        (site_packages / "robocontrast_environment.pth").write_text(ENVIRONMENT_HOOK)
+        self.mark("requirements", wanted)
+
+    def check_rendering(self):
+        """Make sure that MuJoCo can render without a screen, by EGL or OSMesa."""
+        if self.done.get("rendering"):
+            return
+        if not self.renders():
+            install_system_packages(
+                {"libegl-mesa0": "an EGL driver", "libgl1-mesa-dri": "rendering in software (Mesa)"}
+            )
+        if not self.renders():
+            raise SetupError("MuJoCo can render neither by EGL nor by OSMesa; see {}.".format(self.log))
+        self.mark("rendering", True)
+
+    def renders(self):
+        """Tell whether one of MuJoCo's ways to render without a screen works."""
+        for backend in ("egl", "osmesa"):
+            try:
+                self.run(
+                    [self.python, "-c", RENDERER_PROBE], MUJOCO_GL=backend, PYOPENGL_PLATFORM=backend
+                )
+            except SetupError:
+                continue
+            return True
+        return False
+
+    def build_packages(self):
+        """Build and install our ROS packages; the stand-in only where the real one is absent."""
+        wanted = {
+            name: digest(ROOT / path for path in parts.split()) for name, (_, parts) in PACKAGES.items()
+        }
+        stale = [name for name in PACKAGES if self.done.get(name) != wanted[name]]
+        stand_in = "simulation_interfaces"
+        if stand_in not in self.done and (self.prefix / "share" / stand_in).exists():
+            stale.remove(stand_in)
+        if not stale:
+            return
+        say("building " + ", ".join(stale))
+        with ThreadPoolExecutor() as pool:
+            for name in pool.map(self.build, stale):
+                self.mark(name, wanted[name])
+
+    def build(self, name):
+        """Build and install a package; take away what was installed before and is not now; return its name."""
+        build = self.prefix / "build" / name
+        manifest = build / "install_manifest.txt"
+        before = set(manifest.read_text().splitlines()) if manifest.exists() else set()
+        if not (build / "build.ninja").exists():
+            definitions = {
+                "PYTHON_INTERFACES_ONLY": "ON",
+                "BUILD_TESTING": "OFF",
+                "CMAKE_BUILD_TYPE": "Release",
+                "CMAKE_INSTALL_PREFIX": self.prefix,
+                "CMAKE_PREFIX_PATH": self.prefix,
+                "Python3_EXECUTABLE": self.python,
+            }
+            self.run(
+                ["cmake", "-S", ROOT / PACKAGES[name][0], "-B", build, "-G", "Ninja"]
+                + ["-D{}={}".format(key, value) for key, value in definitions.items()]
+            )
+        self.run(["cmake", "--build", build])
+        self.run(["cmake", "--install", build])
+        for path in before - set(manifest.read_text().splitlines()):
+            Path(path).unlink()
+        return name
+
+    def run(self, command, **variables):
+        """Run a command as inside the environment; its output goes to the log.
+
+        Raises:
+            SetupError: it failed; the message ends with its last output.
+        """
+        environment = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("PYTHONHOME", "PYTHONPATH", "CMAKE_PREFIX_PATH", "COLCON_PREFIX_PATH")
+        }
+        environment.update(
+            PATH=str(self.prefix / "bin") + os.pathsep + os.environ.get("PATH", os.defpath),
+            VIRTUAL_ENV=str(self.prefix),
+            AMENT_PREFIX_PATH=str(self.prefix),
+            **variables
+        )
+        status, output = run(command, environment)
+        line = " ".join(str(part) for part in command)
+        with self.log.open("a") as log:
+            log.write("$ {}\n{}".format(line, output))
+        if status != 0:
+            end = "\n".join(output.splitlines()[-30:])
+            raise SetupError("{}\nThis command failed: {}\nAll output: {}".format(end, line, self.log))
+
+    def mark(self, step, source):
+        """Write down that a step is done, and from what."""
+        self.done[step] = source
+        self.journal.write_text(json.dumps(self.done, indent=1))
+
+
+def digest(paths):
+    """Return a digest of files, and of all files in folders, with their paths."""
+    total = hashlib.sha256()
+    for path in paths:
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in files:
+            if file.is_file() and "__pycache__" not in file.parts:
+                total.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes())
+    return total.hexdigest()
+
+
+def say(text):
+    """Print one line of progress."""
+    print("setup: " + text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
