@@ -1,1 +1,1 @@
-"""TBD."""
+"""The `robocontrast` command."""

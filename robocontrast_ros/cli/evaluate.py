@@ -1,0 +1,95 @@
+"""`robocontrast evaluate`: run a session, or go on with one, and show what came of it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from robocontrast_ros.cli.live import LiveView
+from robocontrast_ros.cli.processes import Domain, NodeProcesses, ProcessDied
+from robocontrast_ros.sessions import events
+from robocontrast_ros.sessions.graph import nodes_of
+from robocontrast_ros.sessions.journal import JournalWriter
+from robocontrast_ros.sessions.parameters import Overrides, ResolvedSession, resolve
+from robocontrast_ros.sessions.plan import plan_session
+from robocontrast_ros.sessions.policy_check import check_policy
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+INTERRUPTED = 3
+"""Exit code of a session that ended early and can be resumed."""
+
+CONTROL_C = 130
+"""Exit code after Ctrl-C, as shells expect it."""
+
+
+def start(session: str, overrides: Overrides, console: Console) -> tuple[RunFolder, int]:
+    """Run a new session and return its folder and the exit code.
+
+    Raises:
+        ConfigurationError: something does not fit; nothing was started.
+    """
+    resolved = resolve(session, overrides)
+    check_policy(resolved)
+    return _run(resolved, RunFolder.create(resolved, time.time()), False, console)
+
+
+def resume(run: Path, console: Console) -> tuple[RunFolder, int]:
+    """Go on with a session and return its folder and the exit code.
+
+    Raises:
+        ConfigurationError: something no longer fits; nothing was started.
+    """
+    folder = RunFolder.open(run)
+    resolved = folder.resolve()
+    check_policy(resolved)
+    return _run(resolved, folder, True, console)
+
+
+def _run(session: ResolvedSession, run: RunFolder, resuming: bool, console: Console) -> tuple[RunFolder, int]:
+    evaluation = session.evaluation()
+    plan = plan_session(evaluation)
+    domain = Domain()
+    console.print(
+        f"[bold]{session.parameters.name}[/]: {session.parameters.strategy.name} on {session.robot.name}, policy "
+        f"{session.policy_file.stem}, about {len(plan.within_budget)} trials and {plan.cost:.1f} {plan.cost_unit}; "
+        f"ROS_DOMAIN_ID {domain.number}",
+        highlight=False,
+    )
+    nodes = nodes_of(session, run, resuming)
+    view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
+    processes: NodeProcesses | None = None
+    try:
+        with view:
+            processes = NodeProcesses(nodes, run.parameters / "nodes", run.path / "logs", domain.number)
+            code = _watch(processes, view, run, console)
+    finally:
+        if processes is not None:
+            processes.stop()
+        domain.close()
+    return run, code
+
+
+def _watch(processes: NodeProcesses, view: LiveView, run: RunFolder, console: Console) -> int:
+    try:
+        code = processes.watch(view.update)
+    except ProcessDied as death:
+        processes.stop(view.update)
+        if run.journal.exists():
+            with JournalWriter(run.journal) as journal:
+                if journal.past.events:
+                    journal.append(events.ProcessDied(death.process, death.detail, time.time()))
+        # A node that refuses its parameters says so with exit code 2, as we do.
+        code = death.exit_code if death.exit_code == 2 else INTERRUPTED
+        console.print(f"[red]error:[/] {death.detail}", highlight=False)
+    except KeyboardInterrupt:
+        console.print("stopping; the present trial is void …")
+        processes.stop(view.update)
+        code = CONTROL_C
+    else:
+        if code not in (0, INTERRUPTED):
+            console.print(f"[red]error:[/] {processes.last_line('episode_manager')}", highlight=False)
+    if code in (INTERRUPTED, CONTROL_C):
+        console.print(f"Nothing is lost. Go on with: robocontrast evaluate --resume {run.path}", highlight=False)
+    return code

@@ -1,0 +1,148 @@
+"""Show a running session from its journal: trial, instruction, outcome, budget, time left."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from robocontrast_ros.domain import Outcome
+from robocontrast_ros.sessions.events import (
+    Event,
+    SetUp,
+    TrialFinished,
+    TrialSkipped,
+    TrialStarted,
+    TrialVoid,
+    from_line,
+)
+
+_WORDS = {
+    Outcome.SUCCESS: "[green]success[/]",
+    Outcome.FAILURE: "[red]failure[/]",
+    Outcome.POLICY_FAULT: "[red]policy fault[/]",
+}
+
+
+class Follower:
+    """Reads the lines that are appended to a journal."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin at the journal's start; it need not be there yet."""
+        self._path, self._offset = path, 0
+
+    def new_events(self) -> list[Event]:
+        """Return the events that were appended since the last call; an unfinished line waits."""
+        if not self._path.exists():
+            return []
+        with open(self._path, "rb") as file:
+            file.seek(self._offset)
+            content = file.read()
+        complete = content.rfind(b"\n") + 1
+        self._offset += complete
+        return [from_line(line) for line in content[:complete].splitlines()]
+
+
+class LiveView:
+    """One line a trial, and below them a bar with what is spent and how long it will take."""
+
+    def __init__(self, console: Console, journal: Path, expected: int, budget: float, unit: str) -> None:
+        """Prepare to show a session.
+
+        Args:
+            console: where to show it.
+            journal: the journal to follow.
+            expected: trials that the plan expects.
+            budget: K; infinity when there is none.
+            unit: what costs are counted in.
+        """
+        self._console, self._follower = console, Follower(journal)
+        self._budget, self._unit = budget, unit
+        self._spent = 0.0
+        self._done = 0
+        self._began = time.monotonic()
+        self._done_before = 0
+        self._bar = Progress(
+            TextColumn("[bold]{task.fields[doing]}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("trials  {task.fields[cost]}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=expected, doing="starting the nodes", cost="", left="")
+
+    def __enter__(self) -> LiveView:
+        """Catch up with what a resumed session did before, and start to show."""
+        for event in self._follower.new_events():
+            self._count(event)
+        self._done_before = self._done
+        self._bar.start()
+        self._refresh("starting the nodes")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the last state on the screen."""
+        self.update()
+        self._bar.stop()
+
+    def update(self) -> None:
+        """Show what is new in the journal."""
+        for event in self._follower.new_events():
+            self._count(event)
+            self._show(event)
+
+    def _count(self, event: Event) -> None:
+        if isinstance(event, SetUp):
+            self._spent += event.cost
+        if isinstance(event, TrialFinished):
+            self._done += 1
+
+    def _show(self, event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            text = event.trial.instance.instruction.text
+            self._refresh(f"{event.trial.trial_id} {event.trial.perturbation:<5} “{text}”")
+        elif isinstance(event, TrialFinished):
+            trial, result = event.trial, event.result
+            missing = sum(count for _, count in event.recording.missing)
+            lost = f"  [yellow]{missing} messages not recorded[/]" if missing else ""
+            self._console.print(
+                f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
+                f"SPL {result.spl:4.2f}  {event.cost:5.2f} {self._unit}  “{trial.instance.instruction.text}”"
+                f"{'  ' + result.detail if result.detail else ''}{lost}",
+                highlight=False,
+            )
+            self._refresh("")
+        elif isinstance(event, TrialVoid):
+            self._console.print(
+                f"{event.trial.trial_id}  {event.trial.base_id}  {event.trial.perturbation:<5} [yellow]void[/]  "
+                f"{event.fault.name}: {event.detail}",
+                highlight=False,
+            )
+        elif isinstance(event, TrialSkipped):
+            self._console.print(
+                f"      {event.base_id}  {event.perturbation:<5} [dim]skipped: {event.reason}[/]", highlight=False
+            )
+
+    def _refresh(self, doing: str) -> None:
+        limit = "" if math.isinf(self._budget) else f" of {self._budget:g}"
+        self._bar.update(
+            self._task,
+            completed=self._done,
+            doing=doing[:60],
+            cost=f"{self._spent:.2f}{limit} {self._unit}",
+            left=self._time_left(),
+        )
+
+    def _time_left(self) -> str:
+        ran = self._done - self._done_before
+        total = self._bar.tasks[0].total
+        if not ran or total is None:
+            return ""
+        left = max(total - self._done, 0) * (time.monotonic() - self._began) / ran
+        return f"{int(left // 60)} min {int(left % 60):02d} s left"

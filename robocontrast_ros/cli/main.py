@@ -1,0 +1,166 @@
+"""The `robocontrast` command: what a user types. Every command ends with 2 on the user's mistake, in one line."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from robocontrast_ros import __version__
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.configuration import ConfigurationError, plugin_names
+from robocontrast_ros.sessions.journal import JournalError
+from robocontrast_ros.sessions.parameters import Overrides, known_names
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Evaluate language-guided robot policies with [bold]contrast sets[/].
+
+A session takes a small i.i.d. test set, walks the neighbourhood of each instance with named perturbations
+of Language, Scene and Behaviour (ΔL, ΔLB, ΔS, ΔSB), and spends no more than a budget of effort.
+
+Typical use:
+
+  [cyan]robocontrast plan language_table_demo[/]                      what would be run, and its cost
+
+  [cyan]robocontrast evaluate language_table_demo[/]                  run it in simulation
+
+  [cyan]robocontrast evaluate language_table_demo --robot ur5e[/]     the same on another robot
+
+  [cyan]robocontrast evaluate --resume runs/…[/]                      go on after an interruption
+
+  [cyan]robocontrast score runs/…[/]                                  recompute the scores from the bags alone
+""",
+)
+
+SessionArgument = Annotated[
+    Optional[str], typer.Argument(help="Name of a session in config/sessions/, or path of a .yaml file.", show_default=False)
+]
+RobotOption = Annotated[Optional[str], typer.Option(help="Name in config/robots/, or path of a .yaml file.")]
+PolicyOption = Annotated[Optional[str], typer.Option(help="Name in config/policies/, or path of a .yaml file.")]
+BudgetOption = Annotated[Optional[float], typer.Option(help="Budget K in the session's unit of cost; inf for none.")]
+SeedOption = Annotated[Optional[int], typer.Option(help="Seed that every random draw comes from.")]
+TrialsOption = Annotated[Optional[int], typer.Option(help="Trials after which the session ends.")]
+OutputOption = Annotated[Optional[str], typer.Option(help="Folder in which the run folder is made.")]
+
+
+def _explained(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn a user's mistake into one line on stderr and exit code 2."""
+
+    @functools.wraps(command)
+    def explained(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except (ConfigurationError, JournalError, BagError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+
+    return explained
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"robocontrast_ros {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+@_explained
+def evaluate(
+    session: SessionArgument = None,
+    robot: RobotOption = None,
+    policy: PolicyOption = None,
+    budget: BudgetOption = None,
+    seed: SeedOption = None,
+    max_trials: TrialsOption = None,
+    output: OutputOption = None,
+    resume: Annotated[Optional[Path], typer.Option(help="Run folder of a session to go on with.", show_default=False)] = None,
+) -> None:
+    """Run an evaluation session in simulation and show what came of it.
+
+    The nodes are started as processes of their own and stopped at the end; progress is shown live.
+    Ctrl-C stops the robot and ends cleanly. Exit codes: 0 done, 2 a mistake in what was asked,
+    3 interrupted and to be resumed, 130 Ctrl-C.
+    """
+    from robocontrast_ros.cli import evaluate as runner
+    from robocontrast_ros.cli.results import show_results
+
+    console = Console()
+    overrides = Overrides(robot, policy, budget, seed, max_trials, output)
+    if resume is not None:
+        given = [name for name, value in {"session": session, **vars(overrides)}.items() if value is not None]
+        if given:
+            raise ConfigurationError(
+                "command line", "--resume", ", ".join(given), "nothing else", "A session goes on as it was begun."
+            )
+        run, code = runner.resume(resume, console)
+    elif session is None:
+        raise ConfigurationError(
+            "command line", "SESSION", "nothing", f"one of {', '.join(known_names('sessions'))}, or a .yaml file"
+        )
+    else:
+        run, code = runner.start(session, overrides, console)
+    if run.journal.exists():
+        show_results(run, console)
+    raise typer.Exit(code)
+
+
+@app.command()
+@_explained
+def plan(
+    session: SessionArgument,
+    robot: RobotOption = None,
+    policy: PolicyOption = None,
+    budget: BudgetOption = None,
+    seed: SeedOption = None,
+    max_trials: TrialsOption = None,
+) -> None:
+    """Print a session's trials and their expected cost without running it.
+
+    The expectation is that every trial succeeds: where one fails, another scene results, and what
+    follows costs more or less than planned.
+    """
+    from robocontrast_ros.cli.results import show_plan
+
+    show_plan(str(session), Overrides(robot, policy, budget, seed, max_trials), Console())
+
+
+@app.command()
+@_explained
+def score(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+) -> None:
+    """Recompute every score from the bags alone and compare it with the journal.
+
+    Exit codes: 0 all equal, 1 a score differs or a bag is missing, 2 a mistake in what was asked.
+    """
+    from robocontrast_ros.cli.results import show_offline_scores
+
+    raise typer.Exit(0 if show_offline_scores(run, Console()) else 1)
+
+
+@app.command("list")
+@_explained
+def list_known() -> None:
+    """List the sessions, robots, policies, tasks, strategies and perturbations that are known by name."""
+    table = Table("what", "names", show_lines=False)
+    for kind in ("sessions", "robots", "policies", "tasks"):
+        table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))
+    for kind in ("strategies", "perturbations", "policies", "tasks"):
+        table.add_row(f"{kind} (plug-ins)", ", ".join(plugin_names(kind)))
+    Console().print(table)

@@ -1,0 +1,188 @@
+"""Start a graph's nodes as processes of their own, watch over them, and leave none behind."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.sessions.graph import NodeProcess
+
+LEADER = "episode_manager"
+"""The node whose end is the session's end."""
+
+GRACE = 8.0
+"""Time for a process to end after a signal, before the next, harder one [s]."""
+
+DOMAINS = range(1, 101)
+"""ROS domains that any operating system can use (REP-2000's port mapping leaves 101 for Linux and more)."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+class ProcessDied(Exception):
+    """A node ended that should not have.
+
+    Attributes:
+        process: its name.
+        exit_code: negative for the number of a signal.
+        detail: what happened, in words, with the last line of its log.
+    """
+
+    def __init__(self, process: str, exit_code: int, last_line: str) -> None:
+        """Say which process ended, and how."""
+        self.process, self.exit_code = process, exit_code
+        self.detail = f"process '{process}' {describe_exit(exit_code)}" + (f": {last_line}" if last_line else "")
+        super().__init__(self.detail)
+
+
+def describe_exit(code: int) -> str:
+    """Return how a process ended, in words."""
+    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+
+class Domain:
+    """A ROS domain that no other session on this machine uses, held until closed.
+
+    The user's own ROS_DOMAIN_ID is taken as it is: who sets it wants the nodes to be found there.
+    """
+
+    def __init__(self) -> None:
+        """Take the user's domain, or the first that is free.
+
+        Raises:
+            ConfigurationError: all are taken.
+        """
+        self._lock: IO[str] | None = None
+        given = os.environ.get("ROS_DOMAIN_ID")
+        if given:
+            self.number = int(given)
+            return
+        for number in DOMAINS:
+            # The lock goes with the process, however it ends.
+            lock = open(Path(tempfile.gettempdir()) / f"robocontrast_domain_{number}_{os.getuid()}.lock", "w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.close()
+                continue
+            self._lock, self.number = lock, number
+            return
+        raise ConfigurationError(
+            "environment", "ROS_DOMAIN_ID", "all domains in use", "a free one", "End another session first."
+        )
+
+    def close(self) -> None:
+        """Let another session have it."""
+        if self._lock is not None:
+            self._lock.close()
+
+
+class NodeProcesses:
+    """The nodes of one session, each with a log file."""
+
+    def __init__(self, nodes: Sequence[NodeProcess], parameters: Path, logs: Path, domain: int) -> None:
+        """Write the parameter files and start every node.
+
+        Args:
+            nodes: what to start.
+            parameters: folder for the ROS parameter files.
+            logs: folder for the log files.
+            domain: ROS domain of the graph.
+        """
+        parameters.mkdir(exist_ok=True)
+        logs.mkdir(exist_ok=True)
+        environment = node_environment(domain)
+        self._logs = logs
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        for node in nodes:
+            self._processes[node.name] = _start(
+                node, node.write_parameters(parameters), logs / f"{node.name}.log", environment
+            )
+
+    def watch(self, poll: Callable[[], None]) -> int:
+        """Return the leader's exit code when it ends; ``poll`` is called in between.
+
+        Raises:
+            ProcessDied: another node ended before.
+        """
+        while True:
+            poll()
+            code = self._processes[LEADER].poll()
+            if code is not None:
+                return code
+            for name, process in self._processes.items():
+                if process.poll() is not None:
+                    raise ProcessDied(name, process.returncode, self.last_line(name))
+            time.sleep(0.05)
+
+    def last_line(self, name: str) -> str:
+        """Return the last line of a node's log that is not empty."""
+        lines = (self._logs / f"{name}.log").read_text(errors="replace").splitlines()
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def stop(self, poll: Callable[[], None] = lambda: None) -> None:
+        """End every process: the leader first, which still needs the others to stop the robot."""
+        for names in ([LEADER], [name for name in self._processes if name != LEADER]):
+            group = [self._processes[name] for name in names if name in self._processes]
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+                for process in group:
+                    if process.poll() is None:
+                        process.send_signal(number)
+                if _all_ended(group, GRACE, poll):
+                    break
+
+
+def node_environment(domain: int) -> dict[str, str]:
+    """Return the environment of node processes: ROS's paths found, the graph kept on this machine."""
+    environment = dict(os.environ)
+    environment["ROS_DOMAIN_ID"] = str(domain)
+    environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    prefixes = environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    if sys.prefix not in prefixes:
+        environment["AMENT_PREFIX_PATH"] = os.pathsep.join([sys.prefix, *filter(None, prefixes)])
+    # Numerical libraries that start a thread a core only get in the way of seven processes on few cores.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        environment.setdefault(name, "1")
+    environment["PYTHONUNBUFFERED"] = "1"
+    return environment
+
+
+def _start(node: NodeProcess, parameters: Path, log: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    main = f"from robocontrast_ros.nodes.{node.name}_node import main; main()"
+    command = [sys.executable, "-c", main, "--ros-args", "--params-file", str(parameters)]
+    with open(log, "ab") as output:
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C in the terminal is for us alone: we stop the nodes in order.
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end the node when we are killed and cannot stop it ourselves (Linux)."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _all_ended(group: Sequence[subprocess.Popen[bytes]], timeout: float, poll: Callable[[], None]) -> bool:
+    deadline = time.monotonic() + timeout
+    while any(process.poll() is None for process in group):
+        if time.monotonic() > deadline:
+            return False
+        poll()
+        time.sleep(0.02)
+    return True
