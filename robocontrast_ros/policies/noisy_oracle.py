@@ -22,10 +22,9 @@ from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, LOCATIONS
 class NoisyOracleParameters:
     """The file config/policies/noisy_oracle.yaml."""
 
-    oracle: OracleParameters
-    action_noise: float = Field(
-        ge=0, description="standard deviation added to each coordinate of an action [m]"
-    )
+    name: str = Field(min_length=1, description="name of the policy in results")
+    oracle: str = Field(description="URI of the parameter file of the oracle that it would be without noise")
+    action_noise: float = Field(ge=0, description="standard deviation added to each coordinate of an action [m]")
     wrong_direction: float = Field(
         ge=0, le=1, description="chance to take a direction or place for another one, once a trial"
     )
@@ -37,30 +36,31 @@ class NoisyOracleParameters:
 class NoisyOracle:
     """The oracle with Gaussian noise on its actions and a chance of misunderstanding, all from the trial's seed."""
 
-    def __init__(self, parameters: NoisyOracleParameters, task: LanguageTable) -> None:
-        """Take the parameters and the task whose grammar and goals it knows."""
+    def __init__(self, parameters: NoisyOracleParameters, oracle: OracleParameters, task: LanguageTable) -> None:
+        """Take the parameters, those of the oracle, and the task whose grammar and goals it knows."""
         self._parameters = parameters
-        self._oracle = _Misunderstanding(parameters, task)
+        self._oracle = _Misunderstanding(parameters, oracle, task)
+        self.reset("", 0)
 
     @classmethod
     def from_file(cls, path: Path) -> NoisyOracle:
         """Return the policy that a parameter file describes.
 
         Raises:
-            ConfigurationError: the file, or the task file that it names, does not fit.
+            ConfigurationError: the file, or one that it names, does not fit.
         """
         parameters = load_record(NoisyOracleParameters, path)
-        return cls(parameters, LanguageTable.from_file(resolve_uri(parameters.oracle.task, path.parent)))
+        below = resolve_uri(parameters.oracle, path.parent)
+        oracle = load_record(OracleParameters, below)
+        return cls(parameters, oracle, LanguageTable.from_file(resolve_uri(oracle.task, below.parent)))
 
     def describe(self) -> PolicyDescription:
-        """Say what the oracle says."""
-        return self._oracle.describe()
+        """Say what the oracle says, under its own name."""
+        return replace(self._oracle.describe(), name=self._parameters.name)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial: noise and misunderstandings are the seed's."""
-        noise, mistakes = np.random.default_rng(seed).spawn(2)
-        self._noise = noise
-        self._oracle.mistakes = mistakes
+        self._noise, self._oracle.mistakes = np.random.default_rng(seed).spawn(2)
         self._oracle.reset(instruction, seed)
 
     def act(self, observation: Observation) -> NDArray[np.float64]:
@@ -78,9 +78,9 @@ class _Misunderstanding(Oracle):
 
     mistakes: np.random.Generator
 
-    def __init__(self, parameters: NoisyOracleParameters, task: LanguageTable) -> None:
-        super().__init__(parameters.oracle, task)
-        self._chances = parameters
+    def __init__(self, chances: NoisyOracleParameters, oracle: OracleParameters, task: LanguageTable) -> None:
+        super().__init__(oracle, task)
+        self._chances = chances
 
     def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
         # Both chances are drawn whatever the instruction, so that trials of one seed compare.

@@ -165,7 +165,9 @@ def _candidates(
     obstacles = [
         o.pose.xy for o in scene if o.name != goal.source and not (goal.touches and o.name == goal.target)
     ]
-    roads = Roadmap(source, obstacles, 2 * size.radius + clearance, board.low, board.high)
+    # The whole block stays on the board.
+    low, high = np.add(board.low, size.radius), np.subtract(board.high, size.radius)
+    roads = Roadmap(source, obstacles, 2 * size.radius + clearance, low, high)
     ends = _entry_points(region, source)
     reach = parameters.tool.radius + size.radius
     # A tool path is never shorter than the way to the source and the way it is pushed.
