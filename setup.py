@@ -20,6 +20,7 @@ setup(
     packages=find_packages(include=("robocontrast_ros", "robocontrast_ros.*")),
     install_requires=[
         "daqp",
+        "lark-parser",
         "matplotlib",
         "mcap",
         "mcap-ros2-support",
@@ -42,9 +43,22 @@ setup(
             "robocontrast = robocontrast_ros.cli.main:app",
             *(f"{node} = robocontrast_ros.nodes.{node}_node:main" for node in NODES),
         ],
-        "robocontrast_ros.tasks": [],
-        "robocontrast_ros.perturbations": [],
-        "robocontrast_ros.strategies": [],
-        "robocontrast_ros.policies": [],
+        "robocontrast_ros.tasks": ["language_table = robocontrast_ros.tasks.language_table:LanguageTable"],
+        "robocontrast_ros.perturbations": [
+            "LB1 = robocontrast_ros.perturbations.language_table:SwapBlocks",
+            "LB2 = robocontrast_ros.perturbations.language_table:InvertDirection",
+            "SB1 = robocontrast_ros.perturbations.language_table:MoveTarget",
+            "SB2 = robocontrast_ros.perturbations.language_table:MoveSource",
+        ],
+        "robocontrast_ros.strategies": [
+            "contrast_set = robocontrast_ros.strategies.contrast_set:ContrastSet",
+            "limited_intervention = robocontrast_ros.strategies.limited_intervention:LimitedIntervention",
+            "standard = robocontrast_ros.strategies.standard:Standard",
+        ],
+        "robocontrast_ros.policies": [
+            "noisy_oracle = robocontrast_ros.policies.noisy_oracle:NoisyOracle",
+            "oracle = robocontrast_ros.policies.oracle:Oracle",
+            "random = robocontrast_ros.policies.random_policy:RandomPolicy",
+        ],
     },
 )

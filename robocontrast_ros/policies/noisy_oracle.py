@@ -22,6 +22,7 @@ from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, LOCATIONS
 class NoisyOracleParameters:
     """The file config/policies/noisy_oracle.yaml."""
 
+    policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
     oracle: str = Field(description="URI of the parameter file of the oracle that it would be without noise")
     action_noise: float = Field(ge=0, description="standard deviation added to each coordinate of an action [m]")

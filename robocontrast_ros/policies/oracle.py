@@ -23,6 +23,7 @@ PLANAR_DELTA = PolicyDescription(name="", action_space="planar_delta", action_si
 class OracleParameters:
     """The file config/policies/oracle.yaml."""
 
+    policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
     task: str = Field(description="URI of the Language-Table task file")
     pushing: PushingParameters

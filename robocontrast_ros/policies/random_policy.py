@@ -18,6 +18,7 @@ from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 class RandomParameters:
     """The file config/policies/random.yaml."""
 
+    policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
     max_step: float = Field(gt=0, le=0.1, description="bound of a displacement along x and along y [m]")
     persistence: float = Field(

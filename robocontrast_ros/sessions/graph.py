@@ -88,7 +88,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         NodeProcess("policy_server", {"policy": str(session.policy_file), "timeout": timeouts.policy}),
         NodeProcess("scorer", {"task": task_file}),
         NodeProcess("rollout", rollout),
-        NodeProcess("recorder", {"topics": recorded_topics(session), "timeout": timeouts.recording}),
+        NodeProcess("recorder", {"topics": recorded_topics(session), "stop_deadline": timeouts.recording}),
         NodeProcess("episode_manager", manager),
     )
 

@@ -84,7 +84,7 @@ class TimeoutParameters:
     sensors: float = Field(default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]")
     set_up: float = Field(default=30.0, gt=0, le=86400, description="one set-up; a person may need long [s]")
     scoring: float = Field(default=10.0, gt=0, le=3600, description="one answer of the scorer [s]")
-    recording: float = Field(default=10.0, gt=0, le=3600, description="opening or closing a bag [s]")
+    recording: float = Field(default=5.0, gt=0, le=60, description="wait for the last messages of a trial [s]")
     start_up: float = Field(default=60.0, gt=0, le=3600, description="until all parts are there [s]")
 
 

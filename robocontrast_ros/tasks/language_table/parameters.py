@@ -141,6 +141,7 @@ class Sampling:
 class LanguageTableParameters:
     """The file config/tasks/language_table.yaml."""
 
+    task: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the task in results")
     world: str = Field(description="URI of the world model without blocks")
     block_model: str = Field(description="URI of a block's model; {block} stands for its name, e.g. red_moon")
