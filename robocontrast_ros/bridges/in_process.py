@@ -1,0 +1,177 @@
+"""A bench in one process: the embedded world, the policy and the scorer, without ROS.
+
+It runs the very loop, scoring, set-up and controllers of the graph, so that what the graph adds can be
+measured, and whole studies be run fast.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from robocontrast_ros.bridges.simulated_scene import Feature, SimulatedScene, SimulationError
+from robocontrast_ros.domain import Pose, Progress, Scene, SetupMove, Trial
+from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.runner import Answer, PolicyRunner
+from robocontrast_ros.robots import RobotCommand, make_controller
+from robocontrast_ros.scoring import EpisodeScorer
+from robocontrast_ros.sessions.bench import BenchFault, Execution, Recording
+from robocontrast_ros.sessions.episode import EpisodeRequest, run_episode
+from robocontrast_ros.simulators.entities import Category, EntityState, ResetScope
+from robocontrast_ros.simulators.world import World
+from robocontrast_ros.tasks.protocol import Task
+
+
+class WorldSimulation:
+    """A ``bridges.Simulation`` that calls the embedded world directly."""
+
+    def __init__(self, world: World) -> None:
+        """Take the world."""
+        self._world = world
+
+    def features(self) -> frozenset[int]:
+        """Return all that set-up can use."""
+        return frozenset(int(feature) for feature in Feature)
+
+    def poses(self) -> tuple[float, dict[str, Pose]]:
+        """Return the time [s] and every movable entity's pose in the world frame."""
+        movable = [n for n in self._world.entities() if self._world.category(n) is not Category.ROBOT]
+        return self._world.time, {name: self._world.entity_state(name).pose for name in movable}
+
+    def set_pose(self, entity: str, pose: Pose) -> None:
+        """Put an entity, at rest, at a pose."""
+        self._attempt(lambda: self._world.set_entity_state(entity, EntityState(pose)))
+
+    def spawn(self, entity: str, uri: str, pose: Pose) -> None:
+        """Bring in an entity."""
+        self._attempt(lambda: self._world.spawn(entity, pose, uri=uri))
+
+    def delete(self, entity: str) -> None:
+        """Take out an entity."""
+        self._attempt(lambda: self._world.delete(entity))
+
+    def reset_state(self) -> None:
+        """Put everything back to where it was at the beginning; time goes on."""
+        self._world.reset(ResetScope.STATE)
+
+    def step(self, steps: int) -> None:
+        """Let that many physics steps pass."""
+        self._world.step(steps)
+
+    @staticmethod
+    def _attempt(call: Callable[[], None]) -> None:
+        try:
+            call()
+        except (ValueError, KeyError) as error:
+            raise SimulationError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    runner: PolicyRunner
+    observation: Observation
+
+    def result(self) -> Answer:
+        return self.runner.act(self.observation)
+
+
+class InProcessEpisode:
+    """The ``sessions.episode.EpisodeBench`` of one trial."""
+
+    def __init__(
+        self, world: World, scene: SimulatedScene, runner: PolicyRunner, scorer: EpisodeScorer, steps: int
+    ) -> None:
+        """Take the parts; ``steps`` are the physics steps of one control period."""
+        self._world, self._scene, self._runner, self._scorer, self._steps = world, scene, runner, scorer, steps
+        self._latest = Scene()
+
+    def reset_policy(self, instruction: str, seed: int) -> None:
+        """Tell the policy the instruction."""
+        self._runner.reset(instruction, seed)
+
+    def step(self) -> None:
+        """Let one control period pass."""
+        self._world.step(self._steps)
+
+    def observe(self, after: float) -> Observation:
+        """Return what the sensors say now; every camera is rendered, as the simulator node does."""
+        stamp, self._latest = self._scene.read()
+        images = {camera.name: self._world.render(camera.name) for camera in self._world.cameras}
+        wanted = self._runner.description
+        joints = self._world.joint_state()
+        return Observation(
+            stamp=stamp,
+            images={name: images[name] for name in wanted.cameras},
+            joint_names=joints.names,
+            joint_positions=joints.positions,
+            tool_pose=self._world.tool_pose(),
+            scene=self._latest if wanted.privileged else None,
+        )
+
+    def request_actions(self, observation: Observation) -> _Asked:
+        """Ask the policy when its answer is waited for."""
+        return _Asked(self._runner, observation)
+
+    def progress(self, stamp: float) -> Progress:
+        """Score the scene that is."""
+        return self._scorer.update(self._world.time_ns, self._latest, self._world.tool_pose().position)
+
+    def command(self, command: RobotCommand) -> None:
+        """Let the robot follow the command during the coming control period."""
+        self._world.follow(command)
+
+
+class InProcessBench:
+    """A ``sessions.bench.Bench`` that records nothing."""
+
+    def __init__(
+        self,
+        world: World,
+        task: Task,
+        runner: PolicyRunner,
+        settle_steps: int = 50,
+        tolerance: float = 0.01,
+        stop_on_success: bool = True,
+    ) -> None:
+        """Put the parts together; see the parameters of sim_bridge for the numbers."""
+        self._world, self._task, self._runner = world, task, runner
+        self._scene = SimulatedScene(WorldSimulation(world), task.models, settle_steps, tolerance)
+        period = 1.0 / task.control_rate
+        self._steps = round(period / world.step_duration)
+        self._controller = make_controller(world.profile, runner.description.action_space, period)
+        self._stop_on_success = stop_on_success
+
+    def scene(self) -> Scene:
+        """Return the scene that actually is."""
+        return self._scene.read()[1]
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
+        """Put the robot to its start and the objects to their poses."""
+        return self._scene.set_up(target)[1]
+
+    def execute(self, trial: Trial, attempt: int) -> Execution:
+        """Run one trial in the scene as it is and score it."""
+        began = time.monotonic()
+        start = self.scene()
+        instance = trial.instance
+        scorer = EpisodeScorer(
+            self._task.goal(instance.instruction, start),
+            start,
+            self._task.start_position,
+            instance.optimal_path_length,
+        )
+        episode = InProcessEpisode(self._world, self._scene, self._runner, scorer, self._steps)
+        request = EpisodeRequest(
+            trial_id=trial.trial_id,
+            instruction=instance.instruction.text,
+            seed=trial.seed,
+            step_limit=self._task.step_limit,
+            stop_on_success=self._stop_on_success,
+            start=self._world.time,
+        )
+        report = run_episode(episode, self._controller, request)
+        if report.fault.voids:
+            raise BenchFault(report.fault, report.detail)
+        result = scorer.result(report.fault, report.detail, report.steps, report.clamped_steps)
+        return Execution(result, report.observed, Recording(), time.monotonic() - began)
