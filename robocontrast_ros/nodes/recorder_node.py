@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
 from rclpy.task import Future
 
 from robocontrast_ros.bags.definitions import find_definition
@@ -37,12 +40,6 @@ class RecorderParameters:
     latched: tuple[str, ...] = Field(
         default=("trial",), description="Those of the topics that are published transient local."
     )
-    best_effort: tuple[str, ...] = Field(
-        default=("",), description="Those of the topics whose publishers offer best effort only."
-    )
-    depth: int = Field(
-        default=100, ge=1, le=10000, description="Messages of a topic that wait to be taken, at most."
-    )
     queue_size: float = Field(
         default=256.0, gt=0.0, le=65536.0, description="Messages that wait to be written, at most [MiB]."
     )
@@ -61,23 +58,27 @@ class RecorderNode(Node):
         """Declare parameters, subscriptions and services."""
         super().__init__("recorder")
         self._parameters = declare_record(self, RecorderParameters)
-        topics = self._bag_topics(self._parameters)
-        self._recorder = Recorder(topics, self._parameters.queue_size, self._parameters.flush_period)
+        self._topics = self._bag_topics()
+        self._recorder = self._make_recorder()
         self._expected: dict[str, int] = {}
         self._complete: Future | None = None
-        for name, topic in topics.items():
-            self._subscribe(name, topic)
-        self.create_service(StartRecording, "~/start", self._start)
-        self.create_service(StopRecording, "~/stop", self._stop)
+        self._subscriptions_by_name = {name: self._subscribe(name) for name in self._topics}
+        # A group of its own: messages are taken while stop waits for them.
+        services = MutuallyExclusiveCallbackGroup()
+        self.create_service(StartRecording, "~/start", self._start, callback_group=services)
+        self.create_service(StopRecording, "~/stop", self._stop, callback_group=services)
 
     def on_end(self) -> None:
         """Close the bag of a trial that was not stopped, before the process ends."""
         if self._recorder.recording:
             self._recorder.stop({})
 
-    def _bag_topics(self, parameters: RecorderParameters) -> dict[str, BagTopic]:
+    def _make_recorder(self) -> Recorder:
+        return Recorder(self._topics, self._parameters.queue_size, self._parameters.flush_period)
+
+    def _bag_topics(self) -> dict[str, BagTopic]:
         topics: dict[str, BagTopic] = {}
-        for index, entry in enumerate(parameters.topics):
+        for index, entry in enumerate(self._parameters.topics):
             source, key = f"parameters of node '{self.get_name()}'", f"topics.{index}"
             name, _, type_name = entry.partition(" ")
             if not name or type_name.count("/") != 2:
@@ -85,35 +86,55 @@ class RecorderNode(Node):
             try:
                 definition = find_definition(type_name)
             except BagError as error:
-                raise ConfigurationError(source, key, entry, "a message type that is installed", str(error)) from None
+                raise ConfigurationError(
+                    source, key, entry, "a message type that is installed", str(error)
+                ) from None
             topics[name] = BagTopic(
                 name=self.resolve_topic_name(name),
                 type_name=definition.type_name,
-                latched=name in parameters.latched,
-                best_effort=name in parameters.best_effort,
-                depth=parameters.depth,
+                latched=name in self._parameters.latched,
             )
         return topics
 
-    def _subscribe(self, name: str, topic: BagTopic) -> None:
+    def _subscribe(self, name: str) -> Subscription:
+        topic = self._topics[name]
         package, _, message = topic.type_name.split("/")
         qos = QoSProfile(
-            history=HistoryPolicy.KEEP_LAST,
-            depth=topic.depth,
+            # The middleware holds back a publisher rather than to overwrite what was not taken yet.
+            history=HistoryPolicy.KEEP_ALL,
             reliability=ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE,
         )
         cls = getattr(import_module(f"{package}.msg"), message)
-        receive = partial(self._receive, name)
-        # rclpy looks at the callback's signature to decide whether it wants the message's info.
-        self.create_subscription(cls, name, lambda cdr, info: receive(cdr, info), qos, raw=True)
+        return self.create_subscription(cls, name, partial(self._receive, name), qos, raw=True)
+
+    def _match_publishers(self) -> None:
+        """Take best effort from publishers that offer no more; a reliable subscription would hear nothing."""
+        unreliable = [n for n, t in self._topics.items() if not t.best_effort and self._is_best_effort(t)]
+        for name in unreliable:
+            self.get_logger().warning(
+                f"{name}: published best effort; messages may be lost before they are counted"
+            )
+            self._topics[name] = replace(self._topics[name], best_effort=True)
+            self.destroy_subscription(self._subscriptions_by_name[name])
+            self._subscriptions_by_name[name] = self._subscribe(name)
+        if unreliable:
+            self._recorder = self._make_recorder()
+
+    def _is_best_effort(self, topic: BagTopic) -> bool:
+        publishers = self.get_publishers_info_by_topic(topic.name)
+        return any(p.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for p in publishers)
 
     def _receive(self, name: str, cdr: bytes, info: dict[str, Any]) -> None:
         self._recorder.receive(name, info["received_timestamp"], cdr)
         if self._complete is not None and self._recorder.arrived(self._expected):
             self._complete.set_result(None)
 
-    def _start(self, request: StartRecording.Request, response: StartRecording.Response) -> StartRecording.Response:
+    def _start(
+        self, request: StartRecording.Request, response: StartRecording.Response
+    ) -> StartRecording.Response:
+        if not self._recorder.recording:
+            self._match_publishers()
         try:
             self._recorder.start(Path(request.bag))
         except BagError as error:
@@ -140,13 +161,13 @@ class RecorderNode(Node):
         """Wait until the expected messages are here or the deadline passes, while others are received."""
         if not self._recorder.recording or self._recorder.arrived(self._expected):
             return
-        self._complete = Future(executor=self.executor)
+        self._complete = complete = Future(executor=self.executor)
         deadline = self.create_timer(
             self._parameters.stop_deadline,
-            lambda: self._complete.set_result(None),
+            lambda: complete.set_result(None),
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
-        await self._complete
+        await complete
         self._complete = None
         self.destroy_timer(deadline)
 

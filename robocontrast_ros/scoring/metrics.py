@@ -45,7 +45,8 @@ def success_weighted_path_length(success: bool, path_length: float, optimal_path
         raise ValueError(f"path length: got {path_length}, expected a finite number of at least 0 m")
     if optimal_path_length < 0.0 or math.isinf(optimal_path_length):
         raise ValueError(
-            f"optimal path length: got {optimal_path_length}, expected a finite number of at least 0 m, or NaN"
+            f"optimal path length: got {optimal_path_length}, "
+            "expected a finite number of at least 0 m, or NaN when unknown"
         )
     if math.isnan(optimal_path_length):
         return math.nan

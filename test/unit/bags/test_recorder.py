@@ -121,7 +121,7 @@ def test_messages_may_come_from_several_threads(tmp_path, image_cdr, scene_cdr):
 def test_one_bag_at_a_time(tmp_path):
     recorder = Recorder(TOPICS)
     recorder.start(tmp_path / "first")
-    with pytest.raises(BagError, match="first' is still being recorded. Stop it first"):
+    with pytest.raises(BagError, match=r"first' is still being recorded\. Stop it first"):
         recorder.start(tmp_path / "second")
     recorder.stop({})
     with pytest.raises(BagError, match="nothing is being recorded"):

@@ -140,7 +140,7 @@ def test_a_tool_that_is_nowhere_is_refused_and_changes_nothing():
 def test_what_cannot_be_scored_is_refused_before_the_trial():
     with pytest.raises(ValueError, match="hold_steps: got 0"):
         make_scorer(hold_steps=0)
-    with pytest.raises(ValueError, match="optimal path length: got -1.0"):
+    with pytest.raises(ValueError, match=r"optimal path length: got -1\.0"):
         make_scorer(optimal=-1.0)
     with pytest.raises(KeyError, match="no object 'block'"):
         EpisodeScorer(Reach(), Scene(), (0.0, 0.0, 0.0), 0.4)
