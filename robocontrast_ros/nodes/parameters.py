@@ -61,17 +61,6 @@ def declare_record(node: Node, cls: type[Record]) -> Record:
     return parse_record(cls, values, source)
 
 
-def ros_parameters(record: Any) -> dict[str, Any]:
-    """Return a record's values as ``declare_record`` reads them from a ROS parameter file."""
-    values = {f.name: getattr(record, f.name) for f in fields(record)}
-    # An empty list has no type in a ROS parameter file: leave it to the default.
-    return {
-        name: list(value) if isinstance(value, tuple) else str(value) if isinstance(value, Path) else value
-        for name, value in values.items()
-        if value != ()
-    }
-
-
 def _type_of(annotation: Any) -> Parameter.Type:
     if typing.get_origin(annotation) is typing.Annotated:
         annotation = typing.get_args(annotation)[0]

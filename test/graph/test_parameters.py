@@ -1,0 +1,83 @@
+"""Records declared as ROS parameters: names, types, ranges, and refusals that name the parameter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from pydantic import Field  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+from robocontrast_ros.configuration import ConfigurationError, record  # noqa: E402
+from robocontrast_ros.nodes.parameters import declare_record  # noqa: E402
+
+
+@record
+class Gripper:
+    """A record with one field of each kind."""
+
+    file: Path = Field(description="A file.")
+    speed: float = Field(default=0.1, gt=0.0, le=2.0, description="Speed [m/s].")
+    fingers: int = Field(default=2, ge=1, le=5, description="Number of fingers.")
+    soft: bool = Field(default=True, description="Whether it is soft.")
+    names: tuple[str, ...] = Field(default=(), description="Names.")
+    offsets: tuple[float, ...] = Field(default=(0.0, 0.1), description="Offsets [m].")
+
+
+@pytest.fixture
+def make_node():
+    """Return a function that makes a node with parameter overrides; its graph is closed afterwards."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    nodes = []
+
+    def make(**overrides):
+        parameters = [Parameter(name, value=value) for name, value in overrides.items()]
+        nodes.append(Node("gripper", context=context, parameter_overrides=parameters))
+        return nodes[-1]
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+def test_values_are_read_into_the_record_and_the_rest_keeps_its_default(make_node):
+    values = declare_record(make_node(file="/tmp/x.yaml", speed=0.5, names=["a", "b"]), Gripper)
+    assert values == Gripper(file=Path("/tmp/x.yaml"), speed=0.5, names=("a", "b"))
+
+
+def test_each_parameter_is_described_ranged_and_read_only(make_node):
+    node = make_node(file="/tmp/x.yaml")
+    declare_record(node, Gripper)
+    speed = node.describe_parameter("speed")
+    assert speed.description == "Speed [m/s]." and speed.read_only
+    assert (speed.floating_point_range[0].from_value, speed.floating_point_range[0].to_value) == (0.0, 2.0)
+    assert "gt 0.0" in speed.additional_constraints and "default 0.1" in speed.additional_constraints
+    fingers = node.describe_parameter("fingers").integer_range[0]
+    assert (fingers.from_value, fingers.to_value) == (1, 5)
+    assert node.describe_parameter("soft").floating_point_range == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        ({}, ["`file`", "required"]),
+        ({"file": "x", "speeed": 0.5}, ["`speeed`", "Did you mean 'speed'?"]),
+        ({"file": "x", "speed": 3.0}, ["`speed`", "3.0"]),
+        ({"file": "x", "speed": 0.0}, ["`speed`", "0.0", "greater than 0"]),
+        ({"file": "x", "speed": "fast"}, ["`speed`", "fast", "double"]),
+        ({"file": "x", "fingers": 9}, ["`fingers`", "9"]),
+        ({"file": 3}, ["`file`", "3", "string"]),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(make_node, overrides, words):
+    with pytest.raises(ConfigurationError) as error:
+        declare_record(make_node(**overrides), Gripper)
+    for word in ["node 'gripper'", *words]:
+        assert word in str(error.value)
+
