@@ -12,7 +12,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.tasks.language_table.goals import BlockGoal
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
-from robocontrast_ros.tasks.language_table.planner import NoPlan, find_push
+from robocontrast_ros.tasks.language_table.planner import INSIDE, NoPlan, find_push
 from robocontrast_ros.tasks.language_table.roadmap import Roadmap
 
 Vector = NDArray[np.float64]
@@ -82,15 +82,16 @@ class Pusher:
         return float((b - source) @ _unit(b - a)) <= _REACHED
 
     def _plan(self, tool: Vector, source: Vector, scene: Scene) -> list[Vector]:
-        start = float(tool[0]), float(tool[1])
-        # Rather close to another block than not at all.
-        for clearance in (self._p.clearance, 0.0):
+        start, p = (float(tool[0]), float(tool[1])), self._p
+        # Rather close to another block, and rather just inside the goal, than not at all.
+        for inset, clearance in ((p.inset, p.clearance), (p.inset, 0.0), (INSIDE, 0.0)):
             try:
-                push = find_push(self._goal, scene, self._task, start, self._p.inset, clearance)
+                push = find_push(self._goal, scene, self._task, start, inset, clearance)
             except NoPlan:
                 continue
             return [np.asarray(point) for point in push.route]
-        return [source, self._goal.region(scene).shrunk(self._p.inset).nearest(source)]
+        # Straight on, whatever is in the way.
+        return [source, self._goal.region(scene).shrunk(p.inset).nearest(source)]
 
     def _go_behind(self, tool: Vector, source: Vector, heading: Vector, scene: Scene) -> Vector:
         """Return a step on the shortest free way to the point behind the source."""
