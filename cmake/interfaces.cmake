@@ -26,6 +26,7 @@ macro(generate_interfaces)
       PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   endif()
   drop_missing_include_directories()
+  keep_include_directories_private(${PROJECT_NAME}__rosidl_generator_py)
   ament_export_dependencies(rosidl_default_runtime)
 endmacro()
 
@@ -46,4 +47,11 @@ function(drop_missing_include_directories)
       set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${present}")
     endif()
   endforeach()
+endfunction()
+
+# Nor does our own package tell others where this machine has the headers of Python and NumPy. Those may lie
+# in an environment within this source folder, which CMake refuses to export.
+function(keep_include_directories_private target)
+  get_target_property(folders ${target} INTERFACE_INCLUDE_DIRECTORIES)
+  set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "$<BUILD_INTERFACE:${folders}>")
 endfunction()

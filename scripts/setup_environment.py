@@ -226,7 +226,7 @@ class Environment:
                 self.mark(name, wanted[name])
 
     def build(self, name):
-        """Build and install a package; take away what was installed before and is not now; return its name."""
+        """Build and install a package; take away what the last time alone installed; return its name."""
         build = self.prefix / "build" / name
         manifest = build / "install_manifest.txt"
         before = set(manifest.read_text().splitlines()) if manifest.exists() else set()

@@ -1,0 +1,132 @@
+"""Interface files document themselves, and all of them are built."""
+
+import json
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from ament_index_python.packages import get_package_share_directory
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+KINDS = ("msg", "srv", "action")
+OURS = sorted(path for kind in KINDS for path in CHECKOUT.glob(f"{kind}/*.{kind}"))
+STAND_IN = sorted(
+    path for kind in KINDS for path in CHECKOUT.glob(f"compat/simulation_interfaces/{kind}/*.{kind}")
+)
+
+MEMBER = re.compile(r"^(?P<type>[\w/\[\]<>=]+)\s+(?P<name>\w+)\s*(?P<constant>=)?")
+
+# RIHS01 hashes of the published simulation_interfaces 1.x (Humble 1.4, Jazzy 1.5, Kilted 1.6). A node only
+# talks to nodes whose types have the same hash.
+PUBLISHED = {
+    "action/SimulateSteps": "f0837c898e1219cd73bf4c041feab41e8c533e8e1057e982744dba7b093467eb",
+    "msg/Bounds": "e8624fe51f0f5548197542697d924c5699ac7198f1e4c68e50c3ca2af73f5b3f",
+    "msg/EntityCategory": "43bdf7933fddf75f6970f7a8fe7078524355d821d390b3954bb46ac36c03dfe1",
+    "msg/EntityFilters": "8e7b12e8ea062f14c55de4877221fe1b7cd9749665a7ad8a4ab855fc4b148303",
+    "msg/EntityInfo": "3b9a2e7fa00f9a59d325b6e47904044c421561a385682027c7fc06c359806319",
+    "msg/EntityState": "2e0464a85eb80a939025075d6c20761eca6a4cb9d6baf2c0ba373467c8b598d0",
+    "msg/Resource": "2bb1939cf80f8d2f284afba53cbec60b5ff33759bd39b714128ea8867a34c51a",
+    "msg/Result": "cf43a306adff3337a0a47143d8f5689933bc70a30478f13b077dc1fe3bc5ad17",
+    "msg/SimulationState": "bb9f87ccdd98fba113052a512d9801e84ce732d0a2b3c2b0cb281828de36e415",
+    "msg/SimulatorFeatures": "8b101c8529bc0ea3dcf056078254768f39832b9ef0adaf93bd5cea96c0de3305",
+    "msg/Spawnable": "8c22025d840e7a05ab31ba56f998b06458b549a9744b4695be25b778829fc176",
+    "msg/TagsFilter": "5c3efc51e8ed04c266c09cb4691ec95b964cd410558e01d8c83646b038826b45",
+    "srv/DeleteEntity": "ff7e96a5b83dc8e2bb34b8b034480028b3a24d9f8376b2c0590bac3704be3e28",
+    "srv/GetEntities": "cb90004c48cd50f37732fb008e22c34c261dd680a723bf0f85d8437ea4498bf7",
+    "srv/GetEntitiesStates": "0a76170d0c1c90e1eaf805cfab78ea801d1f82df309a28c1f0fae4b570f19754",
+    "srv/GetEntityBounds": "17be8d36231178a5eed0de0344b55c19975581627a9aec30a4fee9926a35deed",
+    "srv/GetEntityInfo": "953b7ab6bfc35063f5c9a72463c6ce489baa10249a7fa510926d342a34b0d29e",
+    "srv/GetEntityState": "749c91f2a2353d98367b64f2995a0f5842ce92a08ec1ffb3e185540a91557fb5",
+    "srv/GetSimulationState": "3362dcebee4b1afebbf9c4beee5c79c1455385aded62092a892d61fde8644f30",
+    "srv/GetSimulatorFeatures": "abb9439c8cf196722a469fb6c68b44b484f198c2a1356ac38849a29c2a20a794",
+    "srv/GetSpawnables": "3bc0266bf8236058ff589c44512e013afe4f295427c39d44cff363d1c956bf36",
+    "srv/ResetSimulation": "4ce285d7ff9b8ac70dcc95161f32bf54c05a6f4b13427990e41ab40c36c39646",
+    "srv/SetEntityState": "ca210e7d2b66629ae133c8e1edf5246e618106d75c78ed0556c0e7a33c59ee5e",
+    "srv/SetSimulationState": "a868b916dce49974f637ba252141258c4b07b0c06858b88af560e3eb6bfbcb30",
+    "srv/SpawnEntity": "d4c086345d4194a5fc4c9ae45095736ca4062b5cdac4d06a42dec93d683e03cf",
+    "srv/StepSimulation": "913fe0653690ce6bf8f09f316e6a626747012e9fca31e26719910d417aa8565c",
+}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field or constant of an interface file, with the comment lines right above it."""
+
+    type: str
+    name: str
+    is_constant: bool
+    comment: tuple[str, ...]
+
+
+def members(text: str) -> list[list[Member]]:
+    """Return the members of each section of an interface file."""
+    sections: list[list[Member]] = [[]]
+    comment: list[str] = []
+    for line in text.splitlines():
+        if line == "---":
+            sections.append([])
+        elif match := MEMBER.match(line):
+            sections[-1].append(
+                Member(match["type"], match["name"], match["constant"] is not None, tuple(comment))
+            )
+        comment = [*comment, line.lstrip("# ")] if line.startswith("#") else []
+    return sections
+
+
+def test_the_comment_right_above_a_member_is_its_own_and_a_header_is_not():
+    text = "# What it is.\n\n# Meters.\nfloat64 x\nfloat64 y\n---\n# One.\nuint8 A=1\n"
+    assert members(text) == [
+        [Member("float64", "x", False, ("Meters.",)), Member("float64", "y", False, ())],
+        [Member("uint8", "A", True, ("One.",))],
+    ]
+
+
+@pytest.mark.parametrize("path", [*OURS, *STAND_IN], ids=lambda path: path.name)
+class TestEveryInterfaceFile:
+    def test_begins_with_a_comment_that_says_what_it_is(self, path):
+        first = path.read_text().splitlines()[0]
+        assert first.startswith("# ")
+        assert len(first.split()) > 3
+
+    def test_has_a_comment_above_each_member(self, path):
+        bare = [m.name for section in members(path.read_text()) for m in section if not any(m.comment)]
+        assert bare == []
+
+    def test_has_its_constants_above_the_field_that_takes_them(self, path):
+        for section in members(path.read_text()):
+            assert not section or not section[-1].is_constant
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda path: path.name)
+def test_constants_have_the_type_of_a_field_below_them(path):
+    for section in members(path.read_text()):
+        for position, member in enumerate(section):
+            below = {other.type for other in section[position:] if not other.is_constant}
+            assert not member.is_constant or member.type in below, member.name
+
+
+@pytest.mark.parametrize(
+    ("package", "path"),
+    [("robocontrast_ros", p) for p in OURS] + [("simulation_interfaces", p) for p in STAND_IN],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_the_installed_interface_is_the_one_of_the_checkout(package, path):
+    installed = Path(get_package_share_directory(package), path.parent.name, path.name)
+    assert installed.read_text() == path.read_text(), "run `make setup`"
+    assert hasattr(import_module(f"{package}.{path.parent.name}"), path.stem)
+
+
+def test_the_stand_in_has_the_type_hashes_of_the_published_package():
+    share = Path(get_package_share_directory("simulation_interfaces"))
+    hashes = {}
+    for name in PUBLISHED:
+        described = json.loads((share / f"{name}.json").read_text())["type_hashes"]
+        by_type = {entry["type_name"]: entry["hash_string"] for entry in described}
+        hashes[name] = by_type[f"simulation_interfaces/{name}"].removeprefix("RIHS01_")
+    assert hashes == PUBLISHED
+
+
+def test_every_interface_of_the_stand_in_is_published():
+    assert {f"{path.parent.name}/{path.stem}" for path in STAND_IN} == set(PUBLISHED)

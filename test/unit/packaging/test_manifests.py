@@ -1,0 +1,159 @@
+"""setup.py, package.xml, CMakeLists.txt and requirements.in say the same."""
+
+import ast
+import re
+import subprocess
+import sys
+from importlib.metadata import Distribution, EntryPoint, distribution, packages_distributions
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
+
+import robocontrast_ros
+
+GROUPS = ("tasks", "perturbations", "strategies", "policies")
+NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"}
+
+
+@pytest.fixture(scope="module")
+def described(checkout, tmp_path_factory) -> Distribution:
+    """What setup.py says."""
+    folder = tmp_path_factory.mktemp("metadata")
+    subprocess.run(
+        [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", folder],
+        cwd=checkout, check=True, capture_output=True,
+    )
+    return Distribution.at(folder / "robocontrast_ros.egg-info")
+
+
+@pytest.fixture(scope="module")
+def manifest(checkout) -> ElementTree.ElementTree:
+    """What package.xml says."""
+    return ElementTree.parse(checkout / "package.xml")
+
+
+@pytest.fixture(scope="module")
+def imported(checkout) -> set[str]:
+    """Top-level names that our modules import."""
+    names = set()
+    for path in (checkout / "robocontrast_ros").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.add(node.module.partition(".")[0])
+    return names - set(sys.stdlib_module_names) - {"robocontrast_ros"}
+
+
+def depends(manifest, *kinds: str) -> set[str]:
+    return {element.text for kind in kinds for element in manifest.findall(kind)}
+
+
+def requirement_names(checkout: Path) -> set[str]:
+    lines = (checkout / "requirements.in").read_text().splitlines()
+    return {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
+
+
+def is_ros(module: str) -> bool:
+    return module.endswith(("_msgs", "_interfaces")) or module in (
+        "ament_index_python", "launch", "launch_ros", "rclpy"
+    )
+
+
+def key(entry: EntryPoint) -> tuple[str, str, str]:
+    return entry.group, entry.name, entry.value
+
+
+def test_name_and_version_are_the_same_everywhere(described, manifest):
+    installed = distribution("robocontrast_ros")
+    assert described.name == installed.name == manifest.findtext("name") == "robocontrast_ros"
+    assert described.version == installed.version == manifest.findtext("version")
+    assert described.version == robocontrast_ros.__version__
+
+
+def test_the_licence_is_the_same_everywhere(described, manifest, checkout):
+    assert described.metadata["License"] == manifest.findtext("license") == "Apache-2.0"
+    assert "Apache License" in (checkout / "LICENSE").read_text()
+
+
+def test_the_installed_entry_points_are_those_of_setup_py(described):
+    installed = distribution("robocontrast_ros").entry_points
+    assert sorted(map(key, installed)) == sorted(map(key, described.entry_points))
+
+
+def test_every_node_and_the_command_are_console_scripts(described):
+    scripts = {entry.name for entry in described.entry_points.select(group="console_scripts")}
+    assert scripts == NODES | {"robocontrast"}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_there_is_a_plugin_of_every_kind(described, kind):
+    assert described.entry_points.select(group=f"robocontrast_ros.{kind}")
+
+
+def test_every_entry_point_can_be_loaded(described):
+    for entry in described.entry_points:
+        assert callable(entry.load()), entry
+
+
+def test_every_console_script_is_where_ros2_run_looks_for_it(described):
+    folder = Path(get_package_prefix("robocontrast_ros"), "lib", "robocontrast_ros")
+    scripts = {entry.name for entry in described.entry_points.select(group="console_scripts")}
+    assert {path.name for path in folder.iterdir()} == scripts
+    assert all(path.stat().st_mode & 0o111 for path in folder.iterdir())
+
+
+def test_the_command_starts_with_nothing_set_in_the_shell(tmp_path):
+    command = Path(get_package_prefix("robocontrast_ros"), "bin", "robocontrast")
+    done = subprocess.run(
+        [command, "--help"], env={"HOME": str(tmp_path)}, cwd=tmp_path,
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "evaluate" in done.stdout
+
+
+@pytest.mark.parametrize("folder", ["launch", "config", "models"])
+def test_data_files_are_installed_as_they_are_in_the_checkout(checkout, folder):
+    ours = {p.relative_to(checkout): p.read_bytes() for p in (checkout / folder).rglob("*") if p.is_file()}
+    share = Path(get_package_share_directory("robocontrast_ros"))
+    assert ours
+    assert {name for name, content in ours.items() if (share / name).read_bytes() != content} == set()
+
+
+def test_cmake_and_package_xml_agree_with_what_the_interface_files_use(checkout, manifest):
+    used = {"action_msgs", "builtin_interfaces"}
+    for path in [*checkout.glob("msg/*.msg"), *checkout.glob("srv/*.srv"), *checkout.glob("action/*.action")]:
+        used |= set(re.findall(r"^(\w+)/\w+", path.read_text(), flags=re.MULTILINE))
+    cmake = (checkout / "CMakeLists.txt").read_text()
+    (arguments,) = re.findall(r"^generate_interfaces\((.*)\)", cmake, flags=re.MULTILINE)
+    assert set(arguments.split()) == depends(manifest, "depend") == used
+
+
+def test_package_xml_names_every_ros_package_that_is_imported(manifest, imported):
+    assert set(filter(is_ros, imported)) - depends(manifest, "depend", "exec_depend") == set()
+
+
+def test_requirements_name_every_ros_package_of_package_xml_that_wheels_exist_for(checkout, manifest):
+    without_wheel = {"launch", "launch_ros", "simulation_interfaces", "rosidl_default_runtime"}
+    ros = {name for name in depends(manifest, "depend", "exec_depend") if not name.startswith("python3-")}
+    wheels = {"ros-" + name.replace("_", "-") for name in ros - without_wheel}
+    assert wheels - requirement_names(checkout) == set()
+
+
+def test_setup_py_requires_exactly_what_is_imported(described, imported):
+    installed = packages_distributions()
+    providers = {
+        name: {provider.lower().replace("_", "-") for provider in installed[name]}
+        for name in imported
+        if not is_ros(name)
+    }
+    required = {re.split(r"[<>=]", line)[0] for line in described.requires}
+    assert {name for name, by in providers.items() if not by & required} == set()
+    assert required - set().union(*providers.values()) == set()
+
+
+def test_requirements_name_everything_that_setup_py_requires(checkout, described):
+    assert {re.split(r"[<>=]", line)[0] for line in described.requires} <= requirement_names(checkout)
