@@ -29,8 +29,8 @@ class History:
         pending_cost: set-up costs of the trial that is not finished yet.
         void: number of void attempts.
         attempts: index of a trial -> how often its execution was begun.
-        scene: the last scene that is known; None before the first set-up.
-        ready: whether that scene is the starting scene of the trial that is not finished yet.
+        scene: the last scene that is known; None before the first set-up. Once a trial is set up, that is
+            its starting scene, until it ends.
         running: the execution that was begun and did not end.
         end: the end of the session, when it is finished.
     """
@@ -42,7 +42,6 @@ class History:
     void: int = 0
     attempts: Counter[int] = field(default_factory=Counter)
     scene: Scene | None = None
-    ready: bool = False
     running: TrialStarted | None = None
     end: SessionFinished | None = None
 
@@ -62,18 +61,16 @@ class History:
             self.spent += event.cost
             self.pending_cost += event.cost
             self.scene = event.target
-            self.ready = self.ready or not event.restore
         elif isinstance(event, TrialStarted):
             self.attempts[event.trial.index] += 1
             self.running = event
         elif isinstance(event, TrialVoid):
             self.void += 1
             self.running = None
-            if event.scene is not None:
-                self.scene, self.ready = event.scene, False
+            self.scene = event.scene or self.scene
         elif isinstance(event, TrialFinished):
             self.finished.append(event)
             self.pending_cost = 0.0
-            self.scene, self.ready, self.running = event.result.final_scene, False, None
+            self.scene, self.running = event.result.final_scene, None
         elif isinstance(event, SessionFinished):
             self.end = event

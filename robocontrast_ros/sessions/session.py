@@ -272,12 +272,8 @@ class Session:
         """
         self._tell(SessionState.RUNNING, "setting up the scene")
         if self._restore:
-            ready = self._history.ready
-            after = self._restore_scene(trial)
-        else:
-            ready = False
-        if not ready:
-            after = self._set_up(trial)
+            self._restore_scene(trial)
+        after = self._set_up(trial)
         if solved_at_start(self._evaluation.task, replace(trial.instance, scene=after)):
             raise BenchFault(
                 Fault.SETUP_FAILED,
@@ -285,15 +281,18 @@ class Session:
                 "set it up more exactly, or lower the tolerances of `setup`",
             )
 
-    def _restore_scene(self, trial: Trial) -> Scene:
-        """Bring back the last known scene; what an interruption moved is no cost of the evaluation."""
+    def _restore_scene(self, trial: Trial) -> None:
+        """Bring back the last known scene; what an interruption moved is no cost of the evaluation.
+
+        When the trial had been set up before the interruption, that is its starting scene, and setting it
+        up costs nothing more.
+        """
         target = self._history.scene
         before = self._bench.scene()
         moves = setup_moves(before, target, self._evaluation.tolerance)
         after = self._bench.set_up(target, moves)
         self._restore = False
         self._append(SetUp(trial, before, target, moves, 0.0, after, True, self._clock()))
-        return after
 
     def _set_up(self, trial: Trial) -> Scene:
         evaluation, target = self._evaluation, trial.instance.scene

@@ -1,0 +1,330 @@
+"""A whole little evaluation without robot or simulator: blocks on a line, one metre long.
+
+The task, its perturbations and the bench are real implementations of the house's protocols, small
+enough to be computed in one's head. Every number follows from a seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from robocontrast_ros.domain import (
+    Fault,
+    Instruction,
+    ObjectState,
+    Observed,
+    Outcome,
+    Pose,
+    Scene,
+    SetupMove,
+    TestInstance,
+    Trial,
+    TrialResult,
+)
+from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbed
+from robocontrast_ros.sessions.bench import BenchFault, Execution, Recording
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.strategies.contrast_set import ContrastSet
+from robocontrast_ros.tasks.protocol import Plan
+
+BLOCKS = ("a", "b", "c", "d")
+HEAVY = "d"
+"""Other blocks can be pushed past one another, but not past this one."""
+WITHIN = 0.05
+"""Success: the source is this near to the point where it belongs [m]."""
+APART = 0.02
+"""No two blocks are nearer to each other than this [m]."""
+PLACES = {"left": 0.1, "middle": 0.5, "right": 0.9}
+OPPOSITE = {"left": "right", "right": "left", "middle": "middle"}
+
+
+def line(**positions: float) -> Scene:
+    """Return the scene with blocks at these places [m]."""
+    return Scene(tuple(ObjectState(n, n, Pose((x, 0.0, 0.0))) for n, x in positions.items()))
+
+
+def x_of(scene: Scene, name: str) -> float:
+    """Return where a block is [m]."""
+    return scene[name].pose.position[0]
+
+
+def to_place(source: str, place: str) -> Instruction:
+    """Return the instruction to push a block to a place."""
+    return Instruction(
+        f"push {source} to the {place}", "block_to_place", (("source", source), ("place", place))
+    )
+
+
+def to_block(source: str, target: str) -> Instruction:
+    """Return the instruction to push a block to another."""
+    return Instruction(
+        f"push {source} to {target}", "block_to_block", (("source", source), ("target", target))
+    )
+
+
+@dataclass(frozen=True)
+class LineGoal:
+    """The source is near its point."""
+
+    source: str
+    place: str | None
+    target: str | None
+
+    def distance(self, scene: Scene) -> float:
+        """Return how far it still is [m]."""
+        point = PLACES[self.place] if self.place else x_of(scene, self.target)
+        off = abs(x_of(scene, self.source) - point)
+        return max(off - WITHIN, 0.0)
+
+    def satisfied(self, scene: Scene) -> bool:
+        """Tell whether it is there."""
+        return self.distance(scene) == 0.0
+
+
+class LineTask:
+    """Push a block along the line; the heavy one in between makes it infeasible."""
+
+    name = "line"
+    families = ("block_to_place", "block_to_block")
+    world = "package://line"
+    models = {name: f"package://{name}" for name in BLOCKS}
+    start_position = (0.0, 0.0, 0.0)
+    control_rate = 10.0
+    step_limit = 20
+
+    @classmethod
+    def from_file(cls, path: Path) -> LineTask:
+        """Return the task; it has no parameters."""
+        return cls()
+
+    def conditions(self) -> Iterator[Instruction]:
+        """Enumerate the conditions."""
+        yield from (to_place(s, p) for s in BLOCKS for p in PLACES)
+        yield from (to_block(s, t) for s, t in itertools.permutations(BLOCKS, 2))
+
+    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
+        """Draw an instance."""
+        conditions = [c for c in self.conditions() if family in (None, c.family)]
+        while True:
+            instruction = conditions[rng.integers(len(conditions))]
+            positions = rng.random(len(BLOCKS))
+            scene = line(**dict(zip(BLOCKS, positions.tolist(), strict=True)))
+            instance = None if self._crowded(scene) else self.make_instance(instance_id, instruction, scene)
+            if instance is not None:
+                return instance
+
+    def goal(self, instruction: Instruction, start: Scene) -> LineGoal:
+        """Return the goal."""
+        return LineGoal(instruction.get("source"), instruction.get("place"), instruction.get("target"))
+
+    def plan(self, instruction: Instruction, scene: Scene) -> Plan | None:
+        """Push straight, unless the heavy block stands between."""
+        source, target = instruction.get("source"), instruction.get("target")
+        here = x_of(scene, source)
+        point = PLACES[instruction.get("place")] if target is None else x_of(scene, target)
+        there = point + math.copysign(WITHIN / 2, here - point)
+        low, high = sorted((here, there))
+        if source != HEAVY and low <= x_of(scene, HEAVY) <= high:
+            return None
+        final = scene.moved(source, Pose((there, 0.0, 0.0)))
+        return Plan(((0.0, 0.0), (here, 0.0), (there, 0.0)), final)
+
+    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """There is one wording."""
+        return instruction
+
+    def parse(self, text: str, scene: Scene) -> Instruction:
+        """Understand the one wording."""
+        for instruction in self.conditions():
+            if instruction.text == text:
+                return instruction
+        raise ValueError(f"the grammar does not know '{text}'")
+
+    def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | None:
+        """Return the instance when it is feasible and open."""
+        plan = self.plan(instruction, scene)
+        if plan is None or self.goal(instruction, scene).satisfied(scene):
+            return None
+        return TestInstance(instance_id, self.name, instruction, scene, plan.length)
+
+    @staticmethod
+    def _crowded(scene: Scene) -> bool:
+        xs = sorted(o.pose.position[0] for o in scene)
+        return any(b - a < APART for a, b in itertools.pairwise(xs))
+
+
+class _Named:
+    def supports(self, task: LineTask) -> bool:
+        """The line's perturbations fit the line alone."""
+        return task.name == "line"
+
+    def _made(self, task: LineTask, base: TestInstance, instruction: Instruction, scene: Scene, note: str):
+        instance = task.make_instance(f"{base.instance_id}-{self.name}", instruction, scene)
+        return Perturbed(instance, note) if instance else NotApplicable(f"'{instruction.text}' is not open")
+
+
+class Invert(_Named):
+    """Left becomes right."""
+
+    name, symbol, axes, description = "LB2", "ΔLB2", "LB", "invert the place"
+
+    def apply(self, task: LineTask, base: TestInstance, scene: Scene, rng: np.random.Generator):
+        """Perturb."""
+        place = base.instruction.get("place")
+        if place is None or OPPOSITE[place] == place:
+            return NotApplicable("there is no place that has an opposite")
+        inverted = to_place(base.instruction.get("source"), OPPOSITE[place])
+        return self._made(task, base, inverted, scene, f"{place} became {OPPOSITE[place]}")
+
+
+class MoveSource(_Named):
+    """The source block goes elsewhere."""
+
+    name, symbol, axes, description = "SB2", "ΔSB2", "SB", "move the source block"
+
+    def apply(self, task: LineTask, base: TestInstance, scene: Scene, rng: np.random.Generator):
+        """Perturb."""
+        source = base.instruction.get("source")
+        for x in rng.random(20).tolist():
+            moved = scene.moved(source, Pose((x, 0.0, 0.0)))
+            answer = self._made(task, base, base.instruction, moved, f"moved {source}")
+            if isinstance(answer, Perturbed) and not task._crowded(moved):
+                return answer
+        return NotApplicable(f"no place found for {source}")
+
+
+class OnlyAtHome(_Named):
+    """Applies to the scene of the test instance alone."""
+
+    name, symbol, axes, description = "HOME", "ΔHOME", "L", "the base instance again, in its own scene"
+
+    def apply(self, task: LineTask, base: TestInstance, scene: Scene, rng: np.random.Generator):
+        """Perturb."""
+        if scene != base.scene:
+            return NotApplicable("the scene is another")
+        return self._made(task, base, base.instruction, scene, "the same again")
+
+
+class AlreadySolved(_Named):
+    """Breaks its contract: the goal holds at the start."""
+
+    name, symbol, axes, description = "SOLVED", "ΔSOLVED", "S", "put the source where it belongs"
+
+    def apply(self, task: LineTask, base: TestInstance, scene: Scene, rng: np.random.Generator):
+        """Perturb."""
+        final = task.plan(base.instruction, base.scene).final_scene
+        return Perturbed(replace(base, scene=final), "solved")
+
+
+@dataclass
+class LineBench:
+    """A deterministic bench: what a trial does depends on its seed and its starting scene alone.
+
+    Attributes:
+        present: the scene that is.
+        skill: share of trials that succeed.
+        policy_faults: share of trials in which the policy raises.
+        faults: (index of a trial, attempt) -> fault of the bench in its execution.
+        on_call: called before whatever the bench does; may raise.
+        after_trial: called with a trial and the scene it leaves; returns the scene that then is.
+    """
+
+    task: LineTask = field(default_factory=LineTask)
+    present: Scene = field(default_factory=lambda: line(a=0.02, b=0.2, c=0.4, d=0.98))
+    skill: float = 0.6
+    policy_faults: float = 0.1
+    faults: dict[tuple[int, int], Fault] = field(default_factory=dict)
+    on_call: Callable[[str], None] = lambda name: None
+    after_trial: Callable[[Trial, Scene], Scene] = lambda trial, scene: scene
+    executed: list[tuple[Trial, int, Scene]] = field(default_factory=list)
+    moved: list[tuple[SetupMove, ...]] = field(default_factory=list)
+
+    def scene(self) -> Scene:
+        """Return the scene that is."""
+        self.on_call("scene")
+        return self.present
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
+        """Carry out the moves."""
+        self.on_call("set_up")
+        self.moved.append(moves)
+        self.present = target
+        return target
+
+    def execute(self, trial: Trial, attempt: int) -> Execution:
+        """Push well or badly, as the seed says."""
+        self.on_call("execute")
+        start = self.present
+        self.executed.append((trial, attempt, start))
+        rng = np.random.default_rng(trial.seed)
+        luck, share = rng.random(2).tolist()
+        fault = self.faults.get((trial.index, attempt), Fault.NONE)
+        if fault.voids:
+            self.present = _pushed(trial, start, share)
+            raise BenchFault(fault, "injected")
+        result = self._result(trial, start, luck, share)
+        self.present = self.after_trial(trial, result.final_scene)
+        bag = f"bags/{trial.trial_id}-{attempt}"
+        return Execution(
+            result, Observed(trial.instance.instruction.text, "0" * 64), Recording(bag, (("scene", 3),)), 0.25
+        )
+
+    def _result(self, trial: Trial, start: Scene, luck: float, share: float) -> TrialResult:
+        optimal = trial.instance.optimal_path_length
+        fault, final, path, success = Fault.NONE, start, 0.0, 0.0
+        if luck < self.policy_faults:
+            fault = Fault.POLICY_RAISED
+        elif luck < self.policy_faults + self.skill:
+            final = self.task.plan(trial.instance.instruction, start).final_scene
+            path, success = optimal * (1.0 + share), 1.0
+        else:
+            final = _pushed(trial, start, share / 10.0)
+            path = optimal * share
+            success = float(self.task.goal(trial.instance.instruction, start).satisfied(final))
+        outcome = Outcome.POLICY_FAULT if fault.of_policy else (Outcome.SUCCESS if success else Outcome.FAILURE)
+        return TrialResult(
+            outcome=outcome,
+            fault=fault,
+            detail="ValueError: no idea" if fault else "",
+            success=success,
+            spl=success * optimal / max(path, optimal),
+            progress=success,
+            distance_to_goal=self.task.goal(trial.instance.instruction, start).distance(final),
+            path_length=path,
+            optimal_path_length=optimal,
+            steps=5,
+            duration=0.5,
+            clamped_steps=0,
+            final_scene=final,
+        )
+
+
+def _pushed(trial: Trial, start: Scene, by: float) -> Scene:
+    """Return the scene with the source a little way off, to the next free place."""
+    source = trial.instance.instruction.get("source")
+    x = x_of(start, source) + by
+    while any(abs(x - x_of(start, n)) < APART for n in start.names if n != source):
+        x += APART
+    return start.moved(source, Pose((x, 0.0, 0.0)))
+
+
+def line_evaluation(**changes: object) -> Evaluation:
+    """Return a contrast-set evaluation of the line, with some of its attributes changed."""
+    attributes = {
+        "name": "line",
+        "seed": 1,
+        "task": LineTask(),
+        "strategy": ContrastSet(),
+        "test_set_size": 4,
+        "perturbations": (Invert(), MoveSource()),
+        "parameters": {"session": {"seed": 1, "strategy": {"name": "contrast_set"}}},
+    }
+    return Evaluation(**{**attributes, **changes})
+
+

@@ -1,0 +1,188 @@
+"""The order of trials of each strategy, on blocks on a line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from line_world import (
+    AlreadySolved,
+    Invert,
+    LineBench,
+    LineTask,
+    MoveSource,
+    OnlyAtHome,
+    line,
+    line_evaluation,
+    to_block,
+    to_place,
+)
+
+from robocontrast_ros.domain import BASE, Trial
+from robocontrast_ros.sessions.seeding import generator, trial_seed
+from robocontrast_ros.strategies.contrast_set import ContrastSet
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+from robocontrast_ros.strategies.protocol import Proposal, Skipped, StrategyContext, solved_at_start
+from robocontrast_ros.strategies.standard import Standard
+
+TASK = LineTask()
+STRATEGIES = (Standard(), ContrastSet(), LimitedIntervention())
+
+
+def run(strategy, context, skill=1.0):
+    """Return all steps, each proposal with the scene that it left."""
+    bench = LineBench(skill=skill, policy_faults=0.0)
+    steps, out, answer = strategy.run(context), [], None
+    while True:
+        try:
+            step = steps.send(answer)
+        except StopIteration:
+            return out
+        answer = None
+        if isinstance(step, Proposal):
+            seed = trial_seed(0, step.base_id, step.perturbation, step.repeat)
+            trial = Trial(len(out), step.base_id, step.perturbation, step.repeat, step.instance, seed)
+            bench.present = step.instance.scene
+            answer = bench.execute(trial, 0).result
+        out.append((step, answer))
+
+
+def instance(name, instruction, **positions):
+    made = TASK.make_instance(name, instruction, line(**positions))
+    assert made is not None
+    return made
+
+
+def context(*test_set, perturbations=(), repeats=1):
+    return StrategyContext(TASK, test_set, perturbations, repeats, lambda *keys: generator(0, *keys))
+
+
+FAR = instance("x0", to_place("a", "left"), a=0.3, b=0.5, c=0.7, d=0.8)
+BLOCKED = instance("x1", to_place("a", "right"), a=0.6, b=0.1, c=0.2, d=0.3)
+"""Feasible in its own scene, not in the one that FAR leaves."""
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
+@given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3), skill=st.floats(0.0, 1.0))
+@settings(max_examples=25, deadline=None)
+def test_no_instance_that_is_solved_or_infeasible_at_its_start_is_ever_proposed(strategy, seed, repeats, skill):
+    evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=strategy, test_set_size=6)
+    steps = run(strategy, evaluation.context(), skill)
+    assert steps
+    for step, _ in steps:
+        if isinstance(step, Proposal):
+            assert not solved_at_start(TASK, step.instance)
+            assert TASK.plan(step.instance.instruction, step.instance.scene) is not None
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
+@given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3))
+@settings(max_examples=25, deadline=None)
+def test_each_instance_is_run_as_often_as_the_repeats_say_from_one_and_the_same_start(strategy, seed, repeats):
+    evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=strategy, test_set_size=6)
+    steps = run(strategy, evaluation.context(), 0.5)
+    groups: dict[tuple[str, str], list[Proposal]] = {}
+    for step, _ in steps:
+        if isinstance(step, Proposal):
+            groups.setdefault((step.base_id, step.perturbation), []).append(step)
+    for group in groups.values():
+        assert [p.repeat for p in group] == list(range(repeats))
+        assert len({p.instance for p in group}) == 1
+    skipped = sum(isinstance(step, Skipped) for step, _ in steps)
+    assert len(steps) - skipped == strategy.trials_expected(evaluation.context()) - skipped * repeats
+
+
+@given(seed=st.integers(0, 2**63 - 1))
+@settings(max_examples=25, deadline=None)
+def test_every_perturbed_trial_follows_its_own_base_trial_and_starts_where_the_trial_before_ended(seed):
+    evaluation = line_evaluation(seed=seed, test_set_size=5)
+    steps = run(ContrastSet(), evaluation.context(), 0.5)
+    base_id, resulting = None, None
+    for step, result in steps:
+        if isinstance(step, Skipped):
+            assert step.reason
+            continue
+        if step.perturbation == BASE:
+            base_id = step.base_id
+            assert step.instance in evaluation.test_set()
+        else:
+            assert step.base_id == base_id
+            if "back in the scene" not in step.note:
+                changed = [n for n in resulting.names if resulting[n] != step.instance.scene[n]]
+                source = step.instance.instruction.get("source")
+                assert changed == ([] if step.perturbation == "LB2" else [source])
+        resulting = result.final_scene
+
+
+def test_a_perturbation_that_only_applies_to_the_base_scene_goes_back_there_and_says_so():
+    (_, _), (step, _) = run(ContrastSet(), context(FAR, perturbations=(OnlyAtHome(),)))
+    assert step.perturbation == "HOME"
+    assert step.instance.scene == FAR.scene
+    assert step.note == (
+        "the same again; back in the scene of the test instance, for in the scene that resulted: the scene is another"
+    )
+
+
+def test_a_perturbation_that_does_not_apply_is_skipped_with_its_reason():
+    base = instance("x2", to_block("a", "b"), a=0.3, b=0.5, c=0.7, d=0.8)
+    (_, _), (step, _) = run(ContrastSet(), context(base, perturbations=(Invert(),)))
+    assert step == Skipped("x2", "LB2", "there is no place that has an opposite")
+
+
+def test_a_perturbation_that_solves_the_instance_is_skipped():
+    (_, _), (step, _) = run(ContrastSet(), context(FAR, perturbations=(AlreadySolved(),)))
+    assert step == Skipped("x0", "SOLVED", "the perturbed goal would hold at the start")
+
+
+def test_a_test_instance_that_is_solved_in_its_own_scene_is_skipped_with_all_its_perturbations():
+    solved = replace(FAR, scene=line(a=0.1, b=0.5, c=0.7, d=0.8))
+    skipped = run(ContrastSet(), context(solved, perturbations=(Invert(), MoveSource())))
+    assert [step.perturbation for step, _ in skipped] == [BASE, "LB2", "SB2"]
+    for strategy in (Standard(), LimitedIntervention()):
+        ((step, _),) = run(strategy, context(solved))
+        assert step == Skipped("x0", BASE, "the goal holds already in its own scene")
+
+
+def test_standard_evaluation_runs_each_test_instance_in_its_own_scene():
+    steps = run(Standard(), context(FAR, BLOCKED))
+    assert [step.instance for step, _ in steps] == [FAR, BLOCKED]
+
+
+def test_limited_intervention_stays_in_the_scene_as_long_as_the_planner_finds_a_way():
+    second = instance("x1", to_block("b", "a"), a=0.1, b=0.6, c=0.7, d=0.8)
+    (_, first), (step, _) = run(LimitedIntervention(), context(FAR, second))
+    assert step.instance == TASK.make_instance("x1", second.instruction, first.final_scene)
+    assert step.note == "in the scene that the previous trial left"
+
+
+def test_limited_intervention_resets_when_the_planner_finds_no_way():
+    (_, _), (step, _) = run(LimitedIntervention(), context(FAR, BLOCKED))
+    assert step.instance == BLOCKED
+    assert step.note == (
+        "reset to the scene of the test instance: the planner finds the instruction infeasible "
+        "in the scene that the previous trial left"
+    )
+
+
+def test_limited_intervention_resets_when_the_instruction_is_fulfilled_already():
+    again = instance("x1", to_place("a", "left"), a=0.4, b=0.5, c=0.7, d=0.8)
+    (_, _), (step, _) = run(LimitedIntervention(), context(FAR, again))
+    assert step.instance == again
+    assert step.note.endswith("the instruction is already fulfilled in the scene that the previous trial left")
+
+
+def test_limited_intervention_resets_when_the_words_do_not_fit_the_scene():
+    words = replace(BLOCKED.instruction, text="shove it over there")
+    (_, _), (step, _) = run(LimitedIntervention(), context(FAR, replace(BLOCKED, instruction=words)))
+    assert "the words do not fit the scene" in step.note
+
+
+def test_limited_intervention_resets_when_an_object_is_gone():
+    steps = LimitedIntervention().run(context(FAR, BLOCKED))
+    next(steps)
+    bench = LineBench(skill=1.0, policy_faults=0.0, present=FAR.scene)
+    result = bench.execute(Trial(0, "x0", BASE, 0, FAR, 0), 0).result
+    step = steps.send(replace(result, final_scene=line(a=0.1, b=0.5)))
+    assert step.note.endswith("objects are missing from the scene that the previous trial left: c, d")
