@@ -1,0 +1,99 @@
+"""`make setup` says in one sentence what it cannot do, and repeats only what has changed."""
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "setup_environment.py"
+
+
+@pytest.fixture
+def setup():
+    """The set-up program, as a module of its own for each test."""
+    spec = importlib.util.spec_from_file_location("setup_environment", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_it_parses_under_a_python_that_it_refuses():
+    ast.parse(SCRIPT.read_text(), feature_version=(3, 7))
+
+
+@pytest.mark.parametrize("version", [(2, 7), (3, 9, 18), (3, 14, 0)])
+def test_a_python_without_ros_wheels_is_refused_with_the_cure(setup, version):
+    with pytest.raises(setup.SetupError, match=r"3\.10 to 3\.13.*PYTHON=python3\.12"):
+        setup.check_version(version)
+
+
+@pytest.mark.parametrize("version", [(3, 10), (3, 13, 9)])
+def test_a_python_with_ros_wheels_is_taken(setup, version):
+    setup.check_version(version)
+
+
+def test_a_bare_machine_lacks_a_compiler_headers_pip_and_a_renderer(setup, monkeypatch, tmp_path):
+    monkeypatch.setattr(setup.shutil, "which", lambda name: None)
+    monkeypatch.setattr(setup, "loads", lambda library: False)
+    monkeypatch.setattr(setup.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(setup.sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
+    python = "python{}.{}".format(*setup.sys.version_info[:2])
+    assert set(setup.missing_system_packages()) == {
+        "g++", f"{python}-dev", f"{python}-venv", "libegl1", "libgl1-mesa-dri", "libopengl0",
+    }
+
+
+def test_one_line_to_type_names_all_that_is_missing_where_the_user_may_not_install(setup, monkeypatch):
+    monkeypatch.setattr(setup, "privilege", lambda: None)
+    with pytest.raises(setup.SetupError) as refused:
+        setup.install_system_packages({"libegl1": "EGL", "g++": "a C++ compiler"})
+    assert str(refused.value).splitlines() == [
+        "Missing: EGL, a C++ compiler. Install it and run `make setup` again:",
+        "    sudo apt-get install --yes --no-install-recommends g++ libegl1",
+    ]
+
+
+def test_a_failed_step_shows_its_last_output_and_where_all_of_it_is(setup, tmp_path):
+    environment = setup.Environment(tmp_path)
+    with pytest.raises(setup.SetupError, match=r"(?s)no such wheel.*setup\.log"):
+        environment.run(["sh", "-c", "echo no such wheel; exit 3"])
+    assert "no such wheel" in (tmp_path / "setup.log").read_text()
+
+
+def test_an_environment_of_somebody_else_is_left_alone(setup, tmp_path):
+    (tmp_path / "pyvenv.cfg").touch()
+    with pytest.raises(setup.SetupError, match="was not made by `make setup`"):
+        setup.Environment(tmp_path).create()
+    assert (tmp_path / "pyvenv.cfg").exists()
+
+
+def test_an_environment_that_was_moved_is_made_anew(setup, tmp_path):
+    prefix = tmp_path / "venv"
+    prefix.mkdir()
+    (prefix / "old").touch()
+    setup.Environment(prefix).mark("environment", "another place")
+    setup.Environment(prefix).create()
+    assert not (prefix / "old").exists()
+    assert setup.Environment(prefix).python.exists()
+
+
+def test_a_digest_changes_with_content_names_and_new_files_but_not_with_caches(setup, monkeypatch, tmp_path):
+    monkeypatch.setattr(setup, "ROOT", tmp_path)
+    folder = tmp_path / "msg"
+    folder.mkdir()
+    seen = []
+    for name, content in (("A.msg", "x"), ("A.msg", "y"), ("B.msg", "y")):
+        (folder / name).write_text(content)
+        seen.append(setup.digest([folder]))
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__" / "a.pyc").touch()
+    assert len(set(seen)) == 3
+    assert setup.digest([folder]) == seen[-1]
+
+
+def test_the_environment_hook_puts_the_prefix_behind_a_sourced_workspace(setup, monkeypatch):
+    monkeypatch.setenv("AMENT_PREFIX_PATH", "/workspace/install")
+    exec(setup.ENVIRONMENT_HOOK)
+    exec(setup.ENVIRONMENT_HOOK)
+    assert setup.os.environ["AMENT_PREFIX_PATH"] == f"/workspace/install:{setup.sys.prefix}"
