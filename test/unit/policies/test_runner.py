@@ -1,0 +1,141 @@
+"""The policy runner: whatever a policy does is answered in time, and named."""
+
+from __future__ import annotations
+
+import hashlib
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.runner import PolicyFault, PolicyRunner, image_digest
+
+OBSERVATION = Observation(0.1, {"board": np.arange(12, dtype=np.uint8).reshape(2, 2, 3)}, ("j",), (0.0,), Pose())
+
+
+class Scripted:
+    """A policy that does what the class attribute says."""
+
+    behaviour = staticmethod(lambda: np.zeros((1, 2)))
+    made = 0
+
+    @classmethod
+    def from_file(cls, path):
+        cls.made += 1
+        return cls()
+
+    def describe(self):
+        return PolicyDescription("scripted", "planar_delta", 2, chunk_length=3, cameras=("board",))
+
+    def reset(self, instruction, seed):
+        if instruction == "refuse":
+            raise RuntimeError("cannot")
+
+    def act(self, observation):
+        return type(self).behaviour()
+
+
+@pytest.fixture
+def runner(tmp_path, monkeypatch):
+    file = tmp_path / "scripted.yaml"
+    file.write_text(f"policy: {__name__}:Scripted\n")
+    monkeypatch.setitem(__import__("sys").modules, __name__, __import__("types").SimpleNamespace(Scripted=Scripted))
+    runner = PolicyRunner(file, timeout=0.3)
+    yield runner
+    Scripted.behaviour = staticmethod(lambda: np.zeros((1, 2)))
+    runner.close()
+
+
+def answer(runner, behaviour):
+    Scripted.behaviour = staticmethod(behaviour)
+    runner.reset("go", 1)
+    return runner.act(OBSERVATION)
+
+
+def fault(runner, behaviour):
+    with pytest.raises(PolicyFault) as error:
+        answer(runner, behaviour)
+    return error.value
+
+
+def test_a_chunk_is_passed_on_with_what_the_policy_received(runner):
+    got = answer(runner, lambda: [[0.1, 0.2], [0.3, 0.4]])
+    assert got.actions.tolist() == [[0.1, 0.2], [0.3, 0.4]]
+    assert got.observed.instruction == "go"
+    assert got.observed.image_digest == image_digest(OBSERVATION.images)
+    assert runner.act(OBSERVATION).observed.image_digest == "", "only the first answer says it"
+
+
+def test_an_exception_is_named(runner):
+    error = fault(runner, lambda: 1 / 0)
+    assert error.fault is Fault.POLICY_RAISED
+    assert error.detail == "ZeroDivisionError: division by zero"
+
+
+def test_an_exception_at_reset_is_named(runner):
+    with pytest.raises(PolicyFault, match="POLICY_RAISED: RuntimeError: cannot"):
+        runner.reset("refuse", 0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_refused(runner, bad):
+    assert fault(runner, lambda: [[0.0, bad]]).fault is Fault.POLICY_NOT_FINITE
+
+
+@pytest.mark.parametrize(
+    "wrong", [[0.0, 0.1], [[0.0]], [[0.0, 0.1, 0.2]], np.zeros((4, 2)), np.zeros((0, 2)), None, "left", [[1], [1, 2]]]
+)
+def test_another_shape_is_refused_with_what_was_expected(runner, wrong):
+    error = fault(runner, lambda: wrong)
+    assert error.fault is Fault.POLICY_WRONG_SHAPE
+
+
+def test_the_refusal_of_a_shape_names_both_shapes(runner):
+    assert fault(runner, lambda: np.zeros((4, 3))).detail == "got shape (4, 3), expected (n, 2) with n from 1 to 3"
+
+
+def test_a_policy_that_does_not_answer_is_left_behind_and_loaded_afresh(runner):
+    release = threading.Event()
+    try:
+        assert fault(runner, release.wait).fault is Fault.POLICY_TIMEOUT
+        with pytest.raises(PolicyFault, match="has not come back"):
+            runner.act(OBSERVATION)
+        made = Scripted.made
+        assert answer(runner, lambda: [[0.0, 0.0]]).actions.shape == (1, 2)
+        assert Scripted.made == made + 1
+    finally:
+        release.set()
+
+
+def test_the_digest_depends_on_names_shapes_and_pixels():
+    image = np.zeros((2, 3, 3), dtype=np.uint8)
+    digests = {
+        image_digest({"a": image}),
+        image_digest({"b": image}),
+        image_digest({"a": image.reshape(3, 2, 3)}),
+        image_digest({"a": image + 1}),
+    }
+    assert len(digests) == 4
+    assert image_digest({}) == ""
+    assert image_digest({"a": image}) == hashlib.sha256(b"a:(2, 3, 3):" + image.tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("policy: oracel\n", ["`policy`", "oracel", "Did you mean 'oracle'?"]),
+        ("name: x\n", ["`policy`", "Add a line"]),
+        ("policy: no.such:Thing\n", ["no.such:Thing", "importable"]),
+    ],
+)
+def test_a_file_that_names_no_policy_is_refused(tmp_path, content, words):
+    file = tmp_path / "p.yaml"
+    file.write_text(textwrap.dedent(content))
+    with pytest.raises(ConfigurationError) as error:
+        PolicyRunner(file, 1.0)
+    for word in [str(file), *words]:
+        assert word in str(error.value)
