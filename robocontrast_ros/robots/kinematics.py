@@ -17,8 +17,8 @@ from robocontrast_ros.robots.profile import RobotProfile
 TOOL_DOWN = np.array([0.0, 1.0, 0.0, 0.0])
 """Orientation (w, x, y, z) of a tool whose z axis points down; its turn about that axis is free."""
 
-STEP_ITERATIONS = 4
-"""Linearisations of one control step: the tool ends within 0.1 mm of a target 5 cm away."""
+STEP_ITERATIONS = 3
+"""Linearisations of one control step: the tool ends within 0.5 mm of a target 3 cm away."""
 
 POSTURE_ITERATIONS = 400
 POSTURE_PERIOD = 0.05
@@ -63,7 +63,10 @@ class Kinematics:
         )
         self._posture = mink.PostureTask(self._model, cost=1e-3)
         self._posture.set_target(np.asarray(profile.home))
-        self._velocity = {joint.name: joint.velocity for joint in profile.joints}
+        self._limits = [
+            mink.ConfigurationLimit(self._model, gain=1.0),
+            mink.VelocityLimit(self._model, {joint.name: joint.velocity for joint in profile.joints}),
+        ]
 
     def tool_pose(self, positions: Sequence[float]) -> Pose:
         """Return the pose of the pusher's tip in the world.
@@ -94,13 +97,9 @@ class Kinematics:
             mink.SE3.from_rotation_and_translation(mink.SO3(TOOL_DOWN), np.asarray(target, dtype=float))
         )
         dt = period / iterations
-        limits = [
-            mink.ConfigurationLimit(self._model, gain=1.0),
-            mink.VelocityLimit(self._model, self._velocity),
-        ]
         for _ in range(iterations):
             velocity = mink.solve_ik(
-                self._configuration, [self._tool, self._posture], dt, "daqp", damping=1e-9, limits=limits
+                self._configuration, [self._tool, self._posture], dt, "daqp", damping=1e-9, limits=self._limits
             )
             self._configuration.integrate_inplace(velocity, dt)
         end = self.clamp(self._configuration.q)

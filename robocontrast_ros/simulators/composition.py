@@ -32,6 +32,11 @@ class Spawned:
     folder: Path | None
     initial: Pose
 
+    @property
+    def origin(self) -> str:
+        """Where the model came from, for messages."""
+        return self.source or f"resource string of '{self.name}'"
+
 
 @dataclass(frozen=True)
 class Composition:
@@ -65,18 +70,28 @@ def object_spec(entity: Spawned) -> mujoco.MjSpec:
     Raises:
         InvalidModel: it is no MJCF model with one top-level body.
     """
-    where = entity.source or f"resource string of '{entity.name}'"
     try:
         spec = mujoco.MjSpec.from_string(entity.xml)
         if entity.folder is not None:
             spec.modelfiledir = str(entity.folder)
-        spec.copy().compile()
     except ValueError as error:
-        raise InvalidModel(f"{where}: {_first_line(error)}; expected an MJCF model") from None
+        raise InvalidModel(f"{entity.origin}: {_first_line(error)}; expected an MJCF model") from None
     bodies = [body for body in spec.bodies if body.parent == spec.worldbody]
     if len(bodies) != 1:
-        raise InvalidModel(f"{where}: got {len(bodies)} top-level bodies, expected one")
+        raise InvalidModel(f"{entity.origin}: got {len(bodies)} top-level bodies, expected one")
     return spec
+
+
+def check_object(entity: Spawned) -> None:
+    """Compile an object on its own, so that a mistake is told from one of another part.
+
+    Raises:
+        InvalidModel: it is no MJCF model with one top-level body.
+    """
+    try:
+        object_spec(entity).compile()
+    except ValueError as error:
+        raise InvalidModel(f"{entity.origin}: {_first_line(error)}; expected an MJCF model") from None
 
 
 def compose(world: Path, profile: RobotProfile, objects: Iterable[Spawned]) -> Composition:

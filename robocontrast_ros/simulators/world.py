@@ -22,7 +22,7 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.model import TOOL_SITE
 from robocontrast_ros.robots.profile import RobotProfile
-from robocontrast_ros.simulators.composition import Spawned, compose, object_spec, read_resource, robot_prefix
+from robocontrast_ros.simulators.composition import Spawned, check_object, compose, read_resource, robot_prefix
 from robocontrast_ros.simulators.entities import (
     Bounds,
     Category,
@@ -309,7 +309,7 @@ class World:
             folder=None if path is None else path.parent,
             initial=pose,
         )
-        object_spec(entity)
+        check_object(entity)
         before = self._spawned
         self._spawned = dict(sorted((before | {name: entity}).items()))
         try:
