@@ -214,7 +214,7 @@ def read_trial(bag: Path) -> TrialRecording:
         raise BagError(f"{bag}: holds {len(found['trial'])} trials, expected 1. {cure}")
     try:
         return _recording(bag, content, found)
-    except (ValueError, KeyError) as error:
+    except ValueError as error:
         raise BagError(f"{bag}: a message that cannot be: {error}.") from None
 
 

@@ -1,0 +1,161 @@
+"""Scores computed from the bags alone are the journal's, to the last bit."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trial_bags import record_trial
+
+from robocontrast_ros.analysis.offline import find_task, score_run, score_trial
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.bags.reader import read_trial
+from robocontrast_ros.configuration import ConfigurationError, load_configured
+from robocontrast_ros.configuration.loading import share_directory
+from robocontrast_ros.domain import Fault, Observed, Outcome, Trial
+from robocontrast_ros.sessions.bench import Recording
+from robocontrast_ros.sessions.events import SessionStarted, TrialFinished
+from robocontrast_ros.sessions.journal import JournalWriter
+
+TASK_FILE = share_directory() / "config" / "tasks" / "language_table.yaml"
+TASK = load_configured("tasks", TASK_FILE)
+DIGEST = hashlib.sha256(TASK_FILE.read_bytes()).hexdigest()
+FAULTS = [Fault.NONE, Fault.POLICY_RAISED, Fault.ABORTED]
+
+
+def make_trial(index: int) -> Trial:
+    instance = TASK.sample(np.random.default_rng(index), f"x-{index}")
+    return Trial(index, instance.instance_id, "base", 0, instance, index)
+
+
+def exactly(result) -> str:
+    """The text of a float is exact, and NaN equals NaN."""
+    return repr(result)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """A run of three trials: a success, a fault of the policy, and one that was void yet recorded."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    (folder / "parameters").mkdir(parents=True)
+    (folder / "parameters" / "session.yaml").write_text("name: test\n")
+    shutil.copyfile(TASK_FILE, folder / "parameters" / "task.yaml")
+    with JournalWriter(folder / "journal.jsonl") as journal:
+        journal.append(SessionStarted("run", 0, {}, {}, "0" * 64, "m", math.inf, 0.0))
+        for index, fault in enumerate(FAULTS):
+            trial = make_trial(index)
+            bag = f"bags/{trial.trial_id}"
+            rng = np.random.default_rng(index)
+            played = record_trial(folder / bag, TASK, trial, rng, fault=fault, task_digest=DIGEST)
+            recording = Recording(bag, (("scene", 15),))
+            event = TrialFinished(trial, 0, played.result, Observed(), recording, 0.0, 1.0, 0.0)
+            journal.append(event)
+    return folder
+
+
+@pytest.fixture
+def copy(run, tmp_path) -> Path:
+    return Path(shutil.copytree(run, tmp_path / "run"))
+
+
+def test_the_bags_give_exactly_the_numbers_of_the_journal(run):
+    scores = score_run(run)
+    assert [s.trial_id for s in scores] == ["0000", "0001", "0002"]
+    assert [s.journal.outcome for s in scores] == [Outcome.SUCCESS, Outcome.POLICY_FAULT, Outcome.VOID]
+    for score in scores:
+        assert score.equal, (score.differences, score.problem)
+        assert exactly(score.offline) == exactly(score.journal)
+    assert 0.0 < scores[0].offline.spl < 1.0
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    fault=st.sampled_from(FAULTS),
+    epoch=st.sampled_from([0, 10**9, 1_700_000_000 * 10**9]),
+)
+def test_whatever_happens_in_a_trial_its_bag_gives_the_live_floats(tmp_path_factory, seed, fault, epoch):
+    bag = tmp_path_factory.mktemp("bags") / "bag"
+    played = record_trial(bag, TASK, make_trial(seed), np.random.default_rng(seed), fault=fault, epoch=epoch)
+    assert exactly(score_trial(read_trial(bag), TASK)) == exactly(played.result)
+
+
+def test_a_number_that_differs_is_named_with_both_values(copy):
+    line = (copy / "journal.jsonl").read_text().splitlines(keepends=True)
+    spl = score_run(copy)[0].journal.spl
+    line[1] = line[1].replace(repr(spl), repr(math.nextafter(spl, 1.0)))
+    (copy / "journal.jsonl").write_text("".join(line))
+    score = score_run(copy)[0]
+    assert not score.equal
+    assert score.differences == (f"result.spl: journal {math.nextafter(spl, 1.0)!r}, bag {spl!r}",)
+
+
+def test_a_bag_of_another_trial_is_noticed(copy):
+    shutil.rmtree(copy / "bags" / "0000")
+    shutil.copytree(copy / "bags" / "0001", copy / "bags" / "0000")
+    score = score_run(copy)[0]
+    assert "trial.index: journal 0, bag 1" in score.differences
+
+
+def test_a_bag_that_is_missing_is_a_problem_of_its_trial_alone(copy):
+    shutil.rmtree(copy / "bags" / "0001")
+    scores = score_run(copy)
+    assert [s.equal for s in scores] == [True, False, True]
+    assert "0001: no such bag" in scores[1].problem
+    assert scores[1].offline is None
+
+
+def test_a_bag_that_was_not_closed_is_scored_and_said_to_be_broken(copy):
+    (copy / "bags" / "0000" / "metadata.yaml").unlink()
+    score = score_run(copy)[0]
+    assert not score.equal
+    assert score.differences == ()
+    assert "no metadata.yaml" in score.problem
+    assert exactly(score.offline) == exactly(score.journal)
+
+
+def test_a_trial_that_was_not_recorded_says_so(copy):
+    path = copy / "journal.jsonl"
+    path.write_text(path.read_text().replace('"bags/0002"', '""'))
+    assert score_run(copy)[2].problem == "the trial was not recorded"
+
+
+def test_a_bag_that_ends_before_its_result_is_not_scored(tmp_path):
+    record_trial(tmp_path / "bag", TASK, make_trial(0), np.random.default_rng(0), with_result=False)
+    with pytest.raises(BagError, match="ends before the trial does: it holds no trial_result"):
+        score_trial(read_trial(tmp_path / "bag"), TASK)
+
+
+def test_a_scene_without_the_object_of_the_instruction_is_a_problem_by_name(run):
+    recording = read_trial(run / "bags" / "0000")
+    bare = replace(recording.samples[0].scene, objects=())
+    samples = (replace(recording.samples[0], scene=bare), *recording.samples[1:])
+    with pytest.raises(BagError, match="cannot be scored: no object 'red_moon' in the scene"):
+        score_trial(replace(recording, samples=samples), TASK)
+
+
+def test_a_bag_alone_finds_its_task_among_the_shipped_ones(run, tmp_path):
+    alone = tmp_path / "some" / "where" / "0000"
+    shutil.copytree(run / "bags" / "0000", alone)
+    recording = read_trial(alone)
+    assert exactly(score_trial(recording, find_task(recording))) == exactly(recording.result)
+
+
+def test_a_task_that_was_changed_since_is_not_used(copy):
+    recording = replace(read_trial(copy / "bags" / "0000"), task_digest="1" * 64)
+    with pytest.raises(
+        BagError, match=r"no parameter file of task 'language_table' with SHA-256 111111111111…"
+    ):
+        find_task(recording)
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path):
+    with pytest.raises(ConfigurationError, match="a run folder"):
+        score_run(tmp_path)

@@ -1,0 +1,186 @@
+"""A trial read back from its bag, whole or broken."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from line_world import LineTask
+from trial_bags import TRIAL_TOPICS, Played, record_trial
+
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.bags.reader import read_bag, read_trial
+from robocontrast_ros.bags.writer import BagWriter
+from robocontrast_ros.domain import Trial
+
+TASK = LineTask()
+
+
+def make_trial(seed: int = 0) -> Trial:
+    instance = TASK.sample(np.random.default_rng(seed), "x-0")
+    return Trial(3, "x-0", "LB2", 1, instance, 2**32 - 1, "left became right")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory) -> tuple[Path, Played]:
+    bag = tmp_path_factory.mktemp("run") / "0003"
+    return bag, record_trial(bag, TASK, make_trial(), np.random.default_rng(5), epoch=10**9, task_digest="ab")
+
+
+def test_everything_that_was_recorded_comes_back_equal(recorded):
+    bag, played = recorded
+    recording = read_trial(bag)
+    assert recording.trial == make_trial()
+    assert (recording.session, recording.robot, recording.policy) == ("session", "franka", "oracle")
+    assert recording.task_digest == "ab"
+    assert recording.start_scene == played.start
+    assert recording.progress == played.progress
+    assert recording.result == played.result
+    assert recording.broken == ""
+    assert recording.counts == {
+        "/eval/camera/image_raw": 0,
+        "/eval/progress": 12,
+        "/eval/scene": 15,
+        "/eval/tool_pose": 14,
+        "/eval/trial": 1,
+        "/eval/trial_result": 1,
+    }
+
+
+def test_samples_are_the_control_steps_after_the_start_scene_in_order(recorded):
+    recording = read_trial(recorded[0])
+    stamps = [s.stamp for s in recording.samples]
+    assert stamps == [10**9 + (i + 1) * 10**8 for i in range(13)]
+    assert recording.result_stamp == stamps[-2]
+
+
+def test_a_trial_without_a_scene_that_was_read_back_starts_in_the_wanted_one(tmp_path, messages):
+    trial = make_trial()
+    with BagWriter(tmp_path / "bag", TRIAL_TOPICS) as writer:
+        writer.write("/eval/trial", 1, messages.cdr(messages.trial(trial)))
+    recording = read_trial(tmp_path / "bag")
+    assert recording.start_scene == trial.instance.scene
+    assert (recording.samples, recording.result, recording.result_stamp) == ((), None, None)
+
+
+def test_a_bag_is_read_where_no_ros_is_installed(recorded):
+    code = (
+        "import sys\n"
+        "from importlib.abc import MetaPathFinder\n"
+        "class NoRos(MetaPathFinder):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('rclpy', 'rosidl_parser', 'geometry_msgs', 'std_msgs') "
+        "or name == 'robocontrast_ros.msg':\n"
+        "            raise ImportError(name + ' is blocked')\n"
+        "sys.meta_path.insert(0, NoRos())\n"
+        "sys.prefix = '/nowhere'\n"
+        "from pathlib import Path\n"
+        "from robocontrast_ros.bags.reader import read_trial\n"
+        "print(read_trial(Path(sys.argv[1])).result.path_length)\n"
+    )
+    bag, played = recorded
+    child = subprocess.run([sys.executable, "-c", code, bag], capture_output=True, text=True, timeout=60)
+    assert child.stderr == ""
+    assert float(child.stdout) == played.result.path_length
+
+
+def without_metadata(bag: Path, target: Path) -> Path:
+    shutil.copytree(bag, target)
+    (target / "metadata.yaml").unlink()
+    return target
+
+
+def test_a_bag_without_metadata_is_read_whole_and_said_to_be_broken(recorded, tmp_path):
+    bag, _ = recorded
+    torn = read_trial(without_metadata(bag, tmp_path / "torn"))
+    assert "no metadata.yaml: the recorder ended before it could close the bag" in torn.broken
+    assert replace(torn, bag=bag, broken="", counts={}) == replace(read_trial(bag), counts={})
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(share=st.floats(0.0, 1.0))
+def test_a_bag_cut_off_anywhere_gives_what_stood_before_the_cut_or_says_what_is_wrong(
+    tmp_path_factory, share
+):
+    run = tmp_path_factory.mktemp("cut")
+    count = 60
+    with BagWriter(run / "bag", [t for t in TRIAL_TOPICS if t.name.endswith("scene")]) as writer:
+        for i in range(count):
+            writer.write("/eval/scene", i, bytes([0, 1, 0, 0]) + i.to_bytes(4, "little") * 200)
+            if i % 7 == 6:
+                writer.flush()
+    whole = read_bag(run / "bag").messages
+    assert len(whole) == count
+    torn = without_metadata(run / "bag", run / "torn")
+    (file,) = torn.glob("*.mcap")
+    with file.open("r+b") as stream:
+        stream.truncate(round(share * file.stat().st_size))
+    content = read_bag(torn)
+    assert content.broken
+    assert content.messages == whole[: len(content.messages)]
+    if share == 1.0:
+        assert len(content.messages) == count
+    else:
+        assert "breaks off" in content.broken or len(content.messages) == count
+
+
+def test_a_bag_whose_end_was_lost_after_it_was_closed_is_read_up_to_the_break(recorded, tmp_path):
+    bag, played = recorded
+    torn = tmp_path / "torn"
+    shutil.copytree(bag, torn)
+    (file,) = torn.glob("*.mcap")
+    with file.open("r+b") as stream:
+        stream.truncate(file.stat().st_size - 100)
+    recording = read_trial(torn)
+    assert recording.result == played.result
+    assert "breaks off" in recording.broken
+
+
+@pytest.mark.parametrize("content", ["", "not: a bag", "{", "rosbag2_bagfile_information: 3"])
+def test_metadata_that_is_damaged_does_not_hide_the_messages(recorded, tmp_path, content):
+    bag, played = recorded
+    torn = tmp_path / "torn"
+    shutil.copytree(bag, torn)
+    (torn / "metadata.yaml").write_text(content)
+    recording = read_trial(torn)
+    assert recording.broken
+    assert recording.result == played.result
+
+
+def test_a_bag_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(BagError, match=r"nowhere: no such bag\. Check the path"):
+        read_trial(tmp_path / "nowhere")
+
+
+def test_a_folder_without_a_bag_is_named(tmp_path):
+    with pytest.raises(BagError, match=r"no bag \(no metadata\.yaml: .*; no \.mcap file\)"):
+        read_trial(tmp_path)
+
+
+def test_a_bag_of_something_else_is_refused(tmp_path):
+    BagWriter(tmp_path / "bag", TRIAL_TOPICS).close()
+    with pytest.raises(BagError, match=r"holds 0 trials, expected 1\. Name the bag of a robocontrast trial"):
+        read_trial(tmp_path / "bag")
+
+
+def test_a_message_that_is_no_message_is_named_by_its_topic(tmp_path, messages):
+    with BagWriter(tmp_path / "bag", TRIAL_TOPICS) as writer:
+        writer.write("/eval/trial", 1, bytes([0, 1, 0, 0, 7]))
+    with pytest.raises(BagError, match=r"/eval/trial: a message that is no robocontrast_ros/msg/Trial"):
+        read_trial(tmp_path / "bag")
+
+
+def test_a_pose_that_is_none_is_said_with_the_bag(tmp_path, messages):
+    message = messages.trial(make_trial())
+    message.instance.scene.objects[0].pose.orientation.w = 7.0
+    with BagWriter(tmp_path / "bag", TRIAL_TOPICS) as writer:
+        writer.write("/eval/trial", 1, messages.cdr(message))
+    with pytest.raises(BagError, match=r"bag: a message that cannot be: pose: orientation .* expected 1"):
+        read_trial(tmp_path / "bag")
