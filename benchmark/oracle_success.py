@@ -1,18 +1,15 @@
-"""How often the oracle solves unperturbed instances by contact, family by family and robot by robot.
+"""How often a policy solves unperturbed instances by contact, family by family and robot by robot.
 
-World, controller, policy and goal run in one process, without ROS:
+World, controller, policy and scores run in one process, without ROS:
 
-    python benchmark/oracle_success.py --instances 50 --robots franka ur5e
+    python -m benchmark.oracle_success --instances 50 --robots franka ur5e
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -20,77 +17,15 @@ from rich.progress import track
 from rich.table import Table
 from scipy.stats import binomtest
 
-from robocontrast_ros.configuration import load_plugin, resolve_uri
-from robocontrast_ros.domain import ObjectState, Scene, TestInstance
-from robocontrast_ros.policies.protocol import Observation, Policy
-from robocontrast_ros.robots import load_profile, make_controller
-from robocontrast_ros.simulators.entities import EntityState, ResetScope
+from robocontrast_ros.bridges.in_process import InProcessBench
+from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.domain import BASE, TestInstance, Trial
+from robocontrast_ros.policies.runner import PolicyRunner
+from robocontrast_ros.robots import load_profile
 from robocontrast_ros.simulators.world import World
 from robocontrast_ros.tasks.language_table import LanguageTable
 
 CONFIG = "package://robocontrast_ros/config"
-
-
-@dataclass(frozen=True)
-class Score:
-    """What one trial came to.
-
-    Attributes:
-        success: whether the goal was reached.
-        steps: control steps it took.
-        spl: success weighted by path length.
-        clamped: control steps whose action was clamped.
-        remaining: distance to the goal at the end [m].
-    """
-
-    success: bool
-    steps: int
-    spl: float
-    clamped: int
-    remaining: float
-
-
-class Cell:
-    """A simulated robot at its board, in one process."""
-
-    def __init__(self, robot: str, task: LanguageTable) -> None:
-        """Compose the world with the task's blocks."""
-        self.task, self.profile = task, load_profile(robot)
-        self.world = World(self.profile, task.world, task.start_position)
-        self.period = 1.0 / task.control_rate
-        scene = task.sample(np.random.default_rng(0), "").scene
-        for block in scene:
-            self.world.spawn(block.name, block.pose, uri=task.models[block.model])
-
-    def scene(self) -> Scene:
-        """Return where the blocks are."""
-        return Scene(
-            tuple(ObjectState(b, b, self.world.entity_state(b).pose) for b in self.task.parameters.blocks)
-        )
-
-    def run(self, policy: Policy, instance: TestInstance, seed: int = 0) -> Score:
-        """Set up an instance and run one trial of it."""
-        world, task = self.world, self.task
-        world.reset(ResetScope.STATE | ResetScope.TIME)
-        for block in instance.scene:
-            world.set_entity_state(block.name, EntityState(block.pose))
-        controller = make_controller(self.profile, policy.describe().action_space, self.period)
-        controller.reset(world.joint_state().positions)
-        policy.reset(instance.instruction.text, seed)
-        goal = task.goal(instance.instruction, instance.scene)
-        path, clamped, steps = 0.0, 0, 0
-        while not goal.satisfied(scene := self.scene()) and steps < task.step_limit:
-            tool, joints = world.tool_pose(), world.joint_state()
-            observation = Observation(world.time, {}, joints.names, joints.positions, tool, scene)
-            step = controller.command(policy.act(observation)[0], joints.positions)
-            world.follow(step.command)
-            world.step(round(self.period / world.step_duration))
-            path += math.dist(tool.xy, world.tool_pose().xy)
-            clamped += step.clamped
-            steps += 1
-        success = goal.satisfied(scene)
-        best = instance.optimal_path_length
-        return Score(success, steps, success * best / max(best, path), clamped, goal.distance(scene))
 
 
 def instances(task: LanguageTable, family: str, count: int, seed: int) -> Iterator[TestInstance]:
@@ -112,36 +47,44 @@ def main() -> None:
 
     console = Console()
     task = LanguageTable.from_file(resolve_uri(f"{CONFIG}/tasks/language_table.yaml"))
-    kind = load_plugin("policies", arguments.policy, "command line", "--policy")
-    policy = kind.from_file(Path(resolve_uri(f"{CONFIG}/policies/{arguments.policy}.yaml")))
+    policy = PolicyRunner(resolve_uri(f"{CONFIG}/policies/{arguments.policy}.yaml"), timeout=5.0)
     table = Table("robot", "family", "solved", "success", "95 % Wilson", "steps", "SPL", "clamped", "trials/min")
     for robot in arguments.robots:
-        cell = Cell(robot, task)
+        world = World(load_profile(robot), task.world, task.start_position)
+        bench = InProcessBench(world, task, policy)
         for family in arguments.families or task.families:
             drawn = list(instances(task, family, arguments.instances, arguments.seed))
             began = time.perf_counter()
-            scores = []
-            for index, instance in enumerate(track(drawn, f"{robot} {family}", console=console, transient=True)):
-                score = cell.run(policy, instance, seed=index)
-                scores.append(score)
-                if arguments.failures and not score.success:
-                    console.print(f"{robot} {index} '{instance.instruction.text}': {score}", highlight=False)
-            rate = 60.0 * len(scores) / (time.perf_counter() - began)
-            solved = sum(s.success for s in scores)
-            interval = binomtest(solved, len(scores)).proportion_ci(method="wilson")
-            steps = [s.steps for s in scores]
+            results = []
+            for index, instance in enumerate(
+                track(drawn, f"{robot} {family}", console=console, transient=True)
+            ):
+                bench.set_up(instance.scene, ())
+                trial = Trial(index, instance.instance_id, BASE, 0, instance, seed=index)
+                result = bench.execute(trial, attempt=0).result
+                results.append(result)
+                if arguments.failures and not result.success:
+                    console.print(
+                        f"{robot} {index} '{instance.instruction.text}': {result.outcome.name} {result.detail} "
+                        f"after {result.steps} steps, {result.distance_to_goal:.3f} m from the goal",
+                        highlight=False,
+                    )
+            rate = 60.0 * len(results) / (time.perf_counter() - began)
+            solved = sum(result.success == 1.0 for result in results)
+            interval = binomtest(solved, len(results)).proportion_ci(method="wilson")
+            steps = [result.steps for result in results]
             table.add_row(
                 robot,
                 family,
-                f"{solved}/{len(scores)}",
-                f"{solved / len(scores):.2f}",
+                f"{solved}/{len(results)}",
+                f"{solved / len(results):.2f}",
                 f"{interval.low:.2f} to {interval.high:.2f}",
                 f"{np.mean(steps):.0f}",
-                f"{np.mean([s.spl for s in scores]):.2f}",
-                f"{sum(s.clamped for s in scores) / max(sum(steps), 1):.3f}",
+                f"{np.mean([result.spl for result in results]):.2f}",
+                f"{sum(result.clamped_steps for result in results) / max(sum(steps), 1):.3f}",
                 f"{rate:.0f}",
             )
-        cell.world.close()
+        world.close()
     console.print(table)
 
 
