@@ -18,6 +18,7 @@ from typing_extensions import Self
 
 from robocontrast_ros.sessions.events import (
     Event,
+    ProcessDied,
     SessionFinished,
     SessionInterrupted,
     SessionStarted,
@@ -59,8 +60,10 @@ class Journal:
 
     @property
     def ended(self) -> bool:
-        """Whether the last process that wrote it came to a proper end."""
-        return bool(self.events) and isinstance(self.events[-1], (SessionFinished, SessionInterrupted))
+        """Whether its last line says how the process that wrote it ended."""
+        return bool(self.events) and isinstance(
+            self.events[-1], (SessionFinished, SessionInterrupted, ProcessDied)
+        )
 
     @property
     def warning(self) -> str:

@@ -36,7 +36,9 @@ SUFFIXES = (".yaml", ".yml")
 class StrategyParameters:
     """Which trials are run, and in which order."""
 
-    name: str = Field(description="strategy: standard, contrast_set, limited_intervention, or a plug-in's name")
+    name: str = Field(
+        description="strategy: standard, contrast_set, limited_intervention, or a plug-in's name"
+    )
     perturbations: tuple[str, ...] = Field(
         default=(), description="perturbation set P, in the order they are applied; for contrast_set"
     )
@@ -55,7 +57,8 @@ class TestSetParameters:
 
     size: int = Field(ge=1, le=100_000, description="number of test instances")
     families: tuple[str, ...] = Field(
-        default=(), description="families of the task to draw from, equally often; all, as the task mixes them, if empty"
+        default=(),
+        description="families of the task to draw from, equally often; all, as the task mixes them, if empty",
     )
 
     def __post_init__(self) -> None:
@@ -81,10 +84,14 @@ class TimeoutParameters:
     """How long each part may take on the wall clock before it counts as lost."""
 
     policy: float = Field(default=10.0, gt=0, le=3600, description="one answer of the policy [s]")
-    sensors: float = Field(default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]")
+    sensors: float = Field(
+        default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]"
+    )
     set_up: float = Field(default=30.0, gt=0, le=86400, description="one set-up; a person may need long [s]")
     scoring: float = Field(default=10.0, gt=0, le=3600, description="one answer of the scorer [s]")
-    recording: float = Field(default=5.0, gt=0, le=60, description="wait for the last messages of a trial [s]")
+    recording: float = Field(
+        default=5.0, gt=0, le=60, description="wait for the last messages of a trial [s]"
+    )
     start_up: float = Field(default=60.0, gt=0, le=3600, description="until all parts are there [s]")
 
 
@@ -102,14 +109,18 @@ class RecordingParameters:
     """What goes into the bags besides what scoring them again needs."""
 
     images: bool = Field(default=True, description="whether the cameras' images are recorded")
-    topics: tuple[str, ...] = Field(default=(), description="further topics, relative to the session's namespace")
+    topics: tuple[str, ...] = Field(
+        default=(), description="further topics, relative to the session's namespace"
+    )
 
 
 @record
 class SessionParameters:
     """A file of config/sessions/. docs/sessions.md explains it with examples."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the session and of its run folders")
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the session and of its run folders"
+    )
     description: str = Field(default="", description="one line for tables")
     seed: int = Field(ge=0, lt=2**63, description="every random draw of the session comes from it")
     task: str = Field(min_length=1, description="name in config/tasks/, or path of a file")
@@ -122,9 +133,13 @@ class SessionParameters:
     budget: float | None = Field(
         default=None, ge=0, description="budget K in the cost model's unit; no limit when left out"
     )
-    max_trials: int | None = Field(default=None, ge=1, description="trials after which it ends; no limit when left out")
+    max_trials: int | None = Field(
+        default=None, ge=1, description="trials after which it ends; no limit when left out"
+    )
     void_retries: int = Field(default=2, ge=0, le=100, description="how often a void trial is tried again")
-    stop_on_success: bool = Field(default=True, description="whether a trial ends as soon as the goal is reached")
+    stop_on_success: bool = Field(
+        default=True, description="whether a trial ends as soon as the goal is reached"
+    )
     setup: SetupParameters = Field(default_factory=SetupParameters)
     timeouts: TimeoutParameters = Field(default_factory=TimeoutParameters)
     cameras: tuple[CameraParameters, ...] = Field(
@@ -132,7 +147,9 @@ class SessionParameters:
     )
     recording: RecordingParameters = Field(default_factory=RecordingParameters)
     output: str = Field(
-        default="runs", min_length=1, description="folder of the run folders, relative to the working directory"
+        default="runs",
+        min_length=1,
+        description="folder of the run folders, relative to the working directory",
     )
 
     def __post_init__(self) -> None:
@@ -242,7 +259,10 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
     }
     parameters = replace(
         parameters,
-        **{key: name if not is_path(name := getattr(parameters, key)) else str(file) for key, file in files.items()},
+        **{
+            key: name if not is_path(name := getattr(parameters, key)) else str(file)
+            for key, file in files.items()
+        },
     )
     robot = load_profile(str(files["robot"]))
     _check_cameras(parameters, robot, str(source), files["robot"])
@@ -351,7 +371,11 @@ def _perturbations(
     key = "strategy.perturbations"
     if strategy.uses_perturbations and not parameters.perturbations:
         raise ConfigurationError(
-            source, key, "none", f"at least one, for strategy '{strategy.name}'", "For the base trials alone take `standard`."
+            source,
+            key,
+            "none",
+            f"at least one, for strategy '{strategy.name}'",
+            "For the base trials alone take `standard`.",
         )
     if parameters.perturbations and not strategy.uses_perturbations:
         raise ConfigurationError(

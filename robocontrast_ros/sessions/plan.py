@@ -109,7 +109,9 @@ class _PredictingBench:
         instance = trial.instance
         plan = self._task.plan(instance.instruction, instance.scene)
         if plan is None:
-            raise ValueError(f"trial {trial.trial_id}: the planner finds '{instance.instruction.text}' infeasible")
+            raise ValueError(
+                f"trial {trial.trial_id}: the planner finds '{instance.instruction.text}' infeasible"
+            )
         self._scene = plan.final_scene
         result = TrialResult(
             outcome=Outcome.SUCCESS,

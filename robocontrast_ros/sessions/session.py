@@ -91,7 +91,9 @@ def run_session(
     """
     with JournalWriter(journal) as writer:
         if writer.past.events and not resume:
-            raise JournalError(f"{journal}: it holds a session already. Resume it, or choose another run folder.")
+            raise JournalError(
+                f"{journal}: it holds a session already. Resume it, or choose another run folder."
+            )
         session = Session(evaluation, bench, writer, control or SessionControl(), observer, clock)
         return session.run(writer.past)
 

@@ -9,9 +9,7 @@ from robocontrast_ros.domain import Scene, TrialResult
 from robocontrast_ros.strategies.protocol import Proposal, Skipped
 
 
-def run_repeats(
-    proposal: Proposal, repeats: int
-) -> Generator[Proposal | Skipped, TrialResult | None, Scene]:
+def run_repeats(proposal: Proposal, repeats: int) -> Generator[Proposal | Skipped, TrialResult | None, Scene]:
     """Propose an instance ``repeats`` times and return the scene that the last trial left."""
     scene = proposal.instance.scene
     for repeat in range(repeats):

@@ -287,7 +287,9 @@ class LineBench:
             final = _pushed(trial, start, share / 10.0)
             path = optimal * share
             success = float(self.task.goal(trial.instance.instruction, start).satisfied(final))
-        outcome = Outcome.POLICY_FAULT if fault.of_policy else (Outcome.SUCCESS if success else Outcome.FAILURE)
+        outcome = (
+            Outcome.POLICY_FAULT if fault.of_policy else (Outcome.SUCCESS if success else Outcome.FAILURE)
+        )
         return TrialResult(
             outcome=outcome,
             fault=fault,
@@ -326,5 +328,3 @@ def line_evaluation(**changes: object) -> Evaluation:
         "parameters": {"session": {"seed": 1, "strategy": {"name": "contrast_set"}}},
     }
     return Evaluation(**{**attributes, **changes})
-
-

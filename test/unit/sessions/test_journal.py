@@ -61,7 +61,9 @@ def test_every_number_and_every_word_comes_back_as_it_was(number, coordinate, wo
 
 
 def test_not_a_number_comes_back_as_not_a_number_and_is_standard_json():
-    event = TrialFinished(TRIAL, 0, RESULT, Observed("push", "00"), Recording("b", (("t", 1),)), 0.0, 1.0, 2.0)
+    event = TrialFinished(
+        TRIAL, 0, RESULT, Observed("push", "00"), Recording("b", (("t", 1),)), 0.0, 1.0, 2.0
+    )
     written = to_line(event)
     json.loads(written, parse_constant=refuse_constant)
     back = from_line(written)
@@ -101,7 +103,9 @@ def test_an_unfinished_last_line_is_told_of_and_taken_away_before_the_next_is_wr
 def test_a_damaged_line_before_the_last_is_refused_with_its_number(tmp_path):
     path = tmp_path / "journal.jsonl"
     path.write_bytes(to_line(STARTED) + b'{"event": "paus\n' + to_line(Paused(1.0)))
-    with pytest.raises(JournalError, match=r"journal\.jsonl, line 2: not an event .* Restore the file from a copy"):
+    with pytest.raises(
+        JournalError, match=r"journal\.jsonl, line 2: not an event .* Restore the file from a copy"
+    ):
         read_journal(path)
 
 

@@ -95,7 +95,9 @@ def session_of(path: Path, evaluation, bench: LineBench, crash: Crash) -> None:
     bench.on_call = on_call
     journal = CrashingJournal(path, crash)
     try:
-        Session(evaluation, bench, journal, SessionControl(), lambda status: None, lambda: 0.0).run(journal.past)
+        Session(evaluation, bench, journal, SessionControl(), lambda status: None, lambda: 0.0).run(
+            journal.past
+        )
     except Killed:
         pass
     finally:
@@ -104,7 +106,10 @@ def session_of(path: Path, evaluation, bench: LineBench, crash: Crash) -> None:
 
 NEVER = Crash("never", 0)
 crashes = st.lists(
-    st.builds(Crash, st.sampled_from(["before", "within", "after", "bench", "simulator"]), st.integers(0, 40)), max_size=5
+    st.builds(
+        Crash, st.sampled_from(["before", "within", "after", "bench", "simulator"]), st.integers(0, 40)
+    ),
+    max_size=5,
 )
 
 
@@ -125,7 +130,9 @@ def score(path: Path):
 def test_a_session_that_was_killed_and_resumed_has_the_trials_scores_and_costs_of_one_that_was_not(
     strategy, survives, deaths, seed, budget
 ):
-    evaluation = line_evaluation(strategy=strategy, seed=seed, budget=budget, test_set_size=3, families=FAMILIES)
+    evaluation = line_evaluation(
+        strategy=strategy, seed=seed, budget=budget, test_set_size=3, families=FAMILIES
+    )
     with tempfile.TemporaryDirectory() as folder:
         whole, broken = Path(folder, "whole.jsonl"), Path(folder, "broken.jsonl")
         session_of(whole, evaluation, LineBench(), NEVER)

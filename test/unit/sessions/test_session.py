@@ -16,7 +16,6 @@ from robocontrast_ros.sessions.events import (
     Paused,
     ProcessDied,
     Resumed,
-    SessionFinished,
     SessionInterrupted,
     SetUp,
     TrialFinished,
@@ -101,7 +100,9 @@ def test_the_noise_of_reading_a_scene_twice_costs_nothing(path):
 
 def test_language_perturbations_move_nothing_in_the_scene_that_resulted(path):
     run_session(line_evaluation(test_set_size=12), LineBench(), path)
-    costs = [e.cost for e in of(path, SetUp) if e.trial.perturbation == "LB2" and "back in" not in e.trial.note]
+    costs = [
+        e.cost for e in of(path, SetUp) if e.trial.perturbation == "LB2" and "back in" not in e.trial.note
+    ]
     assert costs
     assert set(costs) == {0.0}
 
@@ -115,7 +116,9 @@ def test_a_set_up_that_would_exceed_the_budget_is_not_made_and_ends_the_session(
     bench = LineBench()
     end = run_session(line_evaluation(budget=budget), bench, path)
     assert end.reason == "budget"
-    assert end.detail.startswith(f"the budget of {budget:g} m does not allow the next set-up: {costs[4]:.3f} m")
+    assert end.detail.startswith(
+        f"the budget of {budget:g} m does not allow the next set-up: {costs[4]:.3f} m"
+    )
     assert len(bench.moved) == len(of(path, TrialFinished)) == 4
     assert math.fsum(e.cost for e in of(path, SetUp)) <= budget
 
@@ -125,7 +128,9 @@ def test_a_budget_that_is_spent_to_the_last_metre_allows_what_costs_nothing(path
     run_session(line_evaluation(test_set_size=12), LineBench(), unlimited)
     setups = of(unlimited, SetUp)
     free = next(i for i, e in enumerate(setups) if e.cost == 0.0)
-    run_session(line_evaluation(test_set_size=12, budget=sum(e.cost for e in setups[:free])), LineBench(), path)
+    run_session(
+        line_evaluation(test_set_size=12, budget=sum(e.cost for e in setups[:free])), LineBench(), path
+    )
     assert len(of(path, TrialFinished)) == free + 1
 
 
@@ -139,7 +144,9 @@ def test_a_fault_of_the_policy_counts_as_failed_and_the_session_goes_on(path):
     run_session(line_evaluation(), LineBench(policy_faults=1.0), path)
     finished = of(path, TrialFinished)
     assert len(finished) > 4
-    assert {(e.result.outcome, e.result.fault) for e in finished} == {(Outcome.POLICY_FAULT, Fault.POLICY_RAISED)}
+    assert {(e.result.outcome, e.result.fault) for e in finished} == {
+        (Outcome.POLICY_FAULT, Fault.POLICY_RAISED)
+    }
     assert {e.result.success for e in finished} == {0.0}
 
 
@@ -219,9 +226,13 @@ def test_pausing_waits_between_trials_and_going_on_finishes_the_session(path):
         if status.state is SessionState.PAUSED:
             paused.set()
 
-    bench = LineBench(after_trial=lambda trial, scene: (control.pause() if trial.index == 1 else None, scene)[1])
+    bench = LineBench(
+        after_trial=lambda trial, scene: (control.pause() if trial.index == 1 else None, scene)[1]
+    )
     runner = threading.Thread(
-        target=run_session, args=(line_evaluation(), bench, path), kwargs={"control": control, "observer": observer}
+        target=run_session,
+        args=(line_evaluation(), bench, path),
+        kwargs={"control": control, "observer": observer},
     )
     runner.start()
     assert paused.wait(10.0)
@@ -229,7 +240,10 @@ def test_pausing_waits_between_trials_and_going_on_finishes_the_session(path):
     control.resume()
     runner.join(10.0)
     assert not runner.is_alive()
-    assert [type(e) for e in read_journal(path).events if isinstance(e, (Paused, Resumed))] == [Paused, Resumed]
+    assert [type(e) for e in read_journal(path).events if isinstance(e, (Paused, Resumed))] == [
+        Paused,
+        Resumed,
+    ]
     assert states[-1] is SessionState.FINISHED
 
 
@@ -271,7 +285,11 @@ def test_an_error_in_our_own_code_is_written_down_and_raised(path):
     with pytest.raises(ZeroDivisionError):
         run_session(line_evaluation(), LineBench(on_call=broken), path)
     end = read_journal(path).events[-1]
-    assert (end.event, end.fault, end.detail) == ("session_interrupted", Fault.NONE, "ZeroDivisionError: a bug")
+    assert (end.event, end.fault, end.detail) == (
+        "session_interrupted",
+        Fault.NONE,
+        "ZeroDivisionError: a bug",
+    )
     assert run_session(line_evaluation(), LineBench(), path, resume=True).reason == "all_trials"
 
 
@@ -328,7 +346,10 @@ def test_resuming_a_finished_session_changes_nothing_and_says_how_it_ended(path)
             "`session.strategy.name`: got 'standard', expected 'contrast_set'",
         ),
         ({"session": {"seed": 1}}, "`session.strategy`: got None"),
-        ({"session": {"seed": 1, "strategy": {"name": "contrast_set"}}, "robot": {}}, "`robot`: got {}, expected None"),
+        (
+            {"session": {"seed": 1, "strategy": {"name": "contrast_set"}}, "robot": {}},
+            "`robot`: got {}, expected None",
+        ),
     ],
 )
 def test_resuming_with_other_parameters_is_refused_by_the_key_that_differs(path, present, message):
@@ -348,7 +369,9 @@ def test_resuming_when_the_software_proposes_other_trials_is_refused(path):
 
 def test_trial_seeds_are_stable_differ_from_trial_to_trial_and_are_32_bit_numbers():
     assert trial_seed(0, "x0000", BASE, 0) == trial_seed(0, "x0000", BASE, 0)
-    keys = [(s, b, p, r) for s in range(3) for b in ("x0", "x1") for p in (BASE, "LB1", "LB2") for r in range(3)]
+    keys = [
+        (s, b, p, r) for s in range(3) for b in ("x0", "x1") for p in (BASE, "LB1", "LB2") for r in range(3)
+    ]
     seeds = [trial_seed(*key) for key in keys]
     assert len(set(seeds)) == len(keys)
     assert all(0 <= seed < 2**32 for seed in seeds)

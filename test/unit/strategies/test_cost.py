@@ -62,7 +62,10 @@ def test_an_object_that_is_turned_only_is_moved_at_no_metres():
 
 def test_objects_are_taken_out_before_others_are_brought_in_and_neither_costs_metres():
     moves = setup_moves(line(a=0.1, b=0.5), line(b=0.5, c=0.1), EXACT)
-    assert [(m.name, m.start is None, m.goal is None) for m in moves] == [("a", False, True), ("c", True, False)]
+    assert [(m.name, m.start is None, m.goal is None) for m in moves] == [
+        ("a", False, True),
+        ("c", True, False),
+    ]
     assert MetresMoved().cost(moves) == 0.0
 
 

@@ -67,7 +67,9 @@ BLOCKED = instance("x1", to_place("a", "right"), a=0.6, b=0.1, c=0.2, d=0.3)
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
 @given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3), skill=st.floats(0.0, 1.0))
 @settings(max_examples=25, deadline=None)
-def test_no_instance_that_is_solved_or_infeasible_at_its_start_is_ever_proposed(strategy, seed, repeats, skill):
+def test_no_instance_that_is_solved_or_infeasible_at_its_start_is_ever_proposed(
+    strategy, seed, repeats, skill
+):
     evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=strategy, test_set_size=6)
     steps = run(strategy, evaluation.context(), skill)
     assert steps
@@ -80,7 +82,9 @@ def test_no_instance_that_is_solved_or_infeasible_at_its_start_is_ever_proposed(
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
 @given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3))
 @settings(max_examples=25, deadline=None)
-def test_each_instance_is_run_as_often_as_the_repeats_say_from_one_and_the_same_start(strategy, seed, repeats):
+def test_each_instance_is_run_as_often_as_the_repeats_say_from_one_and_the_same_start(
+    strategy, seed, repeats
+):
     evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=strategy, test_set_size=6)
     steps = run(strategy, evaluation.context(), 0.5)
     groups: dict[tuple[str, str], list[Proposal]] = {}
@@ -170,7 +174,9 @@ def test_limited_intervention_resets_when_the_instruction_is_fulfilled_already()
     again = instance("x1", to_place("a", "left"), a=0.4, b=0.5, c=0.7, d=0.8)
     (_, _), (step, _) = run(LimitedIntervention(), context(FAR, again))
     assert step.instance == again
-    assert step.note.endswith("the instruction is already fulfilled in the scene that the previous trial left")
+    assert step.note.endswith(
+        "the instruction is already fulfilled in the scene that the previous trial left"
+    )
 
 
 def test_limited_intervention_resets_when_the_words_do_not_fit_the_scene():

@@ -1,0 +1,237 @@
+"""A session's file, and everything it names, is loaded and checked before anything starts."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+
+from robocontrast_ros.configuration import ConfigurationError, dump_record, resolve_uri
+from robocontrast_ros.sessions.parameters import Overrides, SessionParameters, known_names, resolve
+from robocontrast_ros.sessions.plan import plan_session
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+CONFIG = resolve_uri("package://robocontrast_ros/config")
+SESSIONS = sorted((CONFIG / "sessions").glob("*.yaml"))
+MINIMAL = {
+    "name": "mine",
+    "seed": 1,
+    "task": "language_table",
+    "robot": "franka",
+    "policy": "noisy_oracle",
+    "strategy": {"name": "contrast_set", "perturbations": ["LB1", "SB2"]},
+    "test_set": {"size": 3},
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a session's file with some keys changed; None takes a key out."""
+
+    def written(**changes) -> Path:
+        content = {key: value for key, value in {**MINIMAL, **changes}.items() if value is not None}
+        path = tmp_path / "session.yaml"
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda p: p.stem)
+def test_every_session_that_is_shipped_is_complete_and_named_after_its_file(path):
+    session = resolve(path)
+    assert session.parameters.name == path.stem
+    assert session.parameters.description
+    first = plan_session(resolve(path, Overrides(max_trials=3, budget=math.inf)).evaluation())
+    assert len(first.within_budget) == 3
+
+
+def test_the_sessions_of_the_seed_are_shipped():
+    names = {path.stem for path in SESSIONS}
+    assert {"language_table_demo", "language_table_standard", "language_table_contrast"} <= names
+    assert {"language_table_limited", "language_table_100"} <= names
+
+
+def test_the_demo_has_forty_to_sixty_trials_and_the_hundred_has_a_hundred():
+    demo, hundred = (
+        plan_session(resolve(name).evaluation()) for name in ("language_table_demo", "language_table_100")
+    )
+    assert 40 <= len(demo.within_budget) <= 60
+    assert {t.trial.perturbation for t in demo.trials} == {"base", "LB1", "LB2", "SB1", "SB2"}
+    assert len(hundred.within_budget) == 100
+
+
+def test_a_session_is_found_by_name_or_by_path(write):
+    assert resolve("language_table_demo").source == CONFIG / "sessions" / "language_table_demo.yaml"
+    assert resolve(str(write())).parameters.name == "mine"
+
+
+def test_everything_a_session_names_is_loaded(write):
+    session = resolve(write(budget=4, cost="metres_moved"))
+    assert session.robot.name == "franka"
+    assert session.policy_file == CONFIG / "policies" / "noisy_oracle.yaml"
+    assert session.task.name == "language_table"
+    assert [p.symbol for p in session.perturbations] == ["ΔLB1", "ΔSB2"]
+    evaluation = session.evaluation()
+    assert (evaluation.budget, evaluation.cost_model.unit) == (4.0, "m")
+    assert len(evaluation.test_set()) == 3
+
+
+def test_paths_in_the_file_are_relative_to_it_and_kept_as_absolute_ones(write, tmp_path):
+    robot = tmp_path / "mine.yaml"
+    robot.write_text((CONFIG / "robots" / "franka.yaml").read_text())
+    session = resolve(write(robot="mine.yaml"))
+    assert session.robot_file == robot
+    assert session.parameters.robot == str(robot)
+    assert resolve(write(robot="./mine.yaml")).robot_file == robot
+
+
+def test_overrides_take_the_place_of_what_the_file_says(write):
+    overrides = Overrides(robot="ur5e", policy="oracle", budget=2.5, seed=9, max_trials=4, output="elsewhere")
+    session = resolve(write(budget=1.0), overrides)
+    parameters = session.parameters
+    assert (session.robot.name, session.policy_file.stem) == ("ur5e", "oracle")
+    assert (parameters.budget, parameters.seed, parameters.max_trials) == (2.5, 9, 4)
+    assert parameters.output == "elsewhere"
+    assert resolve(write(budget=1.0), Overrides(budget=math.inf)).evaluation().budget == math.inf
+    assert resolve(write(budget=math.inf)).parameters.budget is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"robot": "frankq"}, "`robot`: got 'frankq', expected a known robot, or the path of a .yaml file: "),
+        ({"robot": "frankq"}, "Did you mean 'franka'?"),
+        ({"policy": "oracel"}, "`policy`: got 'oracel', expected a known policy"),
+        ({"task": "language_tabel"}, "`task`: got 'language_tabel', expected a known task"),
+        (
+            {"robot": "./none.yaml"},
+            "expected a file that exists, or a known robot: franka, ur5e. There is no file",
+        ),
+        (
+            {"strategy": {"name": "contrast_sets", "perturbations": ["LB1"]}},
+            "`strategy.name`: got 'contrast_sets', expected a known strategy: contrast_set, limited_intervention, standard",
+        ),
+        (
+            {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB7"]}},
+            "`strategy.perturbations`: got 'LB7', expected a known perturbation: LB1, LB2, SB1, SB2",
+        ),
+        (
+            {"strategy": {"name": "contrast_set"}},
+            "`strategy.perturbations`: got 'none', expected at least one, for strategy 'contrast_set'",
+        ),
+        (
+            {"strategy": {"name": "standard", "perturbations": ["LB1"]}},
+            "expected none, for strategy 'standard' uses no perturbations. Take `contrast_set`, or leave them out.",
+        ),
+        (
+            {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB1"]}},
+            "`strategy`: got",
+        ),
+        ({"test_set": {"size": 0}}, "`test_set.size`: got 0, expected greater than or equal to 1"),
+        (
+            {"test_set": {"size": 3, "families": ["block_to_blok"]}},
+            "`test_set.families`: got 'block_to_blok', expected a known family of the task 'language_table'",
+        ),
+        ({"cost": "minutes"}, "`cost`: got 'minutes', expected a known cost model: metres_moved"),
+        ({"budget": -1}, "`budget`: got -1, expected greater than or equal to 0"),
+        ({"repeats": 0}, "`repeats`: got 0"),
+        ({"seed": None}, "`seed`: got 'nothing', expected a value for this required key"),
+        ({"repeat": 2}, "`repeat`: got 'repeat', expected a known key"),
+        ({"repeat": 2}, "Did you mean 'repeats'?"),
+        ({"name": "a/b"}, "`name`: got 'a/b'"),
+        (
+            {"cameras": [{"name": "wrist", "width": 64, "height": 64}]},
+            "`cameras`: got 'wrist', expected a known camera of the robot 'franka'",
+        ),
+        ({"timeouts": {"policy": 0}}, "`timeouts.policy`: got 0, expected greater than 0"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line_with_file_key_and_cure(write, changes, message):
+    path = write(**changes)
+    with pytest.raises(ConfigurationError) as caught:
+        resolve(path)
+    text = str(caught.value)
+    assert message in text
+    assert text.startswith(str(path))
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (Overrides(robot="ur6e"), "command line: `robot`: got 'ur6e'"),
+        (Overrides(policy="./none.yaml"), "command line: `policy`: got './none.yaml'"),
+        (Overrides(budget=-1.0), "command line: `budget`: got -1.0, expected greater than or equal to 0"),
+        (Overrides(max_trials=0, seed=1), "command line: `max_trials`: got 0, expected greater than"),
+        (Overrides(budget=math.nan), "command line: `budget`: got nan"),
+    ],
+)
+def test_what_does_not_fit_on_the_command_line_is_refused_by_its_option(write, overrides, message):
+    with pytest.raises(ConfigurationError) as caught:
+        resolve(write(), overrides)
+    assert message in str(caught.value)
+
+
+def test_an_unknown_session_is_refused_with_the_known_ones():
+    with pytest.raises(ConfigurationError) as caught:
+        resolve("language_table_dmo")
+    assert "command line: `session`: got 'language_table_dmo', expected a known session" in str(caught.value)
+    assert "Did you mean 'language_table_demo'?" in str(caught.value)
+
+
+def test_a_policy_file_that_names_no_plug_in_is_refused(write, tmp_path):
+    (tmp_path / "policy.yaml").write_text("name: mine\n")
+    with pytest.raises(ConfigurationError, match="Add a line such as `policy: …`"):
+        resolve(write(policy="policy.yaml"))
+
+
+def test_a_perturbation_that_the_task_does_not_support_is_refused(write, tmp_path):
+    path = write(strategy={"name": "contrast_set", "perturbations": ["line_world:Invert"]})
+    with pytest.raises(
+        ConfigurationError, match="got 'LB2', expected perturbations that task 'language_table' supports"
+    ):
+        resolve(path)
+
+
+def test_a_run_folder_resolves_to_the_same_session(write, tmp_path):
+    session = resolve(write(output=str(tmp_path / "runs")), Overrides(robot="ur5e", budget=3.0))
+    run = RunFolder.create(session, now=0.0)
+    assert run.path == tmp_path / "runs" / "mine_19700101_000000"
+    again = RunFolder.open(run.path).resolve()
+    assert again.evaluation().digest == session.evaluation().digest
+    assert {path.name for path in run.parameters.iterdir()} == {
+        "session.yaml",
+        "robot.yaml",
+        "policy.yaml",
+        "task.yaml",
+    }
+
+
+def test_two_runs_within_one_second_have_folders_of_their_own(write, tmp_path):
+    session = resolve(write(output=str(tmp_path)))
+    assert RunFolder.create(session, 0.0).path != RunFolder.create(session, 0.0).path
+
+
+def test_a_folder_that_cannot_be_made_is_told_of_by_its_key(write, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="`output`: got .* expected a folder that can be written"):
+        RunFolder.create(resolve(write(output=str(tmp_path / "file" / "runs"))), 0.0)
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path):
+    with pytest.raises(ConfigurationError, match="expected a run folder"):
+        RunFolder.open(tmp_path)
+
+
+def test_the_first_bag_of_a_trial_is_named_after_it_and_later_attempts_say_so(tmp_path):
+    run = RunFolder(tmp_path)
+    assert [run.bag("0007", attempt).name for attempt in (0, 1)] == ["0007", "0007_attempt1"]
+
+
+def test_a_record_written_and_read_back_is_the_same(write):
+    parameters = resolve(write()).parameters
+    assert SessionParameters(**dump_record(parameters)) == parameters
+    assert "franka" in known_names("robots")

@@ -1,0 +1,48 @@
+"""The plan is what a session does when every trial succeeds."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from line_world import LineBench, line_evaluation
+
+from robocontrast_ros.domain import Scene
+from robocontrast_ros.sessions.events import SetUp, TrialFinished
+from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.sessions.plan import plan_session
+from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+
+
+@pytest.mark.parametrize("budget", [math.inf, 2.0])
+def test_a_policy_that_never_fails_runs_the_plan(tmp_path, budget):
+    path = tmp_path / "journal.jsonl"
+    evaluation = line_evaluation(budget=budget, repeats=2)
+    plan = plan_session(evaluation)
+    run_session(evaluation, LineBench(skill=1.0, policy_faults=0.0, present=Scene()), path)
+    events = read_journal(path).events
+    ran = [(e.trial, e.cost) for e in events if isinstance(e, TrialFinished)]
+    assert [(t.trial, t.cost) for t in plan.within_budget] == ran
+    assert plan.cost == pytest.approx(math.fsum(e.cost for e in events if isinstance(e, SetUp)))
+
+
+@given(seed=st.integers(0, 2**63 - 1), budget=st.floats(0.0, 10.0))
+@settings(max_examples=20, deadline=None)
+def test_the_budget_cuts_every_trial_from_the_first_that_it_does_not_allow(seed, budget):
+    plan = plan_session(line_evaluation(seed=seed, budget=budget, strategy=LimitedIntervention()))
+    kept = plan.within_budget
+    assert plan.trials[: len(kept)] == kept
+    assert plan.cost <= budget + 1e-9
+    if len(kept) < len(plan.trials):
+        assert plan.trials[len(kept)].cumulative_cost > budget
+    assert [t.cumulative_cost for t in plan.trials] == sorted(t.cumulative_cost for t in plan.trials)
+
+
+def test_what_does_not_apply_is_in_the_plan_with_its_reason():
+    plan = plan_session(line_evaluation(families=("block_to_block",)))
+    assert {(name, reason) for _, name, reason in plan.skipped} == {
+        ("LB2", "there is no place that has an opposite")
+    }
