@@ -65,6 +65,7 @@ class World:
         world: str,
         start: tuple[float, float, float] | None = None,
         cameras: Sequence[Camera] = (),
+        physics_step: float | None = None,
     ) -> None:
         """Compose the world.
 
@@ -73,6 +74,7 @@ class World:
             world: URI or path of the world's MJCF file.
             start: where the robot's tool starts, pointing down, in `world` [m]; None for its home posture.
             cameras: cameras of the world model that will be rendered, with their resolutions.
+            physics_step: simulated time of one physics step [s]; None for the world model's.
 
         Raises:
             ResourceNotFound: the world file cannot be read.
@@ -86,6 +88,7 @@ class World:
         self._home = tuple(profile.home) if start is None else self._kinematics.posture(start)
         self._cameras = tuple(cameras)
         self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
+        self._physics_step = physics_step
         self._spawned: dict[str, Spawned] = {}
         self._renderer: Renderer | None = None
         self._steps = 0
@@ -132,9 +135,9 @@ class World:
             raise SimulationDiverged(f"the physics diverged at {self.time:.3f} s; reset the simulation")
         self._refresh()
 
-    def reset(self, scope: ResetScope | int = ResetScope.DEFAULT) -> None:
-        """Restore what the scope names; DEFAULT is ALL but the time, which goes on."""
-        scope = int(scope) or ResetScope.STATE | ResetScope.SPAWNED
+    def reset(self, scope: ResetScope | int = ResetScope.STATE) -> None:
+        """Restore what the scope names; DEFAULT is ALL. Time goes on unless TIME is among it."""
+        scope = int(scope) or ResetScope.ALL
         if scope & ResetScope.TIME:
             self._steps = 0
         if scope & ResetScope.SPAWNED and self._spawned:
@@ -232,24 +235,16 @@ class World:
             UnknownEntity: there is none of that name.
         """
         body = self._body(name)
-        model, data = self._model, self._data
-        index = self._names.index(name)
-        geoms = [
-            g
-            for g in np.flatnonzero(self._geom_entity == index)
-            if model.geom_type[g] != mujoco.mjtGeom.mjGEOM_PLANE
-        ]
-        if not geoms:
-            return None
-        signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
-        rotation = data.xmat[body].reshape(3, 3)
-        corners = []
-        for geom in geoms:
-            local = model.geom_aabb[geom, :3] + signs * model.geom_aabb[geom, 3:]
-            in_world = data.geom_xpos[geom] + local @ data.geom_xmat[geom].reshape(3, 3).T
-            corners.append((in_world - data.xpos[body]) @ rotation)
-        points = np.concatenate(corners)
-        return Bounds(tuple(points.min(axis=0).tolist()), tuple(points.max(axis=0).tolist()))
+        rotation = self._data.xmat[body].reshape(3, 3)
+        return _box((self._corners(name) - self._data.xpos[body]) @ rotation)
+
+    def world_bounds(self, name: str) -> Bounds | None:
+        """Return the box around an entity as it is now, in the frame `world`; None when it has no extent.
+
+        Raises:
+            UnknownEntity: there is none of that name.
+        """
+        return _box(self._corners(name))
 
     def entity_state(self, name: str) -> EntityState:
         """Return pose and twist of an entity.
@@ -385,6 +380,7 @@ class World:
         before = self._motion() if hasattr(self, "_model") else {}
         self.close()
         model = composition.model
+        model.opt.timestep = self._physics_step or model.opt.timestep
         self._model, self._data = model, mujoco.MjData(model)
         self._roots = {name: model.body(body).id for name, body in composition.roots.items()}
         self._names = tuple(self._roots)
@@ -444,6 +440,20 @@ class World:
         free = joint >= 0 and self._model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
         return int(joint) if free else None
 
+    def _corners(self, name: str) -> NDArray[np.float64]:
+        """Return the corners of the boxes around an entity's geometries in the world, shape (n, 3); planes have none."""
+        self._body(name)
+        model, data = self._model, self._data
+        own = self._geom_entity == self._names.index(name)
+        finite = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE.value
+        signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
+        corners = [
+            data.geom_xpos[geom]
+            + (model.geom_aabb[geom, :3] + signs * model.geom_aabb[geom, 3:]) @ data.geom_xmat[geom].reshape(3, 3).T
+            for geom in np.flatnonzero(own & finite)
+        ]
+        return np.concatenate(corners) if corners else np.empty((0, 3))
+
     def _put(self, name: str, state: EntityState) -> None:
         joint = self._free_joint(self._body(name))
         if joint is None:
@@ -496,6 +506,13 @@ class _Trajectory:
         """Return the joint positions after a number of steps [rad]."""
         share = min(step / self.length, 1.0)
         return self.start + share * (self.goal - self.start)
+
+
+def _box(points: NDArray[np.float64]) -> Bounds | None:
+    """Return the axis-aligned box around points, shape (n, 3); None for none."""
+    if not len(points):
+        return None
+    return Bounds(tuple(points.min(axis=0).tolist()), tuple(points.max(axis=0).tolist()))
 
 
 def _xyzw(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:

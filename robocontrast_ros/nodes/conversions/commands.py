@@ -1,4 +1,4 @@
-"""Robot commands to the messages of the drivers."""
+"""Robot commands to the messages of the drivers and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robocontrast_ros.bags.decoding import NANOSECONDS
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.robots import RobotCommand
+from robocontrast_ros.robots import JointTrajectoryCommand, RobotCommand
 
 _TYPES = {"trajectory_msgs/msg/JointTrajectory": JointTrajectory}
 
@@ -29,3 +29,16 @@ def command_to_msg(command: RobotCommand, stamp: float) -> Any:
     message = JointTrajectory(joint_names=list(command.names), points=[point])
     message.header.stamp = time_to_msg(stamp)
     return message
+
+
+def command_from_msg(message: JointTrajectory) -> JointTrajectoryCommand:
+    """Return the command that a driver's message holds.
+
+    Raises:
+        ValueError: it has not exactly one point.
+    """
+    if len(message.points) != 1:
+        raise ValueError(f"joint trajectory: got {len(message.points)} points, expected 1")
+    point = message.points[0]
+    duration = point.time_from_start.sec + point.time_from_start.nanosec / NANOSECONDS
+    return JointTrajectoryCommand(tuple(message.joint_names), tuple(point.positions), duration)

@@ -1,0 +1,225 @@
+"""The embedded world's values to the messages of simulation_interfaces 1.x and back."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+
+from geometry_msgs.msg import PoseStamped, Twist, Vector3
+from sensor_msgs.msg import CameraInfo as CameraInfoMsg
+from sensor_msgs.msg import JointState as JointStateMsg
+from simulation_interfaces.msg import (
+    Bounds as BoundsMsg,
+)
+from simulation_interfaces.msg import (
+    EntityCategory,
+    EntityFilters,
+    EntityInfo,
+    Result,
+    SimulatorFeatures,
+)
+from simulation_interfaces.msg import EntityState as EntityStateMsg
+from simulation_interfaces.srv import SetEntityState, SpawnEntity
+from std_msgs.msg import Header
+
+from robocontrast_ros import simulators
+from robocontrast_ros.bags.decoding import pose_from_msg
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
+from robocontrast_ros.simulators import Bounds, CameraInfo, Category, EntityState, JointState, World
+from robocontrast_ros.simulators import Twist as WorldTwist
+
+FEATURES = (
+    SimulatorFeatures.SPAWNING,
+    SimulatorFeatures.DELETING,
+    SimulatorFeatures.ENTITY_BOUNDS,
+    SimulatorFeatures.ENTITY_BOUNDS_BOX,
+    SimulatorFeatures.ENTITY_CATEGORIES,
+    SimulatorFeatures.SPAWNING_RESOURCE_STRING,
+    SimulatorFeatures.ENTITY_STATE_GETTING,
+    SimulatorFeatures.ENTITY_STATE_SETTING,
+    SimulatorFeatures.ENTITY_INFO_GETTING,
+    SimulatorFeatures.SPAWNABLES,
+    SimulatorFeatures.SIMULATION_RESET,
+    SimulatorFeatures.SIMULATION_RESET_TIME,
+    SimulatorFeatures.SIMULATION_RESET_STATE,
+    SimulatorFeatures.SIMULATION_RESET_SPAWNED,
+    SimulatorFeatures.SIMULATION_STATE_GETTING,
+    SimulatorFeatures.SIMULATION_STATE_SETTING,
+    SimulatorFeatures.SIMULATION_STATE_PAUSE,
+    SimulatorFeatures.STEP_SIMULATION_SINGLE,
+    SimulatorFeatures.STEP_SIMULATION_MULTIPLE,
+)
+"""What the simulator node does; test/graph/test_simulator_node.py tries each."""
+
+FORMATS = {".xml": "mjcf", ".mjcf": "mjcf"}
+"""Endings of the names of files that can be spawned, and the formats that they stand for."""
+
+_CATEGORIES = {
+    Category.ROBOT: EntityCategory.CATEGORY_ROBOT,
+    Category.STATIC_OBJECT: EntityCategory.CATEGORY_STATIC_OBJECT,
+    Category.DYNAMIC_OBJECT: EntityCategory.CATEGORY_DYNAMIC_OBJECT,
+}
+
+# The first class that fits decides.
+_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (simulators.UnknownEntity, Result.RESULT_NOT_FOUND),
+    (simulators.InvalidName, SpawnEntity.Response.NAME_INVALID),
+    (simulators.NameNotUnique, SpawnEntity.Response.NAME_NOT_UNIQUE),
+    (simulators.ResourceNotFound, SpawnEntity.Response.NO_RESOURCE),
+    (simulators.InvalidModel, SpawnEntity.Response.RESOURCE_PARSE_ERROR),
+    (simulators.NotMovable, Result.RESULT_OPERATION_FAILED),
+    (simulators.SimulationDiverged, Result.RESULT_OPERATION_FAILED),
+)
+
+
+class Refusal(Exception):
+    """A request that cannot be served, with the code of simulation_interfaces and the reason."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        """Take the code and the reason in words."""
+        super().__init__(reason)
+        self.code = code
+
+
+def result_of(action: Callable[[], None]) -> Result:
+    """Do something with the world and return how it went, as a code and in words."""
+    try:
+        action()
+    except Refusal as refusal:
+        return Result(result=refusal.code, error_message=str(refusal))
+    except tuple(kind for kind, _ in _CODES) as error:
+        code = next(code for kind, code in _CODES if isinstance(error, kind))
+        return Result(result=code, error_message=str(error))
+    return Result(result=Result.RESULT_OK)
+
+
+def entity_state_to_msg(state: EntityState, frame_id: str, stamp: float) -> EntityStateMsg:
+    """Return an entity's state at a time [s]; its acceleration is left at zero."""
+    lx, ly, lz = state.twist.linear
+    ax, ay, az = state.twist.angular
+    return EntityStateMsg(
+        header=header(frame_id, stamp),
+        pose=pose_to_msg(state.pose),
+        twist=Twist(linear=Vector3(x=lx, y=ly, z=lz), angular=Vector3(x=ax, y=ay, z=az)),
+    )
+
+
+def entity_state_from_msg(message: EntityStateMsg, frame_id: str) -> EntityState:
+    """Return the state that is wanted; the acceleration is ignored.
+
+    Raises:
+        Refusal: INVALID_POSE: another frame, or not a pose.
+    """
+    pose = _pose(message.header, message.pose, frame_id, SetEntityState.Response.INVALID_POSE)
+    linear, angular = message.twist.linear, message.twist.angular
+    return EntityState(
+        pose, WorldTwist((linear.x, linear.y, linear.z), (angular.x, angular.y, angular.z))
+    )
+
+
+def initial_pose_from_msg(message: PoseStamped, frame_id: str) -> Pose:
+    """Return the pose that something is to be spawned at.
+
+    Raises:
+        Refusal: INVALID_POSE: another frame, or not a pose.
+    """
+    return _pose(message.header, message.pose, frame_id, SpawnEntity.Response.INVALID_POSE)
+
+
+def _pose(header_: Header, message: object, frame_id: str, code: int) -> Pose:
+    if header_.frame_id not in ("", frame_id):
+        raise Refusal(code, f"pose: got frame '{header_.frame_id}', expected '{frame_id}' or none")
+    try:
+        return pose_from_msg(message)
+    except ValueError as error:
+        raise Refusal(code, str(error)) from None
+
+
+def bounds_to_msg(bounds: Bounds | None) -> BoundsMsg:
+    """Return the box, upper corner first as the definition has it; type EMPTY for none."""
+    if bounds is None:
+        return BoundsMsg(type=BoundsMsg.TYPE_EMPTY)
+    corners = [Vector3(x=x, y=y, z=z) for x, y, z in (bounds.upper, bounds.lower)]
+    return BoundsMsg(type=BoundsMsg.TYPE_BOX, points=corners)
+
+
+def entity_info_to_msg(category: Category, source: str) -> EntityInfo:
+    """Return what kind of thing an entity is, and where its model came from."""
+    return EntityInfo(category=EntityCategory(category=_CATEGORIES[category]), description=source)
+
+
+def joint_state_to_msg(joints: JointState, frame_id: str, stamp: float) -> JointStateMsg:
+    """Return the joints at a time [s], as a driver publishes them."""
+    return JointStateMsg(
+        header=header(frame_id, stamp),
+        name=list(joints.names),
+        position=list(joints.positions),
+        velocity=list(joints.velocities),
+        effort=list(joints.efforts),
+    )
+
+
+def camera_info_to_msg(info: CameraInfo, frame_id: str, stamp: float) -> CameraInfoMsg:
+    """Return a camera's intrinsics: no distortion, no rectification."""
+    fx, _, cx, _, fy, cy, *_ = info.k
+    return CameraInfoMsg(
+        header=header(frame_id, stamp),
+        height=info.height,
+        width=info.width,
+        distortion_model="plumb_bob",
+        d=[0.0] * 5,
+        k=list(info.k),
+        r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+        p=[fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
+    )
+
+
+def select(world: World, filters: EntityFilters) -> list[str]:
+    """Return the names of the entities that pass a filter, in the world's order.
+
+    The expression has to match the whole name; a box has to overlap the entity's.
+
+    Raises:
+        Refusal: FEATURE_UNSUPPORTED for tags and for bounds that are no box; OPERATION_FAILED for an
+            expression that is none.
+    """
+    if filters.tags.tags:
+        raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "entities have no tags here; leave `filters.tags` empty")
+    if filters.bounds.type not in (BoundsMsg.TYPE_EMPTY, BoundsMsg.TYPE_BOX):
+        raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "bounds in filters: only a box is supported")
+    try:
+        expression = re.compile(filters.filter or ".*")
+    except re.error as error:
+        raise Refusal(
+            Result.RESULT_OPERATION_FAILED, f"filter: got '{filters.filter}', expected a regular expression: {error}"
+        ) from None
+    wanted = {category.category for category in filters.categories}
+    names = [name for name in world.entities() if expression.fullmatch(name)]
+    if wanted:
+        names = [name for name in names if wanted & _categories_of(world.category(name))]
+    if filters.bounds.type == BoundsMsg.TYPE_BOX:
+        if len(filters.bounds.points) != 2:
+            raise Refusal(Result.RESULT_OPERATION_FAILED, "bounds of a box: expected 2 points, upper and lower corner")
+        upper, lower = ((point.x, point.y, point.z) for point in filters.bounds.points)
+        names = [name for name in names if _overlaps(world, name, lower, upper)]
+    return names
+
+
+def free_name(wanted: str, taken: tuple[str, ...]) -> str:
+    """Return the wanted name, or the first of it with a number behind it that is not taken."""
+    candidates = itertools.chain((wanted,), (f"{wanted}_{number}" for number in itertools.count(1)))
+    return next(name for name in candidates if name not in taken)
+
+
+def _categories_of(category: Category) -> set[int]:
+    objects = {EntityCategory.CATEGORY_OBJECT} if category is not Category.ROBOT else set()
+    return objects | {_CATEGORIES[category]}
+
+
+def _overlaps(world: World, name: str, lower: tuple[float, ...], upper: tuple[float, ...]) -> bool:
+    box = world.world_bounds(name)
+    return box is not None and all(
+        box.lower[axis] <= upper[axis] and box.upper[axis] >= lower[axis] for axis in range(3)
+    )

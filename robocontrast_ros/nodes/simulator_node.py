@@ -1,0 +1,375 @@
+"""simulator: the embedded MuJoCo world as a ROS 2 simulator with the topics of the robot's driver."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock as ClockMsg
+from sensor_msgs.msg import CameraInfo, Image, JointState
+from simulation_interfaces.msg import Result, SimulationState, SimulatorFeatures, Spawnable
+from simulation_interfaces.srv import (
+    DeleteEntity,
+    GetEntities,
+    GetEntitiesStates,
+    GetEntityBounds,
+    GetEntityInfo,
+    GetEntityState,
+    GetSimulationState,
+    GetSimulatorFeatures,
+    GetSpawnables,
+    ResetSimulation,
+    SetEntityState,
+    SetSimulationState,
+    SpawnEntity,
+    StepSimulation,
+)
+
+from robocontrast_ros.configuration import ConfigurationError, load_record, record
+from robocontrast_ros.nodes.conversions import simulation as convert
+from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_message_type
+from robocontrast_ros.nodes.conversions.observation import array_to_image
+from robocontrast_ros.nodes.conversions.simulation import Refusal, result_of
+from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.main import run_node
+from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.robots import RobotProfile, Unreachable
+from robocontrast_ros.robots.profile import CameraInterface
+from robocontrast_ros.simulators import (
+    Camera,
+    InvalidModel,
+    RenderingUnavailable,
+    ResetScope,
+    ResourceNotFound,
+    SimulationDiverged,
+    World,
+)
+
+PLAYING_PERIOD = 0.01
+"""How often the world catches up with the wall clock while it is playing [s]."""
+
+LONGEST_CATCH_UP = 0.1
+"""How much it catches up at once, when the machine is too slow for real time [s]."""
+
+VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?")
+
+
+@record
+class SimulatorParameters:
+    """Parameters of the simulator."""
+
+    robot: Path = Field(description="Parameter file of the robot.")
+    world: str = Field(description="URI of the world's MJCF file.")
+    start_position: tuple[float, ...] = Field(
+        default=(), description="Where the tool starts, world frame [m]; the robot's home posture when empty."
+    )
+    physics_step: float = Field(default=0.002, gt=0.0, le=0.01, description="Simulated time of one step [s].")
+    spawnables: tuple[str, ...] = Field(default=(), description="URIs that GetSpawnables answers with.")
+    cameras: tuple[str, ...] = Field(default=(), description="Cameras to render, as the robot's profile names them.")
+    camera_widths: tuple[int, ...] = Field(default=(), description="Columns of each camera's images [pixel].")
+    camera_heights: tuple[int, ...] = Field(default=(), description="Rows of each camera's images [pixel].")
+    camera_period: float = Field(
+        default=0.1, gt=0.0, description="Least simulated time between two images of a camera [s]."
+    )
+
+    def __post_init__(self) -> None:
+        if len(self.start_position) not in (0, 3):
+            raise ValueError(f"`start_position` with 3 numbers, or none, not {len(self.start_position)}")
+        if not len(self.cameras) == len(self.camera_widths) == len(self.camera_heights):
+            raise ValueError("`cameras`, `camera_widths` and `camera_heights` of the same length")
+        if any(not 1 <= size <= 8192 for size in (*self.camera_widths, *self.camera_heights)):
+            raise ValueError("`camera_widths` and `camera_heights` between 1 and 8192 pixels")
+
+
+class Simulator(Node):
+    """Serves simulation_interfaces relative to its name; starts PAUSED, to be moved by StepSimulation."""
+
+    def __init__(self) -> None:
+        """Declare the parameters, compose the world and draw a first image of each camera."""
+        super().__init__("simulator")
+        self._parameters = parameters = declare_record(self, SimulatorParameters)
+        self._profile = load_record(RobotProfile, parameters.robot)
+        self._cameras = self._choose_cameras()
+        self._world = self._make_world()
+        self._state = SimulationState.STATE_PAUSED
+        self._last_image = float("-inf")
+        self._clock_publisher = self.create_publisher(ClockMsg, "/clock", LOCKSTEP)
+        self._joints = self.create_publisher(JointState, self._profile.joint_states_topic, LOCKSTEP)
+        self._images = {c.name: self.create_publisher(Image, c.image_topic, LOCKSTEP) for c in self._cameras}
+        self._infos = {c.name: self.create_publisher(CameraInfo, c.info_topic, LOCKSTEP) for c in self._cameras}
+        command = self._profile.command
+        self._commands = self.create_subscription(
+            command_message_type(command.type), command.topic, self._on_command, LOCKSTEP
+        )
+        self._wall = Clock(clock_type=ClockType.STEADY_TIME)
+        self._played_until = 0.0
+        self._player = self.create_timer(PLAYING_PERIOD, self._play, clock=self._wall)
+        self._player.cancel()
+        for kind, name, callback in (
+            (GetSimulatorFeatures, "get_simulator_features", self._get_simulator_features),
+            (GetEntities, "get_entities", self._get_entities),
+            (GetEntityState, "get_entity_state", self._get_entity_state),
+            (GetEntitiesStates, "get_entities_states", self._get_entities_states),
+            (GetEntityInfo, "get_entity_info", self._get_entity_info),
+            (GetEntityBounds, "get_entity_bounds", self._get_entity_bounds),
+            (SetEntityState, "set_entity_state", self._set_entity_state),
+            (SpawnEntity, "spawn_entity", self._spawn_entity),
+            (DeleteEntity, "delete_entity", self._delete_entity),
+            (GetSpawnables, "get_spawnables", self._get_spawnables),
+            (ResetSimulation, "reset_simulation", self._reset_simulation),
+            (StepSimulation, "step_simulation", self._step_simulation),
+            (GetSimulationState, "get_simulation_state", self._get_simulation_state),
+            (SetSimulationState, "set_simulation_state", self._set_simulation_state),
+        ):
+            self.create_service(kind, f"~/{name}", callback)
+
+    def on_end(self) -> None:
+        """Free the renderer before the process ends."""
+        self._world.close()
+
+    # -- moving the world -------------------------------------------------------------------------
+
+    def _step_simulation(self, request: StepSimulation.Request, response: Any) -> Any:
+        response.result = result_of(lambda: self._step(request.steps))
+        return response
+
+    def _step(self, steps: int) -> None:
+        if self._state != SimulationState.STATE_PAUSED:
+            raise Refusal(Result.RESULT_INCORRECT_STATE, "StepSimulation: pause the simulation first")
+        self._take_commands()
+        self._world.step(steps)
+        self._publish()
+
+    def _take_commands(self) -> None:
+        """Apply what has arrived but was not delivered yet: it was sent before this step was asked for."""
+        with self._commands.handle:
+            while (taken := self._commands.handle.take_message(self._commands.msg_type, False)) is not None:
+                self._on_command(taken[0])
+
+    def _on_command(self, message: Any) -> None:
+        try:
+            self._world.follow(command_from_msg(message))
+        except ValueError as error:
+            self.get_logger().error(f"command refused: {error}", throttle_duration_sec=5.0)
+
+    def _play(self) -> None:
+        now = self._wall.now().nanoseconds * 1e-9
+        behind = min(now - self._played_until, LONGEST_CATCH_UP)
+        steps = int(behind / self._world.step_duration)
+        self._played_until = now - (behind - steps * self._world.step_duration)
+        try:
+            self._world.step(steps)
+        except SimulationDiverged as error:
+            self.get_logger().error(str(error))
+            self._enter(SimulationState.STATE_PAUSED)
+        self._publish()
+
+    def _publish(self) -> None:
+        """Publish time and sensors as they are now."""
+        now = self._world.time
+        self._clock_publisher.publish(ClockMsg(clock=time_to_msg(now)))
+        joints = self._world.joint_state()
+        self._joints.publish(convert.joint_state_to_msg(joints, self._profile.base_frame, now))
+        # A nanosecond more or less must not cost an image.
+        if 0.0 <= now - self._last_image < 0.999 * self._parameters.camera_period:
+            return
+        self._last_image = now
+        for camera in self._cameras:
+            info = convert.camera_info_to_msg(self._world.camera_info(camera.name), camera.frame_id, now)
+            self._infos[camera.name].publish(info)
+            image = array_to_image(self._world.render(camera.name), camera.frame_id, now)
+            self._images[camera.name].publish(image)
+
+    def _reset_simulation(self, request: ResetSimulation.Request, response: Any) -> Any:
+        response.result = result_of(lambda: self._world.reset(request.scope))
+        if (request.scope or ResetScope.ALL) & ResetScope.TIME:
+            self._clock_publisher.publish(ClockMsg(clock=time_to_msg(self._world.time)))
+        return response
+
+    def _get_simulation_state(self, _: Any, response: Any) -> Any:
+        response.state.state = self._state
+        response.result.result = Result.RESULT_OK
+        return response
+
+    def _set_simulation_state(self, request: SetSimulationState.Request, response: Any) -> Any:
+        response.result = result_of(lambda: self._change_state(request.state.state))
+        return response
+
+    def _change_state(self, state: int) -> None:
+        answers = SetSimulationState.Response
+        if state == self._state:
+            raise Refusal(answers.ALREADY_IN_TARGET_STATE, f"the simulation is in state {state} already")
+        if state not in (
+            SimulationState.STATE_STOPPED,
+            SimulationState.STATE_PLAYING,
+            SimulationState.STATE_PAUSED,
+            SimulationState.STATE_QUITTING,
+        ):
+            raise Refusal(answers.INCORRECT_TRANSITION, f"state {state} cannot be asked for")
+        if state == SimulationState.STATE_STOPPED:
+            self._world.reset(ResetScope.ALL)
+        self._enter(state)
+
+    def _enter(self, state: int) -> None:
+        self._state = state
+        self._player.cancel()
+        if state == SimulationState.STATE_PLAYING:
+            self._played_until = self._wall.now().nanoseconds * 1e-9
+            self._player.reset()
+        elif state == SimulationState.STATE_QUITTING:
+            # After the answer is on its way.
+            self.create_timer(PLAYING_PERIOD, self.context.try_shutdown, clock=self._wall)
+
+    # -- entities ---------------------------------------------------------------------------------
+
+    def _get_simulator_features(self, _: Any, response: Any) -> Any:
+        response.features = SimulatorFeatures(
+            features=list(convert.FEATURES),
+            spawn_formats=sorted(set(convert.FORMATS.values())),
+            custom_info=f"embedded MuJoCo world; one step is {self._world.step_duration} s",
+        )
+        return response
+
+    def _get_entities(self, request: GetEntities.Request, response: Any) -> Any:
+        def answer() -> None:
+            response.entities = convert.select(self._world, request.filters)
+
+        response.result = result_of(answer)
+        return response
+
+    def _get_entity_state(self, request: GetEntityState.Request, response: Any) -> Any:
+        def answer() -> None:
+            response.state = self._state_of(request.entity)
+
+        response.result = result_of(answer)
+        return response
+
+    def _get_entities_states(self, request: GetEntitiesStates.Request, response: Any) -> Any:
+        def answer() -> None:
+            response.entities = convert.select(self._world, request.filters)
+            response.states = [self._state_of(name) for name in response.entities]
+
+        response.result = result_of(answer)
+        return response
+
+    def _state_of(self, name: str) -> Any:
+        return convert.entity_state_to_msg(
+            self._world.entity_state(name), self._profile.world_frame, self._world.time
+        )
+
+    def _get_entity_info(self, request: GetEntityInfo.Request, response: Any) -> Any:
+        def answer() -> None:
+            name = request.entity
+            response.info = convert.entity_info_to_msg(self._world.category(name), self._world.source(name))
+
+        response.result = result_of(answer)
+        return response
+
+    def _get_entity_bounds(self, request: GetEntityBounds.Request, response: Any) -> Any:
+        def answer() -> None:
+            response.bounds = convert.bounds_to_msg(self._world.bounds(request.entity))
+
+        response.result = result_of(answer)
+        return response
+
+    def _set_entity_state(self, request: SetEntityState.Request, response: Any) -> Any:
+        def answer() -> None:
+            state = convert.entity_state_from_msg(request.state, self._profile.world_frame)
+            self._world.set_entity_state(request.entity, state)
+
+        response.result = result_of(answer)
+        return response
+
+    def _spawn_entity(self, request: SpawnEntity.Request, response: Any) -> Any:
+        def answer() -> None:
+            self._check_spawn(request)
+            wanted = request.name or ("entity" if request.allow_renaming else "")
+            name = convert.free_name(wanted, self._world.entities()) if request.allow_renaming else wanted
+            pose = convert.initial_pose_from_msg(request.initial_pose, self._profile.world_frame)
+            self._world.spawn(name, pose, uri=request.uri, resource=request.resource_string)
+            response.entity_name = name
+
+        response.result = result_of(answer)
+        return response
+
+    @staticmethod
+    def _check_spawn(request: SpawnEntity.Request) -> None:
+        answers = SpawnEntity.Response
+        if not request.uri and not request.resource_string:
+            raise Refusal(answers.NO_RESOURCE, "give the model's `uri`, or its text as `resource_string`")
+        if request.uri and Path(request.uri).suffix.lower() not in convert.FORMATS:
+            raise Refusal(
+                answers.UNSUPPORTED_FORMAT, f"uri: got '{request.uri}', expected an MJCF file: {', '.join(convert.FORMATS)}"
+            )
+        if not VALID_NAMESPACE.fullmatch(request.entity_namespace):
+            raise Refusal(answers.NAMESPACE_INVALID, f"'{request.entity_namespace}' is no ROS namespace")
+
+    def _delete_entity(self, request: DeleteEntity.Request, response: Any) -> Any:
+        response.result = result_of(lambda: self._world.delete(request.entity))
+        return response
+
+    def _get_spawnables(self, request: GetSpawnables.Request, response: Any) -> Any:
+        def answer() -> None:
+            if request.sources:
+                raise Refusal(Result.RESULT_OPERATION_FAILED, "no other sources are searched; leave `sources` empty")
+            response.spawnables = [Spawnable(uri=uri) for uri in self._parameters.spawnables]
+
+        response.result = result_of(answer)
+        return response
+
+    # -- start ------------------------------------------------------------------------------------
+
+    def _choose_cameras(self) -> tuple[CameraInterface, ...]:
+        offered = {camera.name: camera for camera in self._profile.cameras}
+        for name in self._parameters.cameras:
+            if name not in offered:
+                raise ConfigurationError.unknown(
+                    self._source(), "cameras", name, offered, f"camera of '{self._profile.name}'"
+                )
+        return tuple(offered[name] for name in self._parameters.cameras)
+
+    def _make_world(self) -> World:
+        parameters = self._parameters
+        cameras = tuple(
+            Camera(name, width, height)
+            for name, width, height in zip(
+                parameters.cameras, parameters.camera_widths, parameters.camera_heights, strict=True
+            )
+        )
+        start = parameters.start_position or None
+        try:
+            world = World(self._profile, parameters.world, start, cameras, parameters.physics_step)
+        except (ResourceNotFound, InvalidModel) as error:
+            raise ConfigurationError(
+                self._source(), "world", parameters.world, f"a world model ({error})"
+            ) from None
+        except Unreachable as error:
+            raise ConfigurationError(
+                self._source(), "start_position", start, f"a place that the tool reaches ({error})"
+            ) from None
+        try:
+            # The first image takes seconds, which nobody should wait for in the middle of a trial.
+            for camera in cameras:
+                world.render(camera.name)
+        except RenderingUnavailable as error:
+            raise ConfigurationError(
+                self._source(), "cameras", parameters.cameras, f"a machine that can draw images ({error})"
+            ) from None
+        return world
+
+    def _source(self) -> str:
+        return f"parameters of node '{self.get_name()}'"
+
+
+def main() -> None:
+    """Run the node."""
+    run_node(Simulator)
+
+
+if __name__ == "__main__":
+    main()
