@@ -72,7 +72,7 @@ class SessionControl:
             self._condition.notify_all()
 
     def abort(self, reason: str) -> None:
-        """End the session, at the latest after the present trial; whoever holds the bench cancels that trial."""
+        """End the session, at the latest after the present trial, which whoever holds the bench cancels."""
         with self._condition:
             self._abort_reason = self._abort_reason or reason
             self._condition.notify_all()

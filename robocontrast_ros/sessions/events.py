@@ -172,7 +172,7 @@ class SessionFinished:
 
 @dataclass(frozen=True)
 class SessionInterrupted:
-    """The session ended early and can be resumed; ``fault`` is NONE when an error in our own code ended it."""
+    """The session ended early and can be resumed; ``fault`` is NONE when a mistake of our own ended it."""
 
     fault: Fault
     detail: str

@@ -105,7 +105,8 @@ def _check_order(path: Path, events: list[Event]) -> None:
     if events and starts != [1]:
         found = f"it starts in lines {starts}" if starts else "none starts it"
         raise JournalError(
-            f"{path}: expected one session, started in line 1; {found}. Keep each session in its own run folder."
+            f"{path}: expected one session, started in line 1; {found}. "
+            "Keep each session in its own run folder."
         )
 
 

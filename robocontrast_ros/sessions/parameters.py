@@ -1,4 +1,4 @@
-"""A session's parameter file (config/sessions/), and everything it names, loaded and checked before anything starts."""
+"""A session's parameter file, and everything it names, loaded and checked before anything starts."""
 
 from __future__ import annotations
 

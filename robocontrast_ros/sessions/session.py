@@ -455,8 +455,11 @@ def first_difference(recorded: Any, present: Any, key: str = "") -> tuple[str, A
 def _refuse_other_trial(recorded: Trial, proposed: Trial) -> None:
     if to_json(recorded, inf_nan_mode="strings") != to_json(proposed, inf_nan_mode="strings"):
         raise JournalError(
-            f"trial {recorded.trial_id}: the journal has {recorded.base_id}/{recorded.perturbation} "
-            f"'{recorded.instance.instruction.text}', this evaluation proposes "
-            f"{proposed.base_id}/{proposed.perturbation} '{proposed.instance.instruction.text}' in its own scene: "
-            "the software has changed since. Resume with the versions in the journal's first line, or start anew."
+            f"trial {recorded.trial_id}: the journal has {_in_words(recorded)}, this evaluation proposes "
+            f"{_in_words(proposed)}, or the same from another start: the software has changed since. "
+            "Resume with the versions that the journal's first line names, or start a new session."
         )
+
+
+def _in_words(trial: Trial) -> str:
+    return f"{trial.perturbation} of {trial.base_id} '{trial.instance.instruction.text}'"

@@ -52,13 +52,14 @@ class ContrastSet:
 def _perturb(
     context: StrategyContext, base: TestInstance, perturbation: Perturbation, resulting: Scene
 ) -> Proposal | Skipped:
-    """Return the perturbed trial in the scene that resulted, else in the base scene, else why there is none."""
+    """Return the perturbed trial in the scene that resulted, else in the base scene, else why not."""
     here = _apply(context, base, perturbation, resulting, "resulting_scene")
     if isinstance(here, Perturbed):
         return Proposal(base.instance_id, here.instance, perturbation.name, note=here.note)
     there = _apply(context, base, perturbation, base.scene, "base_scene")
     if isinstance(there, Perturbed):
-        note = f"{there.note}; back in the scene of the test instance, for in the scene that resulted: {here.reason}"
+        why = f"back in the scene of the test instance, for in the scene that resulted: {here.reason}"
+        note = f"{there.note}; {why}"
         return Proposal(base.instance_id, there.instance, perturbation.name, note=note)
     return Skipped(base.instance_id, perturbation.name, there.reason)
 

@@ -1,4 +1,4 @@
-"""Standard evaluation I(X): the i.i.d. test set in shuffled order, each with a full reset (seed 000, section 3)."""
+"""Standard evaluation I(X): the test set in shuffled order, with full resets (seed 000, section 3)."""
 
 from __future__ import annotations
 

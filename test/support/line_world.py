@@ -93,10 +93,14 @@ class LineTask:
     name = "line"
     families = ("block_to_place", "block_to_block")
     world = "package://line"
-    models = {name: f"package://{name}" for name in BLOCKS}
     start_position = (0.0, 0.0, 0.0)
     control_rate = 10.0
     step_limit = 20
+
+    @property
+    def models(self) -> dict[str, str]:
+        """Name the models."""
+        return {name: f"package://{name}" for name in BLOCKS}
 
     @classmethod
     def from_file(cls, path: Path) -> LineTask:

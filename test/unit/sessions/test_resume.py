@@ -1,4 +1,4 @@
-"""However and however often a session is killed, resuming it gives the trials and scores of one that was not."""
+"""However often a session is killed, resuming it gives the trials and scores of one that was not."""
 
 from __future__ import annotations
 

@@ -363,7 +363,7 @@ def test_resuming_with_other_parameters_is_refused_by_the_key_that_differs(path,
 
 def test_resuming_when_the_software_proposes_other_trials_is_refused(path):
     run_session(line_evaluation(), LineBench(faults={(2, 0): Fault.ABORTED}), path)
-    with pytest.raises(ValueError, match="trial 0001: the journal has .* the software has changed since"):
+    with pytest.raises(ValueError, match=r"trial 0001: the journal has .* the software has changed since"):
         run_session(line_evaluation(perturbations=()), LineBench(), path, resume=True)
 
 

@@ -125,7 +125,8 @@ def test_a_perturbation_that_only_applies_to_the_base_scene_goes_back_there_and_
     assert step.perturbation == "HOME"
     assert step.instance.scene == FAR.scene
     assert step.note == (
-        "the same again; back in the scene of the test instance, for in the scene that resulted: the scene is another"
+        "the same again; back in the scene of the test instance, "
+        "for in the scene that resulted: the scene is another"
     )
 
 

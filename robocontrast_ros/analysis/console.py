@@ -1,0 +1,60 @@
+"""The summary of a run as a table for the terminal."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from robocontrast_ros.analysis.summary import ALL, Estimate, Row, Summary
+
+NONE = "–"
+
+
+def summary_table(summary: Summary) -> Table:
+    """Return the table: a row for the base trials, each perturbation, and all together."""
+    unit = summary.cost_unit
+    budget = "no budget" if summary.budget is None else f"budget {summary.budget:g} {unit}"
+    table = Table(
+        title=f"{summary.session}: {summary.strategy} · {summary.policy} on {summary.robot}",
+        caption=(
+            f"{'finished' if summary.finished else 'not finished'}: {summary.ended or 'no end in the journal'}. "
+            f"{budget}, seed {summary.seed}. 95 % intervals: success Wilson, SPL bootstrap over test instances. "
+            "SPL − base: each perturbed instance against its own base trials. Void attempts count in no mean."
+        ),
+    )
+    table.add_column("perturbation")
+    for heading in ("trials", "instances", "skipped", "SPL", "success", "SPL − base"):
+        table.add_column(heading, justify="right")
+    for heading in ("policy faults", "void", f"cost [{unit}]"):
+        table.add_column(heading, justify="right")
+    for row in summary.rows:
+        if row.perturbation == ALL:
+            table.add_section()
+        table.add_row(*_cells(row), style="bold" if row.perturbation == ALL else None)
+    return table
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    difference = in_words(row.difference, signed=True)
+    return (
+        row.perturbation,
+        str(row.trials),
+        str(row.instances),
+        str(row.skipped),
+        in_words(row.spl),
+        in_words(row.success),
+        f"{difference} (n={row.pairs})" if row.pairs else NONE,
+        str(row.policy_faults),
+        str(row.void),
+        f"{row.cost:.2f}",
+    )
+
+
+def in_words(estimate: Estimate, signed: bool = False) -> str:
+    """Return ``0.71 [0.52, 0.88]``, without the interval when there is none; a dash when there is no mean."""
+    sign = "+" if signed else ""
+    if estimate.mean is None:
+        return NONE
+    mean = f"{estimate.mean:{sign}.2f}"
+    if estimate.low is None or estimate.high is None:
+        return mean
+    return f"{mean} [{estimate.low:{sign}.2f}, {estimate.high:{sign}.2f}]"

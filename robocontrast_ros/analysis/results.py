@@ -1,0 +1,93 @@
+"""Everything that a run's journal says, computed and written into its folder."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import asdict, dataclass
+from io import StringIO
+from pathlib import Path
+
+import polars as pl
+from rich.console import Console
+
+from robocontrast_ros.analysis.console import summary_table
+from robocontrast_ros.analysis.figures import draw_overview
+from robocontrast_ros.analysis.summary import Summary, summary_rows
+from robocontrast_ros.analysis.tables import trials_table, write_trials
+from robocontrast_ros.domain import BASE
+from robocontrast_ros.sessions.events import SessionFinished, SessionInterrupted, TrialSkipped
+from robocontrast_ros.sessions.journal import Journal, JournalError, read_journal
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+TEXT_WIDTH = 120
+
+
+@dataclass(frozen=True)
+class Results:
+    """What came of a run.
+
+    Attributes:
+        summary: means and intervals.
+        trials: the table of trials.
+        warning: one sentence when the journal's last line was cut off; else empty.
+        figure: the picture, when it was written.
+    """
+
+    summary: Summary
+    trials: pl.DataFrame
+    warning: str = ""
+    figure: Path | None = None
+
+
+def compute_results(journal: Journal) -> Results:
+    """Return what a journal says.
+
+    Raises:
+        JournalError: the journal holds no session.
+    """
+    started = journal.started
+    if started is None:
+        raise JournalError(f"{journal.path}: no session was started in it. Run the session first.")
+    table = trials_table(journal.events)
+    session = started.parameters.get("session", {})
+    strategy = session.get("strategy", {})
+    skipped = Counter(e.perturbation for e in journal.events if isinstance(e, TrialSkipped))
+    ends = [e for e in journal.events if isinstance(e, (SessionFinished, SessionInterrupted))]
+    planned = tuple(strategy.get("perturbations", ()))
+    # A journal written without a session's file names its perturbations in its trials alone.
+    found = tuple(table["perturbation"].unique(maintain_order=True))
+    names = tuple(dict.fromkeys((*planned, *found, *skipped)))
+    summary = Summary(
+        session=started.session,
+        robot=session.get("robot", ""),
+        policy=session.get("policy", ""),
+        strategy=strategy.get("name", ""),
+        seed=started.seed,
+        cost_unit=started.cost_unit,
+        budget=started.budget if math.isfinite(started.budget) else None,
+        ended=ends[-1].detail if ends else "",
+        finished=bool(ends) and isinstance(ends[-1], SessionFinished),
+        rows=summary_rows(table, tuple(name for name in names if name != BASE), dict(skipped)),
+    )
+    return Results(summary, table, journal.warning)
+
+
+def write_results(run: RunFolder) -> Results:
+    """Write trials.parquet, trials.csv, summary.json, summary.txt and figures/overview.png into a run folder.
+
+    Raises:
+        JournalError: the run's journal cannot be read, or holds no session.
+    """
+    results = compute_results(read_journal(run.journal))
+    write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv")
+    summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
+    (run.path / "summary.json").write_text(summary + "\n", encoding="utf-8")
+    text = Console(file=StringIO(), width=TEXT_WIDTH)
+    text.print(summary_table(results.summary))
+    (run.path / "summary.txt").write_text(text.file.getvalue(), encoding="utf-8")
+    run.figures.mkdir(exist_ok=True)
+    figure = run.figures / "overview.png"
+    draw_overview(results.summary, results.trials, figure)
+    return Results(results.summary, results.trials, results.warning, figure)

@@ -1,0 +1,116 @@
+"""The trials of a run as one table: a row for each execution, void ones included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from robocontrast_ros.domain import Fault, Outcome, Trial
+from robocontrast_ros.sessions.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
+
+COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
+    "index": (pl.Int64, "position of the trial in the session, from 0"),
+    "attempt": (pl.Int64, "which execution of the trial, from 0; (index, attempt) is unique"),
+    "counts": (pl.Boolean, "whether the row counts: false for void attempts, whose scores are null"),
+    "base_id": (pl.String, "the test instance that this is a twin of"),
+    "instance_id": (pl.String, "the instance that was run"),
+    "perturbation": (pl.String, "`base`, or the perturbation's name"),
+    "repeat": (pl.Int64, "which repetition of the same starting conditions, from 0"),
+    "family": (pl.String, "the task's family of instructions"),
+    "instruction": (pl.String, "the words of the instruction"),
+    "note": (pl.String, "what was perturbed, or why the scene was reset"),
+    "seed": (pl.Int64, "seed of the policy's own randomness"),
+    "outcome": (pl.String, "SUCCESS, FAILURE, POLICY_FAULT or VOID"),
+    "fault": (pl.String, "NONE, or the name of the fault"),
+    "detail": (pl.String, "the fault in words"),
+    "success": (pl.Float64, "1 or 0"),
+    "spl": (pl.Float64, "success weighted by path length, 0 to 1"),
+    "progress": (pl.Float64, "progress to the goal at the end, 0 to 1"),
+    "distance_to_goal_m": (pl.Float64, "what the goal measures at the end [m]"),
+    "path_length_m": (pl.Float64, "the robot's path [m]"),
+    "optimal_path_length_m": (pl.Float64, "the planner's path [m]"),
+    "steps": (pl.Int64, "control steps"),
+    "duration_s": (pl.Float64, "of the trial, in the time of the sensors [s]"),
+    "clamped_steps": (pl.Int64, "control steps whose action was clamped to a limit"),
+    "setup_moves": (pl.Int64, "objects moved, brought in or taken out to set this attempt up"),
+    "setup_cost": (pl.Float64, "cost of that, in `cost_unit`"),
+    "cumulative_cost": (pl.Float64, "cost of all set-ups up to and including this one, in `cost_unit`"),
+    "cost_unit": (pl.String, "m or s"),
+    "wall_time_s": (pl.Float64, "of the execution, on the wall clock [s]; null for void attempts"),
+    "observed_instruction": (pl.String, "the words that the policy says it received"),
+    "image_digest": (pl.String, "SHA-256 of the first images it received; empty when it received none"),
+    "bag": (pl.String, "folder of the bag, relative to the run folder; empty when there is none"),
+    "messages": (pl.Int64, "messages in the bag"),
+    "messages_missing": (pl.Int64, "messages known to be missing from it"),
+}
+"""Name of each column -> its type and its meaning. NaN never occurs: what is unknown is null."""
+
+
+def trials_table(events: Iterable[Event]) -> pl.DataFrame:
+    """Return the trials of a journal, with the columns of ``COLUMNS``, in the order they were run."""
+    rows = []
+    unit, spent, cost, moves = "m", 0.0, 0.0, 0
+    for event in events:
+        if isinstance(event, SessionStarted):
+            unit = event.cost_unit
+        elif isinstance(event, SetUp) and not event.restore:
+            cost, moves = cost + event.cost, moves + len(event.moves)
+            spent += event.cost
+        elif isinstance(event, (TrialFinished, TrialVoid)):
+            set_up = {"setup_moves": moves, "setup_cost": cost, "cumulative_cost": spent, "cost_unit": unit}
+            rows.append(_conditions(event.trial, event.attempt) | set_up | _results(event))
+            cost, moves = 0.0, 0
+    schema = {name: kind for name, (kind, _) in COLUMNS.items()}
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+        pl.col(pl.Float64).fill_nan(None)
+    )
+
+
+def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:
+    """Write the table in both forms; the Parquet file's metadata explains each column."""
+    table.write_parquet(parquet, metadata={name: meaning for name, (_, meaning) in COLUMNS.items()})
+    table.write_csv(csv)
+
+
+def _conditions(trial: Trial, attempt: int) -> dict[str, object]:
+    return {
+        "index": trial.index,
+        "attempt": attempt,
+        "base_id": trial.base_id,
+        "instance_id": trial.instance.instance_id,
+        "perturbation": trial.perturbation,
+        "repeat": trial.repeat,
+        "family": trial.instance.instruction.family,
+        "instruction": trial.instance.instruction.text,
+        "note": trial.note,
+        "seed": trial.seed,
+    }
+
+
+def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
+    if isinstance(event, TrialVoid):
+        return _ending(False, Outcome.VOID, event.fault, event.detail)
+    result, recording = event.result, event.recording
+    return _ending(True, result.outcome, result.fault, result.detail) | {
+        "success": result.success,
+        "spl": result.spl,
+        "progress": result.progress,
+        "distance_to_goal_m": result.distance_to_goal,
+        "path_length_m": result.path_length,
+        "optimal_path_length_m": result.optimal_path_length,
+        "steps": result.steps,
+        "duration_s": result.duration,
+        "clamped_steps": result.clamped_steps,
+        "wall_time_s": event.wall_time,
+        "observed_instruction": event.observed.instruction,
+        "image_digest": event.observed.image_digest,
+        "bag": recording.bag,
+        "messages": sum(count for _, count in recording.messages),
+        "messages_missing": sum(count for _, count in recording.missing),
+    }
+
+
+def _ending(counts: bool, outcome: Outcome, fault: Fault, detail: str) -> dict[str, object]:
+    return {"counts": counts, "outcome": outcome.name, "fault": fault.name, "detail": detail}
