@@ -20,6 +20,8 @@ from robocontrast_ros.sessions.parameters import Overrides, known_names
 
 app = typer.Typer(
     no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Evaluate language-guided robot policies with [bold]contrast sets[/].

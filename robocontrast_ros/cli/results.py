@@ -1,0 +1,70 @@
+"""Show what a session would do, what came of it, and whether its bags say the same."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from robocontrast_ros.analysis.offline import score_run
+from robocontrast_ros.sessions.parameters import Overrides, resolve
+from robocontrast_ros.sessions.plan import plan_session
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+
+def show_plan(session: str, overrides: Overrides, console: Console) -> None:
+    """Print the trials that a session would run and what they would cost.
+
+    Raises:
+        ConfigurationError: something does not fit.
+    """
+    resolved = resolve(session, overrides)
+    plan = plan_session(resolved.evaluation())
+    unit = plan.cost_unit
+    table = Table("trial", "instance", "perturbation", "instruction", f"cost [{unit}]", f"sum [{unit}]")
+    for planned in plan.trials:
+        trial = planned.trial
+        table.add_row(
+            trial.trial_id,
+            trial.base_id,
+            trial.perturbation,
+            trial.instance.instruction.text,
+            f"{planned.cost:.3f}",
+            f"{planned.cumulative_cost:.3f}",
+            style="" if planned.within_budget else "dim",
+        )
+    console.print(table)
+    for base_id, perturbation, reason in plan.skipped:
+        console.print(f"skipped: {perturbation} of {base_id}: {reason}", style="dim", highlight=False)
+    limit = "" if math.isinf(plan.budget) else f", within a budget of {plan.budget:g} {unit}"
+    console.print(
+        f"{len(plan.within_budget)} of {len(plan.trials)} trials, {plan.cost:.2f} {unit}{limit}, if every trial succeeds."
+    )
+
+
+def show_offline_scores(run: Path, console: Console) -> bool:
+    """Score a run from its bags, print what differs from the journal, and tell whether nothing does.
+
+    Raises:
+        ConfigurationError: the path is not a run folder.
+        JournalError: its journal cannot be read.
+    """
+    scores = score_run(run)
+    table = Table("trial", "SPL (journal)", "SPL (bag)", "what differs")
+    for score in scores:
+        if not score.equal:
+            offline = "" if score.offline is None else repr(score.offline.spl)
+            words = "\n".join(filter(None, (score.problem, *score.differences)))
+            table.add_row(score.trial_id, repr(score.journal.spl), offline, words)
+    if table.row_count:
+        console.print(table)
+    equal = sum(score.equal for score in scores)
+    console.print(f"{equal} of {len(scores)} trials: the scores from the bag are exactly the journal's.")
+    return equal == len(scores)
+
+
+def show_results(run: RunFolder, console: Console) -> None:
+    """Write a run's tables, summary and figures, and show the summary."""
+    console.print(f"run folder: {run.path}", highlight=False)

@@ -1,0 +1,168 @@
+"""Whole sessions over a real ROS graph, run as a user runs them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+
+import polars
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until  # noqa: E402
+
+from robocontrast_ros.domain import Fault, Outcome  # noqa: E402
+from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid  # noqa: E402
+
+pytestmark = pytest.mark.timeout(400)
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Workplace(tmp_path)
+
+
+def burn():
+    while True:
+        pass
+
+
+@pytest.fixture
+def load():
+    """Keep every core busy."""
+    processes = [multiprocessing.Process(target=burn, daemon=True) for _ in range(os.cpu_count() or 1)]
+    for process in processes:
+        process.start()
+    yield
+    for process in processes:
+        process.kill()
+        process.join()
+
+
+CONTRAST = {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB2", "SB1", "SB2"]}}
+
+
+def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_same_scores(place):
+    code, output = place.run("evaluate", place.session(**CONTRAST))
+    assert code == 0, output
+    (run,) = place.runs
+    trials = finished(run)
+    assert {event.trial.perturbation for event in trials} >= {"base", "SB2"}
+    assert isinstance(events_of(run)[-1], SessionFinished)
+    bases = {event.trial.base_id for event in trials if event.trial.is_base}
+    assert {event.trial.base_id for event in trials} == bases, "every perturbed trial has its base trial"
+    for event in trials:
+        assert event.observed.instruction == event.trial.instance.instruction.text
+        assert (run / event.recording.bag / "metadata.yaml").exists()
+        assert event.recording.missing == ()
+    for table in (polars.read_parquet(run / "trials.parquet"), polars.read_csv(run / "trials.csv")):
+        assert table.height == len(trials)
+        assert table["spl"].to_list() == pytest.approx([event.result.spl for event in trials])
+    assert (run / "summary.json").exists() and list((run / "figures").glob("*.png"))
+    assert str(run) in output.replace("\n", "")
+    code, output = place.run("score", run)
+    assert code == 0, output
+    assert f"{len(trials)} of {len(trials)} trials" in output
+
+
+def test_the_same_seed_gives_the_same_trials_and_scores_twice_in_a_row_and_under_load(place, request):
+    session = place.session(policy="noisy_oracle", **CONTRAST, test_set={"size": 1})
+    assert place.run("evaluate", session)[0] == 0
+    request.getfixturevalue("load")
+    assert place.run("evaluate", session)[0] == 0
+    first, second = place.runs
+    assert scores(first) == scores(second)
+    assert len(scores(first)) >= 3
+
+
+def test_a_limited_session_on_the_other_robot_changes_only_the_robot(place):
+    session = place.session(strategy={"name": "limited_intervention"}, test_set={"size": 3})
+    code, output = place.run("evaluate", session, "--robot", "ur5e")
+    assert code == 0, output
+    assert len(finished(place.runs[0])) == 3
+
+
+@pytest.mark.parametrize(
+    ("policy", "fault"),
+    [
+        ("Raises", Fault.POLICY_RAISED),
+        ("NotFinite", Fault.POLICY_NOT_FINITE),
+        ("WrongShape", Fault.POLICY_WRONG_SHAPE),
+        ("Hangs", Fault.POLICY_TIMEOUT),
+    ],
+)
+def test_a_policy_that_fails_fails_its_trials_and_the_session_goes_on(place, policy, fault):
+    session = place.session(timeouts={"policy": 0.5})
+    code, output = place.run("evaluate", session, "--policy", place.policy(policy))
+    assert code == 0, output
+    trials = finished(place.runs[0])
+    assert len(trials) == 2
+    for event in trials:
+        assert (event.result.outcome, event.result.fault) == (Outcome.POLICY_FAULT, fault)
+        assert (event.result.success, event.result.spl, event.result.steps) == (0.0, 0.0, 3)
+
+
+@pytest.mark.parametrize("victim", ["simulator", "policy_server"])
+def test_a_process_that_is_killed_voids_its_trial_and_the_session_can_be_resumed(place, victim):
+    session = place.session(policy="random", test_set={"size": 3})
+    whole = Workplace(place.folder / "whole")
+    whole.folder.mkdir()
+    assert whole.run("evaluate", session, "--output", str(whole.folder / "runs"))[0] == 0
+    process = place.begin("evaluate", session)
+    try:
+        run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
+        started = lambda: sum(isinstance(e, TrialStarted) for e in events_of(run)) == 2  # noqa: E731
+        wait_until(started, "the second trial")
+        os.kill(node_pids(run)[victim], signal.SIGKILL)
+    finally:
+        code, output = finish(process)
+    assert code == 3, output
+    assert f"'{victim}' was killed by SIGKILL" in output and "--resume" in output
+    assert node_pids(run) == {}, "no process is left behind"
+    events = events_of(run)
+    assert any(isinstance(e, ProcessDied) and e.process == victim for e in events)
+    assert [e for e in events if isinstance(e, TrialVoid)] or len(finished(run)) == 1
+    code, output = place.run("evaluate", "--resume", run)
+    assert code == 0, output
+    assert scores(run) == scores(whole.runs[0]), "nothing is lost, and nothing is different"
+
+
+def test_control_c_ends_the_session_and_every_process(place):
+    process = place.begin("evaluate", place.session(policy="random", test_set={"size": 4}))
+    run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
+    wait_until(lambda: any(isinstance(e, TrialStarted) for e in events_of(run)), "the first trial")
+    process.send_signal(signal.SIGINT)
+    code, output = finish(process)
+    assert code == 130, output
+    assert "Traceback" not in output
+    assert node_pids(run) == {}
+    assert "--resume" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changes", "words"),
+    [
+        (["--robot", "frankka"], {}, ["frankka", "franka", "ur5e", "Did you mean"]),
+        (["--policy", "orcale"], {}, ["orcale", "oracle"]),
+        (["--budget", "-1"], {}, ["budget", "-1"]),
+        ([], {"task": "language_tabel"}, ["small.yaml", "`task`", "language_table"]),
+        ([], {"sede": 1}, ["small.yaml", "`sede`", "seed"]),
+        ([], {"repeats": 0}, ["small.yaml", "`repeats`", "0"]),
+        (
+            [],
+            {"strategy": {"name": "contrast_set", "perturbations": ["LB3"]}},
+            ["small.yaml", "LB3", "LB1"],
+        ),
+        ([], {"cameras": [{"name": "wrist", "width": 64, "height": 48}]}, ["wrist", "board"]),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_it_and_nothing_is_started(place, arguments, changes, words):
+    code, output = place.run("evaluate", place.session(**changes), *arguments)
+    assert code == 2, output
+    assert "Traceback" not in output
+    assert len(output.strip().splitlines()) == 1 and output.startswith("error: ")
+    for word in words:
+        assert word in output
+    assert place.runs == []

@@ -1,0 +1,129 @@
+"""Run sessions as a user does, as a command in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from robocontrast_ros.sessions.events import Event, TrialFinished
+from robocontrast_ros.sessions.journal import read_journal
+
+SUPPORT = Path(__file__).resolve().parent
+COMMAND = [sys.executable, "-c", "from robocontrast_ros.cli.main import app; app()"]
+DEADLINE = 150.0
+"""A session of these tests that takes longer hangs [s]."""
+
+
+@dataclass
+class Workplace:
+    """A folder with session files, and runs below it."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def session(self, **changes: object) -> Path:
+        """Write a small session file and return it."""
+        content: dict[str, object] = {
+            "name": "small",
+            "seed": 3,
+            "task": "language_table",
+            "robot": "franka",
+            "policy": "oracle",
+            "strategy": {"name": "standard"},
+            "test_set": {"size": 2},
+            "cameras": [{"name": "board", "width": 64, "height": 48}],
+            "output": str(self.folder / "runs"),
+            **changes,
+        }
+        path = self.folder / "small.yaml"
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+    def policy(self, name: str) -> str:
+        """Write the parameter file of a faulty policy and return its path."""
+        path = self.folder / f"{name}.yaml"
+        path.write_text(f"policy: faulty_policies:{name}\n")
+        return str(path)
+
+    def begin(self, *arguments: object) -> subprocess.Popen[str]:
+        """Start the command; the caller waits for it or stops it."""
+        environment = {**os.environ, **self.environment}
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SUPPORT), environment.get("PYTHONPATH")]))
+        return subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            cwd=self.folder,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def run(self, *arguments: object) -> tuple[int, str]:
+        """Run the command to its end; return exit code and what it printed."""
+        process = self.begin(*arguments)
+        return finish(process)
+
+    @property
+    def runs(self) -> list[Path]:
+        """The run folders, oldest first."""
+        return sorted((self.folder / "runs").glob("*"))
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Wait for a command to end; return exit code and what it printed."""
+    try:
+        output, _ = process.communicate(timeout=DEADLINE)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+        raise AssertionError(f"the command did not end within {DEADLINE:g} s:\n{output}") from None
+    return process.returncode, output
+
+
+def wait_until(condition: Callable[[], object], what: str, timeout: float = 60.0) -> object:
+    """Return the condition's first true value."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"{what} did not happen within {timeout:g} s")
+
+
+def events_of(run: Path) -> tuple[Event, ...]:
+    """Return the journal's events; none while there is no journal."""
+    journal = run / "journal.jsonl"
+    return read_journal(journal).events if journal.exists() else ()
+
+
+def finished(run: Path) -> list[TrialFinished]:
+    """Return the trials that count."""
+    return [event for event in events_of(run) if isinstance(event, TrialFinished)]
+
+
+def scores(run: Path) -> list[object]:
+    """Return what must not depend on when and how fast a session ran."""
+    return [(e.trial, e.result, e.observed, e.cost) for e in finished(run)]
+
+
+def node_pids(run: Path) -> dict[str, int]:
+    """Return the process ids of a run's nodes that are alive."""
+    pids = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode().split("\0")
+        except OSError:
+            continue
+        files = [Path(word) for word in words if word.startswith(str(run / "parameters" / "nodes"))]
+        if files:
+            pids[files[0].stem] = int(process.name)
+    return pids
