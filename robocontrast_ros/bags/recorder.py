@@ -77,7 +77,9 @@ class Recorder:
 
         Args:
             name: of the topic.
-            timestamp: when it was received [ns since the epoch].
+            timestamp: when it was received [ns since the epoch]. Where it is not later than the one before
+                on this topic, as after a retransmission, it is moved up: readers sort by it, and the order
+                on a topic is the publisher's.
             cdr: the serialised message.
         """
         recording = self._recording
@@ -117,6 +119,7 @@ class _Recording:
     def __post_init__(self) -> None:
         self._writer = BagWriter(self.bag, list(self.topics.values()))
         self._overflowed: Counter[str] = Counter()
+        self._latest: dict[str, int] = {}
         self._problem = ""
         self._waiting: queue.SimpleQueue[tuple[str, int, bytes] | None] = queue.SimpleQueue()
         self._waiting_bytes = 0
@@ -128,6 +131,7 @@ class _Recording:
         self.received[name] += 1
         if self._problem:
             return
+        timestamp = self._latest[name] = max(timestamp, self._latest.get(name, -1) + 1)
         with self._lock:
             fits = self._waiting_bytes + len(cdr) <= self.queue_bytes
             self._waiting_bytes += len(cdr) if fits else 0

@@ -64,6 +64,17 @@ def test_what_was_expected_and_did_not_come_is_missing_by_topic(tmp_path, scene_
     assert recorder.stop({"scene": 3, "image": 1, "other": 4}).missing == {"image": 1, "other": 4, "scene": 2}
 
 
+def test_a_topic_keeps_the_order_of_arrival_where_the_times_of_reception_do_not(tmp_path, messages):
+    recorder = Recorder(TOPICS)
+    recorder.start(tmp_path / "bag")
+    for number, timestamp in enumerate([10, 30, 20, 20, 40]):
+        recorder.receive("scene", timestamp, messages.cdr(messages.scene(Scene(), number)))
+    recorder.stop({})
+    read = read_bag(tmp_path / "bag").messages
+    assert [m.decode().header.stamp.nanosec for m in read] == [0, 1, 2, 3, 4]
+    assert [m.timestamp for m in read] == [10, 30, 31, 32, 40]
+
+
 def test_more_than_expected_is_no_loss(tmp_path, scene_cdr):
     recorder = Recorder(TOPICS)
     recorder.start(tmp_path / "bag")
