@@ -82,7 +82,7 @@ def _watch(processes: NodeProcesses, view: LiveView, run: RunFolder, console: Co
                     journal.append(events.ProcessDied(death.process, death.detail, time.time()))
         # A node that refuses its parameters says so with exit code 2, as we do.
         code = death.exit_code if death.exit_code == 2 else INTERRUPTED
-        console.print(f"[red]error:[/] {death.detail}", highlight=False)
+        console.print(f"[red]error:[/] {death.detail}", soft_wrap=True, highlight=False)
     except KeyboardInterrupt:
         console.print("stopping; the present trial is void …")
         processes.stop(view.update)
@@ -91,5 +91,7 @@ def _watch(processes: NodeProcesses, view: LiveView, run: RunFolder, console: Co
         if code not in (0, INTERRUPTED):
             console.print(f"[red]error:[/] {processes.last_line('episode_manager')}", highlight=False)
     if code in (INTERRUPTED, CONTROL_C):
-        console.print(f"Nothing is lost. Go on with: robocontrast evaluate --resume {run.path}", highlight=False)
+        console.print(
+            f"Nothing is lost. Go on with: robocontrast evaluate --resume {run.path}", soft_wrap=True, highlight=False
+        )
     return code

@@ -116,6 +116,7 @@ class LiveView:
                 f"SPL {result.spl:4.2f}  {event.cost:5.2f} {self._unit}  “{trial.instance.instruction.text}”"
                 f"{'  ' + result.detail if result.detail else ''}{lost}",
                 highlight=False,
+                soft_wrap=True,
             )
             self._refresh("")
         elif isinstance(event, TrialVoid):
@@ -123,10 +124,13 @@ class LiveView:
                 f"{event.trial.trial_id}  {event.trial.base_id}  {event.trial.perturbation:<5} [yellow]void[/]  "
                 f"{event.fault.name}: {event.detail}",
                 highlight=False,
+                soft_wrap=True,
             )
         elif isinstance(event, TrialSkipped):
             self._console.print(
-                f"      {event.base_id}  {event.perturbation:<5} [dim]skipped: {event.reason}[/]", highlight=False
+                f"      {event.base_id}  {event.perturbation:<5} [dim]skipped: {event.reason}[/]",
+                highlight=False,
+                soft_wrap=True,
             )
 
     def _refresh(self, doing: str) -> None:

@@ -8,7 +8,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from robocontrast_ros.analysis.console import summary_table
 from robocontrast_ros.analysis.offline import score_run
+from robocontrast_ros.analysis.results import write_results
+from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.parameters import Overrides, resolve
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.run_folder import RunFolder
@@ -66,5 +69,18 @@ def show_offline_scores(run: Path, console: Console) -> bool:
 
 
 def show_results(run: RunFolder, console: Console) -> None:
-    """Write a run's tables, summary and figures, and show the summary."""
-    console.print(f"run folder: {run.path}", highlight=False)
+    """Write a run's tables, summary and figures into its folder, and show the summary.
+
+    Raises:
+        JournalError: the run's journal cannot be read.
+    """
+    if not read_journal(run.journal).events:
+        console.print(f"No trial was begun. The nodes' logs are in {run.path / 'logs'}", highlight=False)
+        return
+    results = write_results(run)
+    if results.warning:
+        console.print(results.warning, style="yellow", highlight=False)
+    console.print(summary_table(results.summary))
+    # Paths are for copying: they must not be broken at the terminal's edge.
+    console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
+    console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)
