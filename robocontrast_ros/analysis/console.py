@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 from rich.table import Table
+from rich.text import Text
 
 from robocontrast_ros.analysis.summary import ALL, Estimate, Row, Summary
 
-NONE = "–"
+NONE = "-"
 
 
 def summary_table(summary: Summary) -> Table:
     """Return the table: a row for the base trials, each perturbation, and all together."""
     unit = summary.cost_unit
     budget = "no budget" if summary.budget is None else f"budget {summary.budget:g} {unit}"
+    # Text, because rich takes the brackets of a plain string for markup.
     table = Table(
-        title=f"{summary.session}: {summary.strategy} · {summary.policy} on {summary.robot}",
-        caption=(
-            f"{'finished' if summary.finished else 'not finished'}: {summary.ended or 'no end in the journal'}. "
-            f"{budget}, seed {summary.seed}. 95 % intervals: success Wilson, SPL bootstrap over test instances. "
-            "SPL − base: each perturbed instance against its own base trials. Void attempts count in no mean."
+        title=Text(f"{summary.session}: {summary.strategy} · {summary.policy} on {summary.robot}"),
+        caption=Text(
+            f"{'finished' if summary.finished else 'not finished'}: "
+            f"{summary.ended or 'the journal has no end'}\n"
+            f"seed {summary.seed}, {budget}; 95 % intervals: success Wilson, SPL bootstrap over test instances; "
+            "SPL - base: perturbed instances against their own base trials; void attempts are in no mean"
         ),
     )
     table.add_column("perturbation")
-    for heading in ("trials", "instances", "skipped", "SPL", "success", "SPL − base"):
+    for heading in ("trials", "instances", "skipped", "SPL", "success", "SPL - base"):
         table.add_column(heading, justify="right")
-    for heading in ("policy faults", "void", f"cost [{unit}]"):
+    for heading in ("policy faults", "void", Text(f"cost [{unit}]")):
         table.add_column(heading, justify="right")
     for row in summary.rows:
         if row.perturbation == ALL:
             table.add_section()
-        table.add_row(*_cells(row), style="bold" if row.perturbation == ALL else None)
+        table.add_row(*map(Text, _cells(row)), style="bold" if row.perturbation == ALL else None)
     return table
 
 

@@ -34,27 +34,26 @@ def draw_overview(summary: Summary, trials: pl.DataFrame, path: Path) -> None:
 
 def _draw_perturbations(axes: Axes, summary: Summary) -> None:
     base = summary.row(BASE)
-    rows = [row for row in summary.rows if row.perturbation not in (BASE, ALL)] or [base]
     if base.spl.mean is not None:
-        axes.axhline(base.spl.mean, color=GREY, linestyle="--", label=f"base trials (n = {base.trials})")
+        axes.axhline(base.spl.mean, color=GREY, linestyle="--", linewidth=1.2)
         if base.spl.low is not None:
             axes.axhspan(base.spl.low, base.spl.high, color=GREY, alpha=0.15, linewidth=0.0)
+    rows = [row for row in summary.rows if row.perturbation != ALL]
     for position, row in enumerate(rows):
-        if row.spl.mean is None:
+        spl = row.spl
+        if spl.mean is None:
             axes.text(position, 0.03, "no trial", ha="center", color=GREY)
             continue
-        low, high = (row.spl.low, row.spl.high) if row.spl.low is not None else (row.spl.mean, row.spl.mean)
-        error = [[row.spl.mean - low], [high - row.spl.mean]]
-        axes.bar(position, row.spl.mean, width=0.6, color=BLUE, alpha=0.85)
-        axes.errorbar(position, row.spl.mean, error, color="black", capsize=4.0, linewidth=1.2)
+        axes.bar(position, spl.mean, width=0.6, color=GREY if row is base else BLUE, alpha=0.85)
+        if spl.low is not None:
+            error = [[max(spl.mean - spl.low, 0.0)], [max(spl.high - spl.mean, 0.0)]]
+            axes.errorbar(position, spl.mean, error, color="black", capsize=4.0, linewidth=1.2)
     axes.set_xticks(range(len(rows)), [_tick(row) for row in rows])
     axes.set_xlim(-0.6, len(rows) - 0.4)
-    axes.set_ylim(0.0, 1.0)
+    axes.set_ylim(0.0, 1.02)
     axes.set_ylabel("mean SPL (95 % interval)")
     axes.set_title("Each perturbation beside the test-set mean", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
-    if base.spl.mean is not None:
-        axes.legend(loc="upper right", fontsize=9)
 
 
 def _tick(row: Row) -> str:
@@ -69,7 +68,13 @@ def _draw_estimate(axes: Axes, summary: Summary, trials: pl.DataFrame) -> None:
         cost = running["cumulative_cost"].to_numpy()
         few = "o" if len(running) < 3 else None
         axes.step(
-            cost, running["mean_spl"], where="post", color=ORANGE, linewidth=2.0, marker=few, label="all trials"
+            cost,
+            running["mean_spl"],
+            where="post",
+            color=ORANGE,
+            linewidth=2.0,
+            marker=few,
+            label="all trials",
         )
         if len(summary.rows) > 2:
             of_base = running["mean_spl_base"]
@@ -91,7 +96,7 @@ def _draw_estimate(axes: Axes, summary: Summary, trials: pl.DataFrame) -> None:
             fontsize=9,
         )
     axes.set_xlim(left=0.0)
-    axes.set_ylim(0.0, 1.0)
+    axes.set_ylim(0.0, 1.02)
     axes.set_xlabel(f"cumulative cost of set-ups [{unit}]")
     axes.set_ylabel("mean SPL so far")
     axes.set_title("Estimate against effort", fontsize=10)

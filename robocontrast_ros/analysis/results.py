@@ -17,7 +17,7 @@ from robocontrast_ros.analysis.figures import draw_overview
 from robocontrast_ros.analysis.summary import Summary, summary_rows
 from robocontrast_ros.analysis.tables import trials_table, write_trials
 from robocontrast_ros.domain import BASE
-from robocontrast_ros.sessions.events import SessionFinished, SessionInterrupted, TrialSkipped
+from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
 from robocontrast_ros.sessions.journal import Journal, JournalError, read_journal
 from robocontrast_ros.sessions.run_folder import RunFolder
 
@@ -54,7 +54,6 @@ def compute_results(journal: Journal) -> Results:
     session = started.parameters.get("session", {})
     strategy = session.get("strategy", {})
     skipped = Counter(e.perturbation for e in journal.events if isinstance(e, TrialSkipped))
-    ends = [e for e in journal.events if isinstance(e, (SessionFinished, SessionInterrupted))]
     planned = tuple(strategy.get("perturbations", ()))
     # A journal written without a session's file names its perturbations in its trials alone.
     found = tuple(table["perturbation"].unique(maintain_order=True))
@@ -67,11 +66,20 @@ def compute_results(journal: Journal) -> Results:
         seed=started.seed,
         cost_unit=started.cost_unit,
         budget=started.budget if math.isfinite(started.budget) else None,
-        ended=ends[-1].detail if ends else "",
-        finished=bool(ends) and isinstance(ends[-1], SessionFinished),
+        ended=_ending(journal),
+        finished=any(isinstance(event, SessionFinished) for event in journal.events),
         rows=summary_rows(table, tuple(name for name in names if name != BASE), dict(skipped)),
     )
     return Results(summary, table, journal.warning)
+
+
+def _ending(journal: Journal) -> str:
+    """Return how the session ended, in words; empty while it is running, or when nobody wrote it down."""
+    finished = [event.detail for event in journal.events if isinstance(event, SessionFinished)]
+    last = journal.events[-1]
+    if finished:
+        return finished[-1]
+    return last.detail if isinstance(last, (SessionInterrupted, ProcessDied)) else ""
 
 
 def write_results(run: RunFolder) -> Results:

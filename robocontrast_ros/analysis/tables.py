@@ -63,9 +63,7 @@ def trials_table(events: Iterable[Event]) -> pl.DataFrame:
             rows.append(_conditions(event.trial, event.attempt) | set_up | _results(event))
             cost, moves = 0.0, 0
     schema = {name: kind for name, (kind, _) in COLUMNS.items()}
-    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(
-        pl.col(pl.Float64).fill_nan(None)
-    )
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:

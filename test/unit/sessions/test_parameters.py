@@ -112,7 +112,7 @@ def test_overrides_take_the_place_of_what_the_file_says(write):
         ),
         (
             {"strategy": {"name": "contrast_sets", "perturbations": ["LB1"]}},
-            "`strategy.name`: got 'contrast_sets', expected a known strategy: contrast_set, limited_intervention",
+            "`strategy.name`: got 'contrast_sets', expected a known strategy: contrast_set, limited",
         ),
         (
             {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB7"]}},

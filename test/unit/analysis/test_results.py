@@ -1,0 +1,135 @@
+"""A run's folder gets its table, summary and picture, whatever the run came to."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from line_world import LineBench, line_evaluation
+from PIL import Image
+from rich.console import Console
+
+from robocontrast_ros.analysis.console import in_words, summary_table
+from robocontrast_ros.analysis.results import compute_results, write_results
+from robocontrast_ros.analysis.summary import Estimate
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.sessions.journal import JournalError, read_journal
+from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.strategies.standard import Standard
+
+PARAMETERS = {
+    "session": {
+        "robot": "ur5e",
+        "policy": "oracle",
+        "strategy": {"name": "contrast_set", "perturbations": ["LB2", "SB2"]},
+    }
+}
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a session into a folder."""
+
+    def ran(faults=(), **changes) -> RunFolder:
+        folder = RunFolder(tmp_path)
+        evaluation = line_evaluation(**{"parameters": PARAMETERS, **changes})
+        run_session(evaluation, LineBench(faults=dict(faults)), folder.journal)
+        return folder
+
+    return ran
+
+
+def printed(summary) -> str:
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(summary_table(summary))
+    return capture.get()
+
+
+CASES = {
+    "a whole session": {"test_set_size": 6, "budget": 30.0},
+    "one trial": {"max_trials": 1},
+    "no trial, for the budget": {"budget": 0.0},
+    "void only": {"faults": {(0, 0): Fault.SIMULATOR_LOST}},
+    "base trials only": {"strategy": Standard(), "perturbations": ()},
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_every_kind_of_run_gets_its_files(run, case):
+    folder = run(**case)
+    results = write_results(folder)
+    names = {path.name for path in folder.path.iterdir()}
+    assert {"trials.parquet", "trials.csv", "summary.json", "summary.txt", "figures"} <= names
+    assert pl.read_parquet(folder.path / "trials.parquet").equals(results.trials)
+    summary = json.loads((folder.path / "summary.json").read_text(), parse_constant=pytest.fail)
+    assert [row["perturbation"] for row in summary["rows"]] == ["base", "LB2", "SB2", "all"]
+    assert "LB2" in (folder.path / "summary.txt").read_text()
+    picture = np.asarray(Image.open(results.figure).convert("RGB"))
+    assert picture.shape == (660, 1650, 3)
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 20
+
+
+def test_the_summary_names_session_robot_policy_end_and_cost(run):
+    results = compute_results(read_journal(run(budget=2.0).journal))
+    summary = results.summary
+    assert (summary.session, summary.robot, summary.policy, summary.strategy) == (
+        "line",
+        "ur5e",
+        "oracle",
+        "contrast_set",
+    )
+    assert summary.finished
+    assert summary.ended.startswith("the budget of 2 m does not allow the next set-up")
+    assert summary.row("all").cost == pytest.approx(results.trials["setup_cost"].sum())
+    text = printed(summary)
+    assert "line: contrast_set · oracle on ur5e" in text
+    assert "cost [m]" in text
+
+
+def test_a_session_that_is_interrupted_says_so_and_its_void_attempts_stand_beside(run):
+    summary = compute_results(read_journal(run(faults={(1, 0): Fault.SIMULATOR_LOST}).journal)).summary
+    assert not summary.finished
+    assert summary.row("all").void == 1
+    assert "not finished: injected" in printed(summary)
+
+
+def test_a_torn_journal_is_told_of(run):
+    folder = run(max_trials=2)
+    with folder.journal.open("ab") as file:
+        file.write(b'{"ev')
+    assert "cut off after 4 bytes" in compute_results(read_journal(folder.journal)).warning
+
+
+def test_a_journal_in_which_nothing_was_started_has_no_results(tmp_path):
+    (tmp_path / "journal.jsonl").write_bytes(b"")
+    with pytest.raises(JournalError, match="no session was started in it"):
+        compute_results(read_journal(tmp_path / "journal.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("estimate", "signed", "words"),
+    [
+        (Estimate(), False, "-"),
+        (Estimate(0.714), False, "0.71"),
+        (Estimate(0.714, 0.5, 0.881), False, "0.71 [0.50, 0.88]"),
+        (Estimate(0.1, -0.3, 0.5), True, "+0.10 [-0.30, +0.50]"),
+    ],
+)
+def test_an_estimate_is_said_with_its_interval_where_it_has_one(estimate, signed, words):
+    assert in_words(estimate, signed) == words
+
+
+def test_a_resumed_session_that_is_still_running_has_no_end(run):
+    folder = run(faults={(1, 0): Fault.ABORTED})
+    lines = folder.journal.read_bytes().splitlines(keepends=True)
+    assert compute_results(read_journal(folder.journal)).summary.ended == "injected"
+    folder.journal.write_bytes(b"".join(lines) + b'{"restarted":true,"time":1.0,"event":"resumed"}\n')
+    summary = compute_results(read_journal(folder.journal)).summary
+    assert (summary.ended, summary.finished) == ("", False)
+    assert summary.budget is None
+    assert not math.isnan(summary.row("all").cost)
