@@ -121,17 +121,22 @@ def score_run(run: Path) -> tuple[OfflineScore, ...]:
     """
     folder = RunFolder.open(run)
     journal = read_journal(folder.journal)
-    return tuple(_score(folder.path, event) for event in journal.events if isinstance(event, TrialFinished))
+    finished = [event for event in journal.events if isinstance(event, TrialFinished)]
+    tasks: dict[tuple[str, str], Task] = {}
+    return tuple(_score(folder.path, event, tasks) for event in finished)
 
 
-def _score(run: Path, event: TrialFinished) -> OfflineScore:
+def _score(run: Path, event: TrialFinished, tasks: dict[tuple[str, str], Task]) -> OfflineScore:
     name, told = event.trial.trial_id, event.result
     if not event.recording.bag:
         return OfflineScore(name, None, told, None, problem="the trial was not recorded")
     bag = run / event.recording.bag
     try:
         recording = read_trial(bag)
-        offline = score_trial(recording, find_task(recording))
+        parameters = recording.trial.instance.task, recording.task_digest
+        if parameters not in tasks:
+            tasks[parameters] = find_task(recording)
+        offline = score_trial(recording, tasks[parameters])
     except BagError as error:
         return OfflineScore(name, bag, told, None, problem=str(error))
     differences = (
