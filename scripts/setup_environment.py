@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -174,13 +175,14 @@ class Environment:
         if self.done.get("requirements") == wanted:
             return
         say("installing the Python packages of requirements.lock")
+        pip = [self.python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
         uv = shutil.which("uv")
-        command = (
-            [uv, "pip", "install", "--python", self.python]
-            if uv
-            else [self.python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
-        )
-        self.run([*command, "--require-hashes", "--requirement", lock])
+        if uv is None:
+            uv = self.prefix / "bin" / "uv"
+            part = self.prefix / "uv.lock"
+            part.write_text(entry(lock, "uv"))
+            self.run([*pip, "--require-hashes", "--requirement", part])
+        self.run([uv, "pip", "install", "--python", self.python, "--require-hashes", "--requirement", lock])
         (site_packages,) = self.prefix.glob("lib/python3.*/site-packages")
         (site_packages / "robocontrast_environment.pth").write_text(ENVIRONMENT_HOOK)
         self.mark("requirements", wanted)
@@ -278,6 +280,11 @@ class Environment:
         """Write down that a step is done, and from what."""
         self.done[step] = source
         self.journal.write_text(json.dumps(self.done, indent=1))
+
+
+def entry(lock, package):
+    """Return the lines of one package in a lock file."""
+    return re.search("^{}==.*\n(?: .*\n)*".format(package), lock.read_text(), flags=re.MULTILINE).group()
 
 
 def digest(paths):

@@ -39,6 +39,10 @@ from robocontrast_ros.sessions.episode import EpisodeReport, EpisodeRequest, run
 from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
 
+FEEDBACK_EVERY = 10
+"""Control steps between two words of feedback: it says that the episode is alive; `progress` has every step."""
+
+
 @record
 class RolloutParameters:
     """Parameters of the rollout."""
@@ -306,6 +310,8 @@ class Rollout(Node):
         frame = self._bench.profile.world_frame
 
         def feedback(step: int, progress: Progress) -> None:
+            if step % FEEDBACK_EVERY:
+                return
             handle.publish_feedback(RunEpisode.Feedback(step=step, progress=progress_to_msg(progress, frame)))
 
         self._bench.begin()

@@ -102,7 +102,6 @@ def recorded_topics(session: ResolvedSession) -> list[str]:
         "tool_pose geometry_msgs/msg/PoseStamped",
         "progress robocontrast_ros/msg/Progress",
         "trial_result robocontrast_ros/msg/TrialResult",
-        "/clock rosgraph_msgs/msg/Clock",
         f"{robot.joint_states_topic} sensor_msgs/msg/JointState",
         f"{robot.command.topic} {robot.command.type}",
     ]

@@ -113,7 +113,11 @@ def compose(world: Path, profile: RobotProfile, objects: Iterable[Spawned]) -> C
             parts.append(part)
             body = part.worldbody.first_body()
             x, y, z, w = entity.initial.orientation
-            body.pos, body.quat = entity.initial.position, (w, x, y, z)
+            body.name = body.name or entity.name
+            # The compiler derives the solver's constants from where bodies are. What can move is put there
+            # afterwards, so that the physics does not depend, in the last bits, on where it was brought in.
+            if not any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints):
+                body.pos, body.quat = entity.initial.position, (w, x, y, z)
             roots[entity.name] = f"{entity.name}/{body.name}"
             spec.worldbody.add_frame().attach_body(body, f"{entity.name}/", "")
         return Composition(spec.compile(), roots)

@@ -160,7 +160,7 @@ class World:
             self.profile.joint_names,
             tuple(data.qpos[self._joint_qpos].tolist()),
             tuple(data.qvel[self._joint_qvel].tolist()),
-            tuple(data.actuator_force[self._actuators].tolist()),
+            tuple(self._efforts().tolist()),
         )
 
     def tool_pose(self) -> Pose:
@@ -312,6 +312,8 @@ class World:
         except InvalidModel:
             self._spawned = before
             raise
+        if self.category(name) is Category.DYNAMIC_OBJECT:
+            self.set_entity_state(name, EntityState(pose))
 
     def delete(self, name: str) -> None:
         """Take out an object that was spawned.
@@ -377,7 +379,7 @@ class World:
     def _compose(self) -> None:
         """Compile the model from its parts, keeping by name where everything is."""
         composition = compose(self._path, self.profile, self._spawned.values())
-        before = self._motion() if hasattr(self, "_model") else {}
+        before, efforts = (self._motion(), self._efforts()) if hasattr(self, "_model") else ({}, 0.0)
         self.close()
         model = composition.model
         model.opt.timestep = self._physics_step or model.opt.timestep
@@ -394,6 +396,7 @@ class World:
         self._joint_qvel = np.array([joint.dofadr[0] for joint in joints])
         self._actuators = np.array([model.actuator(prefix + name).id for name in self.profile.joint_names])
         self._tool = model.site(prefix + TOOL_SITE).id
+        self._data.actuator_force[self._actuators] = efforts
         for camera in self._cameras:
             self._keep_horizontal_view(camera)
         for key, (position, velocity) in before.items():
@@ -401,6 +404,9 @@ class World:
                 qpos, qvel = slots[key]
                 self._data.qpos[qpos], self._data.qvel[qvel] = position, velocity
         self._refresh()
+
+    def _efforts(self) -> NDArray[np.float64]:
+        return self._data.actuator_force[self._actuators]
 
     def _slots(self) -> dict[tuple[str, int], tuple[slice, slice]]:
         """Return where each joint's position and velocity are, by name of body and place in it."""
