@@ -1,0 +1,136 @@
+"""Every robot of the package keeps the contract; mistakes in a profile are told by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from robot_contract import RobotContract
+
+from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
+from robocontrast_ros.robots import Kinematics, RobotProfile, load_profile
+
+FILES = sorted(resolve_uri("package://robocontrast_ros/config/robots").glob("*.yaml"))
+NAMES = [path.stem for path in FILES]
+
+
+class TestFranka(RobotContract):
+    robot = "franka"
+
+
+class TestUr5e(RobotContract):
+    robot = "ur5e"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_profile_is_named_after_its_file_and_survives_writing_and_reading(path: Path):
+    profile = load_profile(str(path))
+    assert profile.name == path.stem
+    assert parse_record(RobotProfile, yaml.safe_load(yaml.safe_dump(dump_record(profile))), "copy") == profile
+
+
+def transform(a: float, d: float, alpha: float, theta: float, convention: str) -> np.ndarray:
+    """Return a Denavit-Hartenberg transform as the textbooks print it."""
+    ct, st_, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+    if convention == "modified":  # Craig, Introduction to Robotics
+        return np.array(
+            [[ct, -st_, 0, a], [st_ * ca, ct * ca, -sa, -d * sa], [st_ * sa, ct * sa, ca, d * ca], [0, 0, 0, 1]]
+        )
+    return np.array(  # Spong, Robot Modeling and Control
+        [[ct, -st_ * ca, st_ * sa, a * ct], [st_, ct * ca, -ct * sa, a * st_], [0, sa, ca, d], [0, 0, 0, 1]]
+    )
+
+
+def flange(profile: RobotProfile, joints: tuple[float, ...]) -> np.ndarray:
+    """Return the flange in the base frame by multiplying the table's transforms."""
+    angles = [*joints, *[0.0] * (len(profile.kinematics) - len(joints))]
+    pose = np.eye(4)
+    for row, theta in zip(profile.kinematics, angles, strict=True):
+        pose = pose @ transform(row.a, row.d, row.alpha, theta, profile.convention)
+    return pose
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=30, deadline=None)
+@given(shares=st.lists(st.floats(0.0, 1.0), min_size=7, max_size=7))
+def test_the_model_agrees_with_the_table_of_parameters(name, shares):
+    profile = load_profile(name)
+    joints = tuple(
+        j.lower + share * (j.upper - j.lower) for j, share in zip(profile.joints, shares, strict=False)
+    )
+    yaw = profile.base_yaw
+    base = np.array(
+        [[np.cos(yaw), -np.sin(yaw), 0, 0], [np.sin(yaw), np.cos(yaw), 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    )
+    base[:3, 3] = profile.base_position
+    expected = base @ flange(profile, joints) @ np.array([profile.pusher.offset, 0, profile.pusher.length, 1])
+    assert Kinematics(profile).tool_pose(joints).position == pytest.approx(expected[:3], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "joints", "position", "axis"),
+    [
+        # The "ready" posture of libfranka and MoveIt: O_T_EE without a hand.
+        ("franka", (0, -np.pi / 4, 0, -3 * np.pi / 4, 0, np.pi / 2, np.pi / 4), (0.3069, 0, 0.5903), (0, 0, -1)),
+        # Universal Robots: all joints at zero, and stretched upwards.
+        ("ur5e", (0, 0, 0, 0, 0, 0), (-0.8172, -0.2329, 0.0628), (0, -1, 0)),
+        ("ur5e", (0, -np.pi / 2, 0, -np.pi / 2, 0, 0), (0, -0.2329, 1.0794), (0, -1, 0)),
+    ],
+)
+def test_the_flange_is_where_the_makers_say(name, joints, position, axis):
+    pose = flange(load_profile(name), joints)
+    assert pose[:3, 3] == pytest.approx(position, abs=2e-4)
+    assert pose[:3, 2] == pytest.approx(axis, abs=1e-9)
+
+
+def remove(data, *keys):
+    for key in keys[:-1]:
+        data = data[key]
+    del data[keys[-1]]
+
+
+def put(data, value, *keys):
+    for key in keys[:-1]:
+        data = data[key]
+    data[keys[-1]] = value
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        (lambda d: put(d, 1, "jonts"), r"`jonts`: got 'jonts', expected a known key.*Did you mean 'joints'"),
+        (lambda d: put(d, 3.0, "joints", 0, "lower"), r"lower < upper for joint 'fr3_joint1' \(got 3.0 and 2.7437\)"),
+        (lambda d: d["joints"].pop(), r"`home` to have one entry a joint: 6, not 7"),
+        (lambda d: d["kinematics"].pop(0) and d["kinematics"].pop(0), r"`kinematics` to have one row a joint"),
+        (lambda d: put(d, 9.0, "home", 2), r"`home` within the limits .* of 'fr3_joint3', not 9.0"),
+        (lambda d: remove(d, "pusher"), r"`pusher`: got 'nothing', expected a value"),
+        (lambda d: put(d, -1.0, "joints", 1, "velocity"), r"`joints.1.velocity`: got -1.0, expected greater than 0"),
+        (lambda d: put(d, "fr3_joint1", "joints", 1, "name"), r"each joint name once"),
+        (lambda d: put(d, [0.5, 0.1], "workspace", "x"), r"`x` as \[least, greatest\]"),
+        (lambda d: put(d, 0.5, "action_spaces", "planar_delta", "height"), r"`workspace.z`"),
+        (lambda d: put(d, 0.0, "links", 0, "shapes", 0, "radius"), r"a `radius` above 0 m for a capsule"),
+        (lambda d: put(d, "geometry_msgs/msg/Twist", "command", "type"), r"trajectory_msgs/msg/JointTrajectory"),
+    ],
+)
+def test_a_mistake_in_a_profile_is_one_message_that_names_it(tmp_path, mistake, message):
+    data = yaml.safe_load(FILES[NAMES.index("franka")].read_text())
+    mistake(data)
+    path = tmp_path / "robot.yaml"
+    path.write_text(yaml.safe_dump(data))
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        load_profile(str(path))
+    assert str(path) in str(caught.value)
+
+
+def test_an_unknown_robot_is_told_the_known_ones():
+    with pytest.raises(ConfigurationError, match=r"got 'franca'.*franka, ur5e.*Did you mean 'franka'"):
+        load_profile("franca")
+
+
+def test_a_place_out_of_reach_is_refused_with_how_far_it_is():
+    with pytest.raises(ValueError, match=r"'ur5e': the tool cannot point down at \(2.000, 0.000, 0.010\) m"):
+        Kinematics(load_profile("ur5e")).posture((2.0, 0.0, 0.01))
