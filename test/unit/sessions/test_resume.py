@@ -126,7 +126,7 @@ def score(path: Path):
 @pytest.mark.parametrize("strategy", [Standard(), ContrastSet(), LimitedIntervention()], ids=lambda s: s.name)
 @pytest.mark.parametrize("survives", [False, True], ids=["a fresh bench", "the same bench"])
 @given(deaths=crashes, seed=st.integers(0, 1000), budget=st.sampled_from([float("inf"), 2.5]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_session_that_was_killed_and_resumed_has_the_trials_scores_and_costs_of_one_that_was_not(
     strategy, survives, deaths, seed, budget
 ):
@@ -148,7 +148,7 @@ def test_a_session_that_was_killed_and_resumed_has_the_trials_scores_and_costs_o
 
 
 @given(after=st.integers(0, 60), where=st.sampled_from(["before", "within", "after", "bench"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_void_trial_of_a_killed_session_is_run_again_with_the_same_scores(after, where):
     evaluation = line_evaluation(families=FAMILIES, test_set_size=3)
     faults = {(1, 0): Fault.SENSOR_LOST, (3, 0): Fault.SCORER_LOST, (4, 1): Fault.SENSOR_LOST}
