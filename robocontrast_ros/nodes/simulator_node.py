@@ -70,7 +70,9 @@ class SimulatorParameters:
     )
     physics_step: float = Field(default=0.002, gt=0.0, le=0.01, description="Simulated time of one step [s].")
     spawnables: tuple[str, ...] = Field(default=(), description="URIs that GetSpawnables answers with.")
-    cameras: tuple[str, ...] = Field(default=(), description="Cameras to render, as the robot's profile names them.")
+    cameras: tuple[str, ...] = Field(
+        default=(), description="Cameras to render, as the robot's profile names them."
+    )
     camera_widths: tuple[int, ...] = Field(default=(), description="Columns of each camera's images [pixel].")
     camera_heights: tuple[int, ...] = Field(default=(), description="Rows of each camera's images [pixel].")
     camera_period: float = Field(
@@ -96,12 +98,15 @@ class Simulator(Node):
         self._profile = load_record(RobotProfile, parameters.robot)
         self._cameras = self._choose_cameras()
         self._world = self._make_world()
+        self.exit_code: int | None = None
         self._state = SimulationState.STATE_PAUSED
         self._last_image = float("-inf")
         self._clock_publisher = self.create_publisher(ClockMsg, "/clock", LOCKSTEP)
         self._joints = self.create_publisher(JointState, self._profile.joint_states_topic, LOCKSTEP)
         self._images = {c.name: self.create_publisher(Image, c.image_topic, LOCKSTEP) for c in self._cameras}
-        self._infos = {c.name: self.create_publisher(CameraInfo, c.info_topic, LOCKSTEP) for c in self._cameras}
+        self._infos = {
+            c.name: self.create_publisher(CameraInfo, c.info_topic, LOCKSTEP) for c in self._cameras
+        }
         command = self._profile.command
         self._commands = self.create_subscription(
             command_message_type(command.type), command.topic, self._on_command, LOCKSTEP
@@ -222,8 +227,8 @@ class Simulator(Node):
             self._played_until = self._wall.now().nanoseconds * 1e-9
             self._player.reset()
         elif state == SimulationState.STATE_QUITTING:
-            # After the answer is on its way.
-            self.create_timer(PLAYING_PERIOD, self.context.try_shutdown, clock=self._wall)
+            # The process ends when this callback has answered.
+            self.exit_code = 0
 
     # -- entities ---------------------------------------------------------------------------------
 
@@ -304,7 +309,8 @@ class Simulator(Node):
             raise Refusal(answers.NO_RESOURCE, "give the model's `uri`, or its text as `resource_string`")
         if request.uri and Path(request.uri).suffix.lower() not in convert.FORMATS:
             raise Refusal(
-                answers.UNSUPPORTED_FORMAT, f"uri: got '{request.uri}', expected an MJCF file: {', '.join(convert.FORMATS)}"
+                answers.UNSUPPORTED_FORMAT,
+                f"uri: got '{request.uri}', expected an MJCF file: {', '.join(convert.FORMATS)}",
             )
         if not VALID_NAMESPACE.fullmatch(request.entity_namespace):
             raise Refusal(answers.NAMESPACE_INVALID, f"'{request.entity_namespace}' is no ROS namespace")
@@ -316,7 +322,9 @@ class Simulator(Node):
     def _get_spawnables(self, request: GetSpawnables.Request, response: Any) -> Any:
         def answer() -> None:
             if request.sources:
-                raise Refusal(Result.RESULT_OPERATION_FAILED, "no other sources are searched; leave `sources` empty")
+                raise Refusal(
+                    Result.RESULT_OPERATION_FAILED, "no other sources are searched; leave `sources` empty"
+                )
             response.spawnables = [Spawnable(uri=uri) for uri in self._parameters.spawnables]
 
         response.result = result_of(answer)

@@ -49,7 +49,9 @@ class Controller(Protocol):
     def reset(self, joint_positions: Sequence[float]) -> None:
         """Begin an episode with the joints where they are [rad]."""
 
-    def command(self, action: Sequence[float] | NDArray[np.float64], joint_positions: Sequence[float]) -> ControlStep:
+    def command(
+        self, action: Sequence[float] | NDArray[np.float64], joint_positions: Sequence[float]
+    ) -> ControlStep:
         """Return what the robot is to do during the next control period.
 
         Args:
@@ -93,7 +95,9 @@ class PlanarDeltaController:
         self._joints = tuple(self._kinematics.clamp(joint_positions).tolist())
         self._target = self._kinematics.tool_pose(self._joints).xy
 
-    def command(self, action: Sequence[float] | NDArray[np.float64], joint_positions: Sequence[float]) -> ControlStep:
+    def command(
+        self, action: Sequence[float] | NDArray[np.float64], joint_positions: Sequence[float]
+    ) -> ControlStep:
         """Return the joint motion that moves the tool by the action, as far as the limits let it."""
         delta = np.asarray(action, dtype=float)
         if delta.shape != (self.action_size,) or not np.isfinite(delta).all():
@@ -107,7 +111,11 @@ class PlanarDeltaController:
         bounded = np.clip(delta, -self._space.max_step, self._space.max_step)
         if (bounded != delta).any():
             reasons.append(f"|dx| and |dy| are at most {self._space.max_step} m")
-        wanted = (self._target[0] + float(bounded[0]), self._target[1] + float(bounded[1]), self._space.height)
+        wanted = (
+            self._target[0] + float(bounded[0]),
+            self._target[1] + float(bounded[1]),
+            self._space.height,
+        )
         target = self._profile.workspace.clamp(wanted)
         if target != wanted:
             reasons.append("the workspace ends there")

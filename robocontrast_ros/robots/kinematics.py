@@ -81,7 +81,11 @@ class Kinematics:
         return Pose((float(px), float(py), float(pz)), (x, y, z, w))
 
     def step(
-        self, positions: Sequence[float], target: Sequence[float], period: float, iterations: int = STEP_ITERATIONS
+        self,
+        positions: Sequence[float],
+        target: Sequence[float],
+        period: float,
+        iterations: int = STEP_ITERATIONS,
     ) -> Motion:
         """Move the joints towards a tool position for one period.
 
@@ -99,7 +103,12 @@ class Kinematics:
         dt = period / iterations
         for _ in range(iterations):
             velocity = mink.solve_ik(
-                self._configuration, [self._tool, self._posture], dt, "daqp", damping=1e-9, limits=self._limits
+                self._configuration,
+                [self._tool, self._posture],
+                dt,
+                "daqp",
+                damping=1e-9,
+                limits=self._limits,
             )
             self._configuration.integrate_inplace(velocity, dt)
         end = self.clamp(self._configuration.q)
@@ -125,8 +134,8 @@ class Kinematics:
         if motion.position_error > REACHED_POSITION or motion.tilt > REACHED_TILT:
             where = ", ".join(f"{value:.3f}" for value in target)
             raise Unreachable(
-                f"robot '{self.profile.name}': the tool cannot point down at ({where}) m; the nearest posture "
-                f"is {motion.position_error:.3f} m away and {motion.tilt:.3f} rad tilted"
+                f"robot '{self.profile.name}': the tool cannot point down at ({where}) m; the nearest "
+                f"posture is {motion.position_error:.3f} m away and {motion.tilt:.3f} rad tilted"
             )
         return motion.positions
 

@@ -28,7 +28,9 @@ def robot_mjcf(profile: RobotProfile) -> str:
     root = ET.Element("mujoco", model=profile.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true")
     default = ET.SubElement(root, "default")
-    ET.SubElement(default, "geom", contype="2", conaffinity="1", friction="0.3 0.002 0.0001", solref="0.006 1")
+    ET.SubElement(
+        default, "geom", contype="2", conaffinity="1", friction="0.3 0.002 0.0001", solref="0.006 1"
+    )
     x, y, z, w = profile.base_pose.orientation
     body = ET.SubElement(
         ET.SubElement(root, "worldbody"),
@@ -46,7 +48,9 @@ def robot_mjcf(profile: RobotProfile) -> str:
     ):
         if profile.convention == "modified":
             pending.append(_transform(profile.convention, row.a, row.d, row.alpha))
-        body = ET.SubElement(body, "body", name=joint.name, gravcomp="1", **(pending.pop() if pending else {}))
+        body = ET.SubElement(
+            body, "body", name=joint.name, gravcomp="1", **(pending.pop() if pending else {})
+        )
         ET.SubElement(
             body,
             "joint",
@@ -76,7 +80,9 @@ def robot_mjcf(profile: RobotProfile) -> str:
         mass=f"{pusher.mass:.9g}",
         rgba=_numbers((*pusher.color, 1.0)),
     )
-    ET.SubElement(body, "site", name=TOOL_SITE, pos=_numbers((0.0, 0.0, pusher.length)), size="0.003", group="4")
+    ET.SubElement(
+        body, "site", name=TOOL_SITE, pos=_numbers((0.0, 0.0, pusher.length)), size="0.003", group="4"
+    )
     actuators = ET.SubElement(root, "actuator")
     for joint, stiffness, damping in zip(
         profile.joints, profile.servo.stiffness, profile.servo.damping, strict=True
@@ -104,15 +110,15 @@ def _transform(convention: str, a: float, d: float, alpha: float) -> dict[str, s
 def _bracket(pusher: Pusher) -> Shape:
     """Return the plate between the flange's axis and the rod, in the rod's frame."""
     half = pusher.offset / 2
-    return Shape(
-        type="box", start=(-half, 0.0, 0.008), end=(half + 0.03, 0.025, 0.006), color=pusher.color
-    )
+    return Shape(type="box", start=(-half, 0.0, 0.008), end=(half + 0.03, 0.025, 0.006), color=pusher.color)
 
 
 def _add_shapes(body: ET.Element, shapes: tuple[Shape, ...], mass: float) -> None:
     """Add geoms; the first carries the whole mass, as the primitives only sketch the link."""
     if mass and not shapes:
-        ET.SubElement(body, "inertial", pos="0 0 0", mass=f"{mass:.9g}", diaginertia=_numbers((mass * 0.01,) * 3))
+        ET.SubElement(
+            body, "inertial", pos="0 0 0", mass=f"{mass:.9g}", diaginertia=_numbers((mass * 0.01,) * 3)
+        )
     for index, shape in enumerate(shapes):
         attributes = {"type": shape.type, "rgba": _numbers((*shape.color, 1.0))}
         if shape.type == "box":

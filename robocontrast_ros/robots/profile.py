@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -68,7 +67,9 @@ class Pusher:
     """A straight rod along the flange's z axis, held by a bracket; its tip is the tool frame."""
 
     length: float = Field(gt=0.0, description="From the flange to the tip [m].")
-    offset: float = Field(default=0.0, ge=0.0, description="Of the rod from the flange's axis, along its x [m].")
+    offset: float = Field(
+        default=0.0, ge=0.0, description="Of the rod from the flange's axis, along its x [m]."
+    )
     radius: float = Field(gt=0.0, description="Radius of the rod [m].")
     mass: float = Field(default=0.15, gt=0.0, description="Mass [kg].")
     color: Rgb = Field(default=(0.15, 0.15, 0.17), description="Red, green and blue in [0, 1].")
@@ -142,7 +143,9 @@ class Servo:
 
     stiffness: tuple[float, ...] = Field(description="One gain a joint [Nm/rad].")
     damping: tuple[float, ...] = Field(description="One gain a joint [Nms/rad].")
-    armature: float = Field(default=0.1, ge=0.0, description="Reflected rotor inertia of each joint [kg m^2].")
+    armature: float = Field(
+        default=0.1, ge=0.0, description="Reflected rotor inertia of each joint [kg m^2]."
+    )
 
 
 @record
@@ -172,7 +175,9 @@ class RobotProfile:
     action_spaces: ActionSpaces = Field(description="What actions the robot takes.")
     command: CommandInterface = Field(description="Where the driver takes commands.")
     joint_states_topic: str = Field(min_length=1, description="sensor_msgs/msg/JointState of the driver.")
-    cameras: tuple[CameraInterface, ...] = Field(default=(), description="Cameras that look at the robot's work.")
+    cameras: tuple[CameraInterface, ...] = Field(
+        default=(), description="Cameras that look at the robot's work."
+    )
 
     def __post_init__(self) -> None:
         count = len(self.joints)
@@ -192,7 +197,8 @@ class RobotProfile:
         for joint, position in zip(self.joints, self.home, strict=True):
             if not joint.lower <= position <= joint.upper:
                 raise ValueError(
-                    f"`home` within the limits [{joint.lower}, {joint.upper}] of '{joint.name}', not {position}"
+                    f"`home` within the limits [{joint.lower}, {joint.upper}] of '{joint.name}', "
+                    f"not {position}"
                 )
         for what, names in (("joint", self.joint_names), ("camera", tuple(c.name for c in self.cameras))):
             if len(set(names)) != len(names):
@@ -230,6 +236,7 @@ def load_profile(name_or_path: str) -> RobotProfile:
     folder = resolve_uri("package://robocontrast_ros/config/robots")
     known = {path.stem: path for path in folder.glob("*.yaml")}
     if name_or_path not in known:
-        raise ConfigurationError.unknown("robot", "robot", name_or_path, known, "robot or path of a YAML file")
+        raise ConfigurationError.unknown(
+            "robot", "robot", name_or_path, known, "robot or path of a YAML file"
+        )
     return load_record(RobotProfile, known[name_or_path])
-

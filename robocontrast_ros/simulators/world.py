@@ -22,7 +22,13 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.model import TOOL_SITE
 from robocontrast_ros.robots.profile import RobotProfile
-from robocontrast_ros.simulators.composition import Spawned, check_object, compose, read_resource, robot_prefix
+from robocontrast_ros.simulators.composition import (
+    Spawned,
+    check_object,
+    compose,
+    read_resource,
+    robot_prefix,
+)
 from robocontrast_ros.simulators.entities import (
     Bounds,
     Category,
@@ -48,7 +54,11 @@ VELOCITIES = {0: 6, 1: 3, 2: 1, 3: 1}
 
 DIVERGED = tuple(
     kind.value
-    for kind in (mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL, mujoco.mjtWarning.mjWARN_BADQACC)
+    for kind in (
+        mujoco.mjtWarning.mjWARN_BADQPOS,
+        mujoco.mjtWarning.mjWARN_BADQVEL,
+        mujoco.mjtWarning.mjWARN_BADQACC,
+    )
 )
 
 
@@ -191,11 +201,13 @@ class World:
             command.names
         ):
             raise ValueError(
-                f"joint trajectory: got a position for {', '.join(command.names) or 'no joint'}, expected one for "
-                f"each of {', '.join(self.profile.joint_names)}"
+                f"joint trajectory: got a position for {', '.join(command.names) or 'no joint'}, expected one "
+                f"for each of {', '.join(self.profile.joint_names)}"
             )
         if not (all(map(math.isfinite, command.positions)) and 0.0 <= command.duration < math.inf):
-            raise ValueError(f"joint trajectory: got {command}, expected finite positions and a duration >= 0 s")
+            raise ValueError(
+                f"joint trajectory: got {command}, expected finite positions and a duration >= 0 s"
+            )
         order = [command.names.index(name) for name in self.profile.joint_names]
         goal = np.asarray(command.positions, dtype=float)[order]
         length = max(round(command.duration / self.step_duration), 1)
@@ -261,9 +273,7 @@ class World:
         else:
             (x, y, z), (qw, qx, qy, qz) = self._data.xpos[body].tolist(), self._data.xquat[body].tolist()
         velocity = np.zeros(6)
-        mujoco.mj_objectVelocity(
-            self._model, self._data, mujoco.mjtObj.mjOBJ_XBODY.value, body, velocity, 0
-        )
+        mujoco.mj_objectVelocity(self._model, self._data, mujoco.mjtObj.mjOBJ_XBODY.value, body, velocity, 0)
         angular, linear = velocity[:3].tolist(), velocity[3:].tolist()
         return EntityState(Pose((x, y, z), (qx, qy, qz, qw)), Twist(tuple(linear), tuple(angular)))
 
@@ -293,7 +303,9 @@ class World:
             InvalidModel: it is no MJCF model with one top-level body.
         """
         if not VALID_NAME.fullmatch(name):
-            raise InvalidName(f"entity name: got '{name}', expected a letter, then letters, digits or underscores")
+            raise InvalidName(
+                f"entity name: got '{name}', expected a letter, then letters, digits or underscores"
+            )
         if name in self._names:
             raise NameNotUnique(f"entity name: '{name}' is taken; there are: {', '.join(self._names)}")
         path = None if resource else resolve_uri(uri)
@@ -423,7 +435,10 @@ class World:
     def _motion(self) -> dict[tuple[str, int], tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Return position and velocity of every joint."""
         data = self._data
-        return {key: (data.qpos[qpos].copy(), data.qvel[qvel].copy()) for key, (qpos, qvel) in self._slots().items()}
+        return {
+            key: (data.qpos[qpos].copy(), data.qvel[qvel].copy())
+            for key, (qpos, qvel) in self._slots().items()
+        }
 
     def _keep_horizontal_view(self, camera: Camera) -> None:
         """Give a camera the vertical field of view that keeps the horizontal one at its resolution."""
@@ -447,7 +462,7 @@ class World:
         return int(joint) if free else None
 
     def _corners(self, name: str) -> NDArray[np.float64]:
-        """Return the corners of the boxes around an entity's geometries in the world, shape (n, 3); planes have none."""
+        """Return the corners of the boxes around an entity's geometries in the world, shape (n, 3)."""
         self._body(name)
         model, data = self._model, self._data
         own = self._geom_entity == self._names.index(name)
@@ -455,7 +470,8 @@ class World:
         signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
         corners = [
             data.geom_xpos[geom]
-            + (model.geom_aabb[geom, :3] + signs * model.geom_aabb[geom, 3:]) @ data.geom_xmat[geom].reshape(3, 3).T
+            + (model.geom_aabb[geom, :3] + signs * model.geom_aabb[geom, 3:])
+            @ data.geom_xmat[geom].reshape(3, 3).T
             for geom in np.flatnonzero(own & finite)
         ]
         return np.concatenate(corners) if corners else np.empty((0, 3))

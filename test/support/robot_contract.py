@@ -1,4 +1,4 @@
-"""The contract of a robot profile: inherit the class, give the profile's name or file, and all of it is checked."""
+"""The contract of a robot profile: inherit the class, give the profile's name, and all of it is checked."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ class RobotContract:
         for x in np.linspace(*BOARD_X, 6):
             for y in np.linspace(*BOARD_Y, 7):
                 positions = kinematics.posture((x, y, self.height(profile)))
-                margins = [min(q - j.lower, j.upper - q) for j, q in zip(profile.joints, positions, strict=True)]
+                margins = [
+                    min(q - j.lower, j.upper - q) for j, q in zip(profile.joints, positions, strict=True)
+                ]
                 assert min(margins) > 0.05
 
     @quick
@@ -93,7 +95,9 @@ class RobotContract:
         position = (between(profile.workspace.x, x), between(profile.workspace.y, y), self.height(profile))
         assert math.dist(kinematics.tool_pose(kinematics.posture(position)).position, position) < 5e-4
 
-    def test_a_delta_within_bounds_moves_the_tool_by_it_at_constant_height(self, profile, kinematics, controller):
+    def test_a_delta_within_bounds_moves_the_tool_by_it_at_constant_height(
+        self, profile, kinematics, controller
+    ):
         joints = kinematics.posture((0.35, 0.0, self.height(profile)))
         step = controller.command((0.02, -0.01), joints)
         assert not step.clamped
@@ -142,7 +146,9 @@ class RobotContract:
         assert step.clamped
         assert kinematics.tool_pose(step.command.positions).xy == pytest.approx((0.46, 0.1), abs=1e-3)
 
-    def test_hold_keeps_the_joints_where_they_are_and_inside_their_limits(self, profile, kinematics, controller):
+    def test_hold_keeps_the_joints_where_they_are_and_inside_their_limits(
+        self, profile, kinematics, controller
+    ):
         joints = kinematics.posture((0.4, 0.1, self.height(profile)))
         assert controller.hold(joints).positions == pytest.approx(joints)
         beyond = tuple(joint.upper + 1.0 for joint in profile.joints)

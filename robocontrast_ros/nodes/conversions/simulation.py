@@ -114,9 +114,7 @@ def entity_state_from_msg(message: EntityStateMsg, frame_id: str) -> EntityState
     """
     pose = _pose(message.header, message.pose, frame_id, SetEntityState.Response.INVALID_POSE)
     linear, angular = message.twist.linear, message.twist.angular
-    return EntityState(
-        pose, WorldTwist((linear.x, linear.y, linear.z), (angular.x, angular.y, angular.z))
-    )
+    return EntityState(pose, WorldTwist((linear.x, linear.y, linear.z), (angular.x, angular.y, angular.z)))
 
 
 def initial_pose_from_msg(message: PoseStamped, frame_id: str) -> Pose:
@@ -186,14 +184,17 @@ def select(world: World, filters: EntityFilters) -> list[str]:
             expression that is none.
     """
     if filters.tags.tags:
-        raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "entities have no tags here; leave `filters.tags` empty")
+        raise Refusal(
+            Result.RESULT_FEATURE_UNSUPPORTED, "entities have no tags here; leave `filters.tags` empty"
+        )
     if filters.bounds.type not in (BoundsMsg.TYPE_EMPTY, BoundsMsg.TYPE_BOX):
         raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "bounds in filters: only a box is supported")
     try:
         expression = re.compile(filters.filter or ".*")
     except re.error as error:
         raise Refusal(
-            Result.RESULT_OPERATION_FAILED, f"filter: got '{filters.filter}', expected a regular expression: {error}"
+            Result.RESULT_OPERATION_FAILED,
+            f"filter: got '{filters.filter}', expected a regular expression: {error}",
         ) from None
     wanted = {category.category for category in filters.categories}
     names = [name for name in world.entities() if expression.fullmatch(name)]
@@ -201,7 +202,9 @@ def select(world: World, filters: EntityFilters) -> list[str]:
         names = [name for name in names if wanted & _categories_of(world.category(name))]
     if filters.bounds.type == BoundsMsg.TYPE_BOX:
         if len(filters.bounds.points) != 2:
-            raise Refusal(Result.RESULT_OPERATION_FAILED, "bounds of a box: expected 2 points, upper and lower corner")
+            raise Refusal(
+                Result.RESULT_OPERATION_FAILED, "bounds of a box: expected 2 points, upper and lower corner"
+            )
         upper, lower = ((point.x, point.y, point.z) for point in filters.bounds.points)
         names = [name for name in names if _overlaps(world, name, lower, upper)]
     return names

@@ -38,7 +38,12 @@ def transform(a: float, d: float, alpha: float, theta: float, convention: str) -
     ct, st_, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
     if convention == "modified":  # Craig, Introduction to Robotics
         return np.array(
-            [[ct, -st_, 0, a], [st_ * ca, ct * ca, -sa, -d * sa], [st_ * sa, ct * sa, ca, d * ca], [0, 0, 0, 1]]
+            [
+                [ct, -st_, 0, a],
+                [st_ * ca, ct * ca, -sa, -d * sa],
+                [st_ * sa, ct * sa, ca, d * ca],
+                [0, 0, 0, 1],
+            ]
         )
     return np.array(  # Spong, Robot Modeling and Control
         [[ct, -st_ * ca, st_ * sa, a * ct], [st_, ct * ca, -ct * sa, a * st_], [0, sa, ca, d], [0, 0, 0, 1]]
@@ -75,7 +80,12 @@ def test_the_model_agrees_with_the_table_of_parameters(name, shares):
     ("name", "joints", "position", "axis"),
     [
         # The "ready" posture of libfranka and MoveIt: O_T_EE without a hand.
-        ("franka", (0, -np.pi / 4, 0, -3 * np.pi / 4, 0, np.pi / 2, np.pi / 4), (0.3069, 0, 0.5903), (0, 0, -1)),
+        (
+            "franka",
+            (0, -np.pi / 4, 0, -3 * np.pi / 4, 0, np.pi / 2, np.pi / 4),
+            (0.3069, 0, 0.5903),
+            (0, 0, -1),
+        ),
         # Universal Robots: all joints at zero, and stretched upwards.
         ("ur5e", (0, 0, 0, 0, 0, 0), (-0.8172, -0.2329, 0.0628), (0, -1, 0)),
         ("ur5e", (0, -np.pi / 2, 0, -np.pi / 2, 0, 0), (0, -0.2329, 1.0794), (0, -1, 0)),
@@ -103,17 +113,29 @@ def put(data, value, *keys):
     ("mistake", "message"),
     [
         (lambda d: put(d, 1, "jonts"), r"`jonts`: got 'jonts', expected a known key.*Did you mean 'joints'"),
-        (lambda d: put(d, 3.0, "joints", 0, "lower"), r"lower < upper for joint 'fr3_joint1' \(got 3.0 and 2.7437\)"),
+        (
+            lambda d: put(d, 3.0, "joints", 0, "lower"),
+            r"lower < upper for joint 'fr3_joint1' \(got 3.0 and 2.7437\)",
+        ),
         (lambda d: d["joints"].pop(), r"`home` to have one entry a joint: 6, not 7"),
-        (lambda d: d["kinematics"].pop(0) and d["kinematics"].pop(0), r"`kinematics` to have one row a joint"),
+        (
+            lambda d: d["kinematics"].pop(0) and d["kinematics"].pop(0),
+            r"`kinematics` to have one row a joint",
+        ),
         (lambda d: put(d, 9.0, "home", 2), r"`home` within the limits .* of 'fr3_joint3', not 9.0"),
         (lambda d: remove(d, "pusher"), r"`pusher`: got 'nothing', expected a value"),
-        (lambda d: put(d, -1.0, "joints", 1, "velocity"), r"`joints.1.velocity`: got -1.0, expected greater than 0"),
+        (
+            lambda d: put(d, -1.0, "joints", 1, "velocity"),
+            r"`joints.1.velocity`: got -1.0, expected greater than 0",
+        ),
         (lambda d: put(d, "fr3_joint1", "joints", 1, "name"), r"each joint name once"),
         (lambda d: put(d, [0.5, 0.1], "workspace", "x"), r"`x` as \[least, greatest\]"),
         (lambda d: put(d, 0.5, "action_spaces", "planar_delta", "height"), r"`workspace.z`"),
         (lambda d: put(d, 0.0, "links", 0, "shapes", 0, "radius"), r"a `radius` above 0 m for a capsule"),
-        (lambda d: put(d, "geometry_msgs/msg/Twist", "command", "type"), r"trajectory_msgs/msg/JointTrajectory"),
+        (
+            lambda d: put(d, "geometry_msgs/msg/Twist", "command", "type"),
+            r"trajectory_msgs/msg/JointTrajectory",
+        ),
     ],
 )
 def test_a_mistake_in_a_profile_is_one_message_that_names_it(tmp_path, mistake, message):

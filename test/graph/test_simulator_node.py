@@ -1,0 +1,455 @@
+"""The simulator as a process of its own: every feature that it announces, over real topics and services."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import yaml
+
+rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from geometry_msgs.msg import Vector3  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.node import Node  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
+from sensor_msgs.msg import CameraInfo, Image, JointState  # noqa: E402
+from simulation_interfaces.msg import Bounds, EntityCategory, Result, SimulationState, SimulatorFeatures  # noqa: E402
+from simulation_interfaces.srv import (  # noqa: E402
+    DeleteEntity,
+    GetEntities,
+    GetEntitiesStates,
+    GetEntityBounds,
+    GetEntityInfo,
+    GetEntityState,
+    GetSimulationState,
+    GetSimulatorFeatures,
+    GetSpawnables,
+    ResetSimulation,
+    SetEntityState,
+    SetSimulationState,
+    SpawnEntity,
+    StepSimulation,
+)
+
+from robocontrast_ros.bags.decoding import stamp_from_msg  # noqa: E402
+from robocontrast_ros.configuration import resolve_uri  # noqa: E402
+from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg  # noqa: E402
+from robocontrast_ros.nodes.conversions.observation import image_to_array  # noqa: E402
+from robocontrast_ros.nodes.qos import LOCKSTEP  # noqa: E402
+from robocontrast_ros.robots import JointTrajectoryCommand, load_profile  # noqa: E402
+
+MODELS = "package://robocontrast_ros/models/language_table"
+PROFILE = load_profile("franka")
+CAMERA = PROFILE.cameras[0]
+START = (0.2, 0.0, 0.01)
+CONTROL = 50
+STEP_NS = 2_000_000
+OK = Result.RESULT_OK
+FIXED = '<mujoco><worldbody><body><geom type="box" size=".02 .02 .1"/></body></worldbody></mujoco>'
+SERVICES = {
+    DeleteEntity: "delete_entity",
+    GetEntities: "get_entities",
+    GetEntitiesStates: "get_entities_states",
+    GetEntityBounds: "get_entity_bounds",
+    GetEntityInfo: "get_entity_info",
+    GetEntityState: "get_entity_state",
+    GetSimulationState: "get_simulation_state",
+    GetSimulatorFeatures: "get_simulator_features",
+    GetSpawnables: "get_spawnables",
+    ResetSimulation: "reset_simulation",
+    SetEntityState: "set_entity_state",
+    SetSimulationState: "set_simulation_state",
+    SpawnEntity: "spawn_entity",
+    StepSimulation: "step_simulation",
+}
+
+
+def start_process(folder, domain: int, **parameters: object) -> subprocess.Popen[str]:
+    given = {
+        "robot": str(resolve_uri("package://robocontrast_ros/config/robots/franka.yaml")),
+        "world": f"{MODELS}/world.xml",
+        "start_position": list(START),
+        "spawnables": [f"{MODELS}/red_moon.xml"],
+        "cameras": ["board"],
+        "camera_widths": [160],
+        "camera_heights": [90],
+    }
+    path = folder / "simulator.yaml"
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": given | parameters}}))
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "robocontrast_ros.nodes.simulator_node",
+            "--ros-args",
+            "-r",
+            "__ns:=/test",
+            "--params-file",
+            str(path),
+        ],
+        env={**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+class Client:
+    """A node that hears the simulator and calls its services."""
+
+    def __init__(self, domain: int) -> None:
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context, domain_id=domain)
+        self.node = Node("client", namespace="/test", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self.heard: dict[str, list] = {}
+        for kind, topic in (
+            (Clock, "/clock"),
+            (JointState, PROFILE.joint_states_topic),
+            (Image, CAMERA.image_topic),
+            (CameraInfo, CAMERA.info_topic),
+        ):
+            heard = self.heard[topic] = []
+            self.node.create_subscription(kind, topic, heard.append, LOCKSTEP)
+        command = PROFILE.command
+        self._commands = self.node.create_publisher(
+            command_message_type(command.type), command.topic, LOCKSTEP
+        )
+        self._clients = {
+            kind: self.node.create_client(kind, f"simulator/{name}") for kind, name in SERVICES.items()
+        }
+        for client in self._clients.values():
+            assert client.wait_for_service(60.0), client.srv_name
+        self.wait(lambda: self._commands.get_subscription_count() == 1)
+        self.wait(lambda: all(self.node.count_publishers(topic) == 1 for topic in self.heard))
+
+    def wait(self, condition: Callable[[], bool], deadline: float = 20.0) -> None:
+        end = time.monotonic() + deadline
+        while not condition():
+            assert time.monotonic() < end, "it did not happen in time"
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def call(self, kind: type, **fields: object):
+        future = self._clients[kind].call_async(kind.Request(**fields))
+        self._executor.spin_until_future_complete(future, 30.0)
+        assert future.done(), f"{SERVICES[kind]} did not answer"
+        return future.result()
+
+    def step(self, steps: int = CONTROL) -> None:
+        assert self.call(StepSimulation, steps=steps).result.result == OK
+
+    def send(self, positions: tuple[float, ...], duration: float = 0.1) -> None:
+        command = JointTrajectoryCommand(PROFILE.joint_names, positions, duration)
+        self._commands.publish(command_to_msg(command, 0.0))
+
+    def spawn(self, name: str, model: str = "red_moon", x: float = 0.4, y: float = 0.1, **fields: object):
+        request = SpawnEntity.Request(**({"name": name, "uri": f"{MODELS}/{model}.xml"} | fields))
+        request.initial_pose.pose.position.x, request.initial_pose.pose.position.y = x, y
+        future = self._clients[SpawnEntity].call_async(request)
+        self._executor.spin_until_future_complete(future, 30.0)
+        return future.result()
+
+    def names(self, **filters: object) -> list[str]:
+        request = GetEntities.Request()
+        for key, value in filters.items():
+            setattr(request.filters, key, value)
+        response = self.call(GetEntities, filters=request.filters)
+        assert response.result.result == OK, response.result.error_message
+        return response.entities
+
+    def now(self) -> int:
+        """Return the time of the last /clock [ns]."""
+        return stamp_from_msg(self.heard["/clock"][-1].clock)
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory) -> Iterator[Client]:
+    domain = 101 + os.getpid() % 100
+    process = start_process(tmp_path_factory.mktemp("simulator"), domain)
+    client = Client(domain)
+    yield client
+    client.close()
+    process.terminate()
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 0, output
+
+
+@pytest.fixture
+def simulator(client) -> Client:
+    """The simulator as it was at its start, with nothing heard yet."""
+    client.call(SetSimulationState, state=SimulationState(state=SimulationState.STATE_PAUSED))
+    assert client.call(ResetSimulation, scope=ResetSimulation.Request.SCOPE_ALL).result.result == OK
+    client.wait(lambda: bool(client.heard["/clock"]) and client.now() == 0)
+    for heard in client.heard.values():
+        heard.clear()
+    return client
+
+
+def test_a_step_brings_time_and_all_sensors_of_the_new_time(simulator):
+    for count in (1, 2, 3):
+        simulator.step()
+        simulator.wait(lambda expected=count: all(len(h) == expected for h in simulator.heard.values()))
+    due = [CONTROL * STEP_NS * count for count in (1, 2, 3)]
+    assert [stamp_from_msg(m.clock) for m in simulator.heard["/clock"]] == due
+    for topic in (PROFILE.joint_states_topic, CAMERA.image_topic, CAMERA.info_topic):
+        assert [stamp_from_msg(m.header.stamp) for m in simulator.heard[topic]] == due, topic
+    joints = simulator.heard[PROFILE.joint_states_topic][-1]
+    assert tuple(joints.name) == PROFILE.joint_names
+    assert len(joints.position) == len(joints.velocity) == len(joints.effort) == len(PROFILE.joints)
+
+
+def test_images_are_rgb_in_the_optical_frame_and_fit_their_camera_info(simulator):
+    simulator.step()
+    simulator.wait(lambda: bool(simulator.heard[CAMERA.image_topic]))
+    image, info = simulator.heard[CAMERA.image_topic][-1], simulator.heard[CAMERA.info_topic][-1]
+    assert image_to_array(image).shape == (info.height, info.width, 3) == (90, 160, 3)
+    assert image.header.frame_id == info.header.frame_id == CAMERA.frame_id
+    assert info.k[0] == pytest.approx(0.8 * 160, rel=1e-3)
+    assert np.ptp(image_to_array(image)) > 100
+
+
+def test_short_steps_bring_an_image_only_once_a_camera_period(simulator):
+    for _ in range(20):
+        simulator.step(10)
+    simulator.wait(lambda: len(simulator.heard["/clock"]) == 20)
+    simulator.wait(lambda: len(simulator.heard[CAMERA.image_topic]) == 4)
+    stamps = [stamp_from_msg(m.header.stamp) // 1_000_000 for m in simulator.heard[CAMERA.image_topic]]
+    assert stamps == [20, 120, 220, 320][: len(stamps)]
+
+
+def test_a_command_that_was_sent_before_a_step_is_carried_out_in_it(simulator):
+    simulator.step()
+    simulator.wait(lambda: bool(simulator.heard[PROFILE.joint_states_topic]))
+    home = tuple(simulator.heard[PROFILE.joint_states_topic][-1].position)
+    for count in range(1, 101):
+        wanted = home[0] + (0.05 if count % 2 else -0.05)
+        simulator.send((wanted, *home[1:]))
+        simulator.step()
+        simulator.wait(
+            lambda expected=count + 1: len(simulator.heard[PROFILE.joint_states_topic]) == expected
+        )
+        reached = simulator.heard[PROFILE.joint_states_topic][-1].position[0]
+        assert reached == pytest.approx(wanted, abs=0.02), f"step {count}"
+
+
+def test_a_command_for_other_joints_is_not_carried_out(simulator):
+    simulator.step()
+    simulator.wait(lambda: bool(simulator.heard[PROFILE.joint_states_topic]))
+    home = tuple(simulator.heard[PROFILE.joint_states_topic][-1].position)
+    simulator._commands.publish(command_to_msg(JointTrajectoryCommand(("other",), (1.0,), 0.1), 0.0))
+    simulator.step()
+    simulator.wait(lambda: len(simulator.heard[PROFILE.joint_states_topic]) == 2)
+    assert tuple(simulator.heard[PROFILE.joint_states_topic][-1].position) == pytest.approx(home, abs=1e-3)
+
+
+def test_the_same_requests_give_the_same_states_and_pixels_to_the_last_bit(simulator):
+    def run() -> list:
+        simulator.call(ResetSimulation, scope=ResetSimulation.Request.SCOPE_ALL)
+        simulator.wait(lambda: bool(simulator.heard["/clock"]) and simulator.now() == 0)
+        for heard in simulator.heard.values():
+            heard.clear()
+        simulator.spawn("block", x=0.26, y=0.002)
+        seen = []
+        joints = None
+        for count in range(1, 11):
+            if joints is not None:
+                simulator.send((joints[0] + 0.01, joints[1] + 0.02, *joints[2:]))
+            simulator.step()
+            simulator.wait(lambda expected=count: all(len(h) == expected for h in simulator.heard.values()))
+            joints = tuple(simulator.heard[PROFILE.joint_states_topic][-1].position)
+            state = simulator.call(GetEntityState, entity="block").state
+            seen.append((joints, state, bytes(simulator.heard[CAMERA.image_topic][-1].data)))
+        return seen
+
+    assert run() == run()
+
+
+def test_entities_are_told_by_name_category_and_place(simulator):
+    assert simulator.spawn("red_moon", x=0.4, y=0.25).result.result == OK
+    assert simulator.spawn("blue_cube", "blue_cube", x=0.4, y=-0.1).result.result == OK
+    assert simulator.names() == ["franka", "table", "board", "blue_cube", "red_moon"]
+    assert simulator.names(filter="(red|green)_.*") == ["red_moon"]
+    category = EntityCategory(category=EntityCategory.CATEGORY_ROBOT)
+    assert simulator.names(categories=[category]) == ["franka"]
+    objects = EntityCategory(category=EntityCategory.CATEGORY_OBJECT)
+    assert simulator.names(categories=[objects]) == ["table", "board", "blue_cube", "red_moon"]
+    corners = [Vector3(x=0.5, y=0.4, z=0.1), Vector3(x=0.3, y=0.26, z=0.02)]
+    assert simulator.names(bounds=Bounds(type=Bounds.TYPE_BOX, points=corners)) == ["red_moon"]
+    info = simulator.call(GetEntityInfo, entity="red_moon").info
+    assert info.category.category == EntityCategory.CATEGORY_DYNAMIC_OBJECT
+    assert info.description.endswith("red_moon.xml")
+
+
+def test_a_state_that_was_set_is_read_back_and_bounds_are_a_box(simulator):
+    simulator.spawn("block")
+    request = SetEntityState.Request(entity="block")
+    request.state.pose.position.x, request.state.pose.position.y = 0.5, -0.2
+    request.state.pose.orientation.z, request.state.pose.orientation.w = 0.6, 0.8
+    request.state.twist.linear.x = 0.25
+    assert simulator.call(SetEntityState, entity="block", state=request.state).result.result == OK
+    state = simulator.call(GetEntityState, entity="block").state
+    assert state.header.frame_id == "world"
+    assert state.pose == request.state.pose
+    assert state.twist.linear.x == pytest.approx(0.25)
+    states = simulator.call(GetEntitiesStates)
+    assert states.states[states.entities.index("block")].pose == request.state.pose
+    bounds = simulator.call(GetEntityBounds, entity="block").bounds
+    assert bounds.type == Bounds.TYPE_BOX
+    upper, lower = bounds.points
+    assert upper.z - lower.z == pytest.approx(0.03)
+    assert 0.03 < upper.x - lower.x < 0.05
+
+
+def test_models_are_spawned_from_uri_or_text_under_a_free_name_and_deleted(simulator):
+    assert [s.uri for s in simulator.call(GetSpawnables).spawnables] == [f"{MODELS}/red_moon.xml"]
+    assert simulator.spawn("block").entity_name == "block"
+    assert simulator.spawn("block", allow_renaming=True).entity_name == "block_1"
+    pillar = simulator.spawn("pillar", uri="", resource_string=FIXED)
+    assert pillar.result.result == OK, pillar.result.error_message
+    assert simulator.call(DeleteEntity, entity="block").result.result == OK
+    assert simulator.names()[3:] == ["block_1", "pillar"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"name": "board"}, SpawnEntity.Response.NAME_NOT_UNIQUE),
+        ({"name": "a b"}, SpawnEntity.Response.NAME_INVALID),
+        ({"name": ""}, SpawnEntity.Response.NAME_INVALID),
+        ({"name": "x", "uri": "robot.sdf"}, SpawnEntity.Response.UNSUPPORTED_FORMAT),
+        ({"name": "x", "uri": ""}, SpawnEntity.Response.NO_RESOURCE),
+        ({"name": "x", "uri": f"{MODELS}/none.xml"}, SpawnEntity.Response.NO_RESOURCE),
+        ({"name": "x", "uri": "", "resource_string": "<sdf/>"}, SpawnEntity.Response.RESOURCE_PARSE_ERROR),
+        ({"name": "x", "entity_namespace": "no no"}, SpawnEntity.Response.NAMESPACE_INVALID),
+        ({"name": "x", "x": float("nan")}, SpawnEntity.Response.INVALID_POSE),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_spawned_is_refused_with_code_and_reason(simulator, fields, code):
+    response = simulator.spawn(**fields)
+    assert response.result.result == code
+    assert response.result.error_message
+    assert simulator.names() == ["franka", "table", "board"]
+
+
+def test_requests_about_nobody_or_for_the_impossible_are_refused(simulator):
+    for kind in (GetEntityState, GetEntityInfo, GetEntityBounds, DeleteEntity, SetEntityState):
+        result = simulator.call(kind, entity="nobody").result
+        assert result.result == Result.RESULT_NOT_FOUND
+        assert "there are: franka, table, board" in result.error_message
+    assert simulator.call(DeleteEntity, entity="franka").result.result == Result.RESULT_OPERATION_FAILED
+    assert simulator.call(SetEntityState, entity="table").result.result == Result.RESULT_OPERATION_FAILED
+    simulator.spawn("block")
+    request = SetEntityState.Request(entity="block")
+    request.state.header.frame_id = "moon"
+    response = simulator.call(SetEntityState, entity="block", state=request.state)
+    assert response.result.result == SetEntityState.Response.INVALID_POSE
+    request = GetEntities.Request()
+    request.filters.tags.tags = ["heavy"]
+    response = simulator.call(GetEntities, filters=request.filters)
+    assert response.result.result == Result.RESULT_FEATURE_UNSUPPORTED
+    request = GetEntities.Request()
+    request.filters.filter = "("
+    assert (
+        simulator.call(GetEntities, filters=request.filters).result.result == Result.RESULT_OPERATION_FAILED
+    )
+    assert simulator.call(GetSpawnables, sources=["x"]).result.result == Result.RESULT_OPERATION_FAILED
+
+
+def test_each_scope_of_a_reset_restores_what_it_names(simulator):
+    scopes = ResetSimulation.Request
+    simulator.spawn("block", x=0.4)
+    request = SetEntityState.Request(entity="block")
+    request.state.pose.position.x = 0.5
+    simulator.call(SetEntityState, entity="block", state=request.state)
+    simulator.step()
+    assert simulator.call(ResetSimulation, scope=scopes.SCOPE_STATE).result.result == OK
+    state = simulator.call(GetEntityState, entity="block").state
+    assert state.pose.position.x == 0.4
+    assert stamp_from_msg(state.header.stamp) == CONTROL * STEP_NS
+    simulator.call(ResetSimulation, scope=scopes.SCOPE_TIME)
+    assert stamp_from_msg(simulator.call(GetEntityState, entity="block").state.header.stamp) == 0
+    simulator.call(ResetSimulation, scope=scopes.SCOPE_SPAWNED)
+    assert simulator.names() == ["franka", "table", "board"]
+
+
+def test_it_plays_by_the_wall_clock_and_steps_only_when_it_is_paused(simulator):
+    def change(state: int) -> int:
+        return simulator.call(SetSimulationState, state=SimulationState(state=state)).result.result
+
+    answers = SetSimulationState.Response
+    assert simulator.call(GetSimulationState).state.state == SimulationState.STATE_PAUSED
+    assert change(SimulationState.STATE_PAUSED) == answers.ALREADY_IN_TARGET_STATE
+    assert change(SimulationState.STATE_NO_WORLD) == answers.INCORRECT_TRANSITION
+    assert change(SimulationState.STATE_PLAYING) == OK
+    began = time.monotonic()
+    assert simulator.call(StepSimulation, steps=1).result.result == Result.RESULT_INCORRECT_STATE
+    simulator.wait(lambda: bool(simulator.heard["/clock"]) and simulator.now() > 500_000_000)
+    assert simulator.now() * 1e-9 < time.monotonic() - began + 0.1, "it is not faster than the wall clock"
+    assert change(SimulationState.STATE_PAUSED) == OK
+    first = simulator.call(GetEntityState, entity="board").state.header.stamp
+    assert simulator.call(GetEntityState, entity="board").state.header.stamp == first
+    simulator.step(1)
+    later = simulator.call(GetEntityState, entity="board").state.header.stamp
+    assert stamp_from_msg(later) == stamp_from_msg(first) + STEP_NS
+    assert change(SimulationState.STATE_STOPPED) == OK
+    assert stamp_from_msg(simulator.call(GetEntityState, entity="board").state.header.stamp) == 0
+
+
+def test_the_features_are_those_that_these_tests_try(simulator):
+    features = simulator.call(GetSimulatorFeatures).features
+    untried = {
+        SimulatorFeatures.NAMED_POSES,
+        SimulatorFeatures.POSE_BOUNDS,
+        SimulatorFeatures.ENTITY_TAGS,
+        SimulatorFeatures.ENTITY_BOUNDS_CONVEX,
+        SimulatorFeatures.ENTITY_INFO_SETTING,
+        SimulatorFeatures.STEP_SIMULATION_ACTION,
+    }
+    assert set(features.features) == set(range(16)) - untried - {15} | {20, 21, 22, 23, 24, 25, 26, 31, 32}
+    assert list(features.spawn_formats) == ["mjcf"]
+
+
+def test_it_can_be_told_to_quit(tmp_path):
+    domain = 101 + (os.getpid() + 1) % 100
+    process = start_process(tmp_path, domain)
+    client = Client(domain)
+    quitting = SimulationState(state=SimulationState.STATE_QUITTING)
+    assert client.call(SetSimulationState, state=quitting).result.result == OK
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 0, output
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"start_position": [3.0, 0.0, 0.0]},
+            "`start_position`: got (3.0, 0.0, 0.0), expected a place that the tool",
+        ),
+        ({"world": f"{MODELS}/none.xml"}, "`world`"),
+        ({"cameras": ["roof"]}, "`cameras`: got 'roof', expected a known camera of 'franka': board"),
+        ({"camera_widths": [160, 320]}, "of the same length"),
+        ({"colour": "red"}, "`colour`: got 'colour', expected a known parameter"),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_the_parameters_is_one_line_and_exit_code_2(tmp_path, parameters, message):
+    process = start_process(tmp_path, 101 + (os.getpid() + 2) % 100, **parameters)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, output
+    assert message in output
+    assert "Traceback" not in output
