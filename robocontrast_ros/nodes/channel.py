@@ -13,8 +13,10 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from rclpy.client import Client
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
+
+from robocontrast_ros.nodes.executor import lockstep_executor
 
 
 class NoAnswer(Exception):
@@ -33,7 +35,7 @@ class Channel:
             enable_rosout=False,
             use_global_arguments=False,
         )
-        self._executor = SingleThreadedExecutor()
+        self._executor = lockstep_executor()
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, name="io", daemon=True)
 

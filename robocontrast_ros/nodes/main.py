@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.nodes.executor import lockstep_executor
 from robocontrast_ros.sessions.bench import BenchFault
 
 POLL = 0.1
@@ -42,7 +43,7 @@ def run_node(make: Callable[[], Node], threads: int = 1) -> None:
     except KeyboardInterrupt:
         raise SystemExit(0) from None
     stop.interrupt = getattr(node, "interrupt", None)
-    executor = SingleThreadedExecutor() if threads == 1 else MultiThreadedExecutor(threads)
+    executor = lockstep_executor() if threads == 1 else MultiThreadedExecutor(threads)
     executor.add_node(node)
     try:
         while not stop.now and getattr(node, "exit_code", None) is None:
