@@ -201,8 +201,8 @@ class World:
             command.names
         ):
             raise ValueError(
-                f"joint trajectory: got a position for {', '.join(command.names) or 'no joint'}, expected one "
-                f"for each of {', '.join(self.profile.joint_names)}"
+                f"joint trajectory: got a position for {', '.join(command.names) or 'no joint'}, expected "
+                f"one for each of {', '.join(self.profile.joint_names)}"
             )
         if not (all(map(math.isfinite, command.positions)) and 0.0 <= command.duration < math.inf):
             raise ValueError(

@@ -425,8 +425,8 @@ def test_images_have_the_resolution_that_was_asked_for_and_show_what_is_there(pi
 def test_camera_info_and_pose_project_a_block_to_where_it_is_seen(pictures, place):
     pictures.reset(ResetScope.ALL)
     empty = pictures.render("board").astype(int)
-    flat = '<mujoco><worldbody><body><geom type="box" size=".015 .015 .001" rgba="1 0 0 1"/>'
-        "</body></worldbody></mujoco>"
+    red = '<geom type="box" size=".015 .015 .001" rgba="1 0 0 1"/>'
+    flat = f"<mujoco><worldbody><body>{red}</body></worldbody></mujoco>"
     pictures.spawn("marker", Pose.planar(*place), resource=flat)
     seen = np.argwhere(np.abs(pictures.render("board").astype(int) - empty).max(axis=2) > 30)
     row, column = seen.mean(axis=0)
