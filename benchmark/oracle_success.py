@@ -36,7 +36,9 @@ def instances(task: LanguageTable, family: str, count: int, seed: int) -> Iterat
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--robots", nargs="+", default=["franka", "ur5e"])
     parser.add_argument("--families", nargs="+", help="default: all")
     parser.add_argument("--instances", type=int, default=50, help="trials a family and robot")
@@ -48,7 +50,9 @@ def main() -> None:
     console = Console()
     task = LanguageTable.from_file(resolve_uri(f"{CONFIG}/tasks/language_table.yaml"))
     policy = PolicyRunner(resolve_uri(f"{CONFIG}/policies/{arguments.policy}.yaml"), timeout=5.0)
-    table = Table("robot", "family", "solved", "success", "95 % Wilson", "steps", "SPL", "clamped", "trials/min")
+    table = Table(
+        "robot", "family", "solved", "success", "95 % Wilson", "steps", "SPL", "clamped", "trials/min"
+    )
     for robot in arguments.robots:
         world = World(load_profile(robot), task.world, task.start_position)
         bench = InProcessBench(world, task, policy)
@@ -65,8 +69,8 @@ def main() -> None:
                 results.append(result)
                 if arguments.failures and not result.success:
                     console.print(
-                        f"{robot} {index} '{instance.instruction.text}': {result.outcome.name} {result.detail} "
-                        f"after {result.steps} steps, {result.distance_to_goal:.3f} m from the goal",
+                        f"{robot} {index} '{instance.instruction.text}': {result.outcome.name}"
+                        f" {result.detail} {result.steps} steps, {result.distance_to_goal:.3f} m from the goal",
                         highlight=False,
                     )
             rate = 60.0 * len(results) / (time.perf_counter() - began)

@@ -39,11 +39,9 @@ class _OfLanguage(_OfStructure):
     axes = "LB"
 
     def apply(
-        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+        self, task: StructuredTask, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
         """Say the changed instruction in the scene as it is."""
-        if not isinstance(task, StructuredTask):
-            return _unstructured(task)
         changed = self._changed(base.instruction)
         if isinstance(changed, NotApplicable):
             return changed
@@ -95,11 +93,9 @@ class _OfScene(_OfStructure):
     role: str
 
     def apply(
-        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+        self, task: StructuredTask, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
         """Move one block of the scene as it is, and say the same instruction."""
-        if not isinstance(task, StructuredTask):
-            return _unstructured(task)
         name = base.instruction.get(self.role)
         if name is None:
             return NotApplicable(f"{base.instruction.family} names no {self.role} block")
@@ -108,7 +104,7 @@ class _OfScene(_OfStructure):
         moved = task.relocate(base.instruction, name, scene, rng)
         if moved is None:
             return NotApplicable(
-                f"no place found for the {self.role} block {name} where '{base.instruction.text}' can be given"
+                f"no place found for the {self.role} block {name} in which to say '{base.instruction.text}'"
             )
         distance = scene[name].pose.distance_to(moved[name].pose)
         return self._instance(task, base, base.instruction, moved, f"moved {name} by {distance:.3f} m")
@@ -135,7 +131,3 @@ class MoveSource(_OfScene):
 def inverted(place: str) -> str:
     """Return the opposite of a direction or place, part by part: ``top_left`` becomes ``bottom_right``."""
     return "_".join(OPPOSITE.get(part, part) for part in place.split("_"))
-
-
-def _unstructured(task: Task) -> NotApplicable:
-    return NotApplicable(f"task '{task.name}' has no structured instructions (tasks.protocol.StructuredTask)")

@@ -1,4 +1,4 @@
-"""An oracle that trembles and sometimes mistakes what it was told, so that a contrast set has something to find."""
+"""An oracle that trembles and at times mistakes what it was told: something for a contrast set to find."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class NoisyOracleParameters:
     policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
     oracle: str = Field(description="URI of the parameter file of the oracle that it would be without noise")
-    action_noise: float = Field(ge=0, description="standard deviation added to each coordinate of an action [m]")
+    action_noise: float = Field(
+        ge=0, description="standard deviation added to each coordinate of an action [m]"
+    )
     wrong_direction: float = Field(
         ge=0, le=1, description="chance to take a direction or place for another one, once a trial"
     )
@@ -35,9 +37,11 @@ class NoisyOracleParameters:
 
 
 class NoisyOracle:
-    """The oracle with Gaussian noise on its actions and a chance of misunderstanding, all from the trial's seed."""
+    """The oracle with Gaussian noise and a chance of misunderstanding, all from the trial's seed."""
 
-    def __init__(self, parameters: NoisyOracleParameters, oracle: OracleParameters, task: LanguageTable) -> None:
+    def __init__(
+        self, parameters: NoisyOracleParameters, oracle: OracleParameters, task: LanguageTable
+    ) -> None:
         """Take the parameters, those of the oracle, and the task whose grammar and goals it knows."""
         self._parameters = parameters
         self._oracle = _Misunderstanding(parameters, oracle, task)

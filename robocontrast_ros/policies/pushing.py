@@ -54,10 +54,14 @@ class Pusher:
         self._pushing = False
 
     def step(self, tool: Vector, scene: Scene) -> Vector:
-        """Return the tool's next displacement, shape (2,), world frame [m]; zeros once the goal is reached."""
-        if self._goal.satisfied(scene):
-            return np.zeros(2)
+        """Return the tool's next displacement, shape (2,), world frame [m].
+
+        It is zero once the source is in the goal's region, even when the target was dragged too far:
+        no push of the source mends that.
+        """
         source = np.asarray(scene[self._goal.source].pose.xy)
+        if self._goal.region(scene).distance(source) == 0.0:
+            return np.zeros(2)
         heading = _unit(self._waypoint(tool, source, scene) - source)
         left = np.array([-heading[1], heading[0]])
         along, aside = float((tool - source) @ heading), float((tool - source) @ left)
@@ -68,7 +72,7 @@ class Pusher:
         return self._go_behind(tool, source, heading, scene)
 
     def _waypoint(self, tool: Vector, source: Vector, scene: Scene) -> Vector:
-        """Return the next point of the source's route, planning anew where the source has left it or passed its end."""
+        """Return the next point of the source's route, a new one where it was left or is at its end."""
         while self._route and self._passed(source):
             self._route.pop(0)
         if not self._route or _gap(source, *self._route[:2]) > self._p.replan_after:

@@ -106,10 +106,10 @@ class Task(Protocol):
 
 @runtime_checkable
 class StructuredTask(Task, Protocol):
-    """A task whose instructions and scenes can be changed part by part, as the ΔLB and ΔSB perturbations do."""
+    """A task whose instructions and scenes can be changed part by part, as ΔLB and ΔSB do."""
 
     def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return, in words, why an instance cannot be made of these (solved already, no plan); None when it can."""
+        """Return, in words, why these make no instance (solved already, no plan); None when they do."""
 
     def reword(
         self, instruction: Instruction, arguments: dict[str, str], scene: Scene, rng: np.random.Generator
@@ -123,4 +123,7 @@ class StructuredTask(Task, Protocol):
     def relocate(
         self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator
     ) -> Scene | None:
-        """Return the scene with one object moved so that the instruction can be given; None when no place is found."""
+        """Return the scene with one object moved so that the instruction can be given.
+
+        None when no place is found.
+        """

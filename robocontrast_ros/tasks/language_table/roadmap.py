@@ -28,10 +28,18 @@ class Roadmap:
         start: ArrayLike,
         centres: ArrayLike,
         radii: ArrayLike,
-        low: Sequence[float],
-        high: Sequence[float],
+        low: ArrayLike,
+        high: ArrayLike,
     ) -> None:
-        """Set the start, shape (2,); disc centres, shape (n, 2), and radii, shape (n,) or (); the rectangle [m]."""
+        """Set the map; all in metres.
+
+        Args:
+            start: shape (2,).
+            centres: of the discs, shape (n, 2).
+            radii: shape (n,), or one for all.
+            low: the rectangle's corner of least x and y, shape (2,).
+            high: its corner of greatest x and y, shape (2,).
+        """
         self._start = np.asarray(start, dtype=float)
         self._centres = np.asarray(centres, dtype=float).reshape(-1, 2)
         wanted = np.broadcast_to(np.asarray(radii, dtype=float), len(self._centres))

@@ -117,7 +117,10 @@ class LanguageTable:
         return make_goal(instruction, start, self.parameters)
 
     def plan(self, instruction: Instruction, scene: Scene) -> Plan | None:
-        """Return the shortest tool path that fulfils the instruction; None when there is none."""
+        """Return the shortest tool path that fulfils the instruction; None when there is none.
+
+        It is of length 0 when the instruction is fulfilled already.
+        """
         try:
             return self._plan(instruction, scene)
         except NoPlan:
@@ -126,13 +129,10 @@ class LanguageTable:
     def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return, in words, why the instruction cannot be given in the scene; None when it can."""
         try:
-            self._require_domain(instruction, scene)
-            if self.goal(instruction, scene).satisfied(scene):
-                return SOLVED
-            self._plan(instruction, scene)
+            plan = self._plan(instruction, scene)
         except NoPlan as reason:
             return str(reason)
-        return None
+        return SOLVED if plan.length == 0.0 else None
 
     def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
         """Return the instruction in words drawn uniformly, choice by choice, from those that fit.
@@ -168,13 +168,10 @@ class LanguageTable:
 
     def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | None:
         """Return a test instance with its optimal path length; None when infeasible or solved already."""
-        try:
-            if self.goal(instruction, scene).satisfied(scene):
-                return None
-            length = self._plan(instruction, scene).length
-        except NoPlan:
+        plan = self.plan(instruction, scene)
+        if plan is None or plan.length == 0.0:
             return None
-        return TestInstance(instance_id, self.name, instruction, scene, length)
+        return TestInstance(instance_id, self.name, instruction, scene, plan.length)
 
     def relocate(
         self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator
@@ -201,7 +198,10 @@ class LanguageTable:
 
     def _plan(self, instruction: Instruction, scene: Scene) -> Plan:
         self._require_domain(instruction, scene)
-        return find_plan(self.goal(instruction, scene), scene, self.parameters)
+        goal = self.goal(instruction, scene)
+        if goal.satisfied(scene):
+            return Plan((self.start_position[:2],), scene)
+        return find_plan(goal, scene, self.parameters)
 
     def _require_domain(self, instruction: Instruction, scene: Scene) -> None:
         """Refuse a scene in which the instruction makes no sense, whatever the way to push."""
