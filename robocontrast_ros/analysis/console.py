@@ -20,7 +20,7 @@ def summary_table(summary: Summary) -> Table:
         caption=Text(
             f"{'finished' if summary.finished else 'not finished'}: "
             f"{summary.ended or 'the journal has no end'}\n"
-            f"seed {summary.seed}, {budget}; 95 % intervals: success Wilson, SPL bootstrap over test instances; "
+            f"seed {summary.seed}, {budget}; 95 % intervals: success Wilson, SPL bootstrap over instances; "
             "SPL - base: perturbed instances against their own base trials; void attempts are in no mean"
         ),
     )

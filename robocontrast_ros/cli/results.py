@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from robocontrast_ros.analysis.console import summary_table
 from robocontrast_ros.analysis.offline import score_run
@@ -26,7 +27,9 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
     resolved = resolve(session, overrides)
     plan = plan_session(resolved.evaluation())
     unit = plan.cost_unit
-    table = Table("trial", "instance", "perturbation", "instruction", f"cost [{unit}]", f"sum [{unit}]")
+    table = Table(
+        "trial", "instance", "perturbation", "instruction", Text(f"cost [{unit}]"), Text(f"sum [{unit}]")
+    )
     for planned in plan.trials:
         trial = planned.trial
         table.add_row(

@@ -1,4 +1,4 @@
-"""In the embedded world, where one bit more or less ends in another scene, a resumed session is the same too."""
+"""In the embedded world, where a bit more or less ends in another scene, a resumed session is the same."""
 
 from __future__ import annotations
 
