@@ -27,9 +27,9 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
     resolved = resolve(session, overrides)
     plan = plan_session(resolved.evaluation())
     unit = plan.cost_unit
-    table = Table(
-        "trial", "instance", "perturbation", "instruction", Text(f"cost [{unit}]"), Text(f"sum [{unit}]")
-    )
+    table = Table("trial", "instance", "perturbation", "instruction")
+    for heading in (f"cost [{unit}]", f"sum [{unit}]"):
+        table.add_column(Text(heading), justify="right")
     for planned in plan.trials:
         trial = planned.trial
         table.add_row(
