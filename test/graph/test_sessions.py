@@ -11,9 +11,10 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from faulty_policies import FAILURES, STEPS_BEFORE  # noqa: E402
 from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until  # noqa: E402
 
-from robocontrast_ros.domain import Fault, Outcome  # noqa: E402
+from robocontrast_ros.domain import Outcome  # noqa: E402
 from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid  # noqa: E402
 
 pytestmark = pytest.mark.timeout(400)
@@ -84,24 +85,15 @@ def test_a_limited_session_on_the_other_robot_changes_only_the_robot(place):
     assert len(finished(place.runs[0])) == 3
 
 
-@pytest.mark.parametrize(
-    ("policy", "fault"),
-    [
-        ("Raises", Fault.POLICY_RAISED),
-        ("NotFinite", Fault.POLICY_NOT_FINITE),
-        ("WrongShape", Fault.POLICY_WRONG_SHAPE),
-        ("Hangs", Fault.POLICY_TIMEOUT),
-    ],
-)
-def test_a_policy_that_fails_fails_its_trials_and_the_session_goes_on(place, policy, fault):
-    session = place.session(timeouts={"policy": 0.5})
-    code, output = place.run("evaluate", session, "--policy", place.policy(policy))
+def test_a_policy_that_fails_fails_its_trials_and_the_session_goes_on(place):
+    session = place.session(timeouts={"policy": 0.5}, test_set={"size": len(FAILURES) + 1})
+    code, output = place.run("evaluate", session, "--policy", place.policy("Misbehaving"))
     assert code == 0, output
-    trials = finished(place.runs[0])
-    assert len(trials) == 2
-    for event in trials:
+    *failed, last = finished(place.runs[0])
+    for event, (fault, _) in zip(failed, FAILURES, strict=True):
         assert (event.result.outcome, event.result.fault) == (Outcome.POLICY_FAULT, fault)
-        assert (event.result.success, event.result.spl, event.result.steps) == (0.0, 0.0, 3)
+        assert (event.result.success, event.result.spl, event.result.steps) == (0.0, 0.0, STEPS_BEFORE)
+    assert (last.result.outcome, last.result.steps) == (Outcome.FAILURE, 200)
 
 
 @pytest.mark.parametrize("victim", ["simulator", "policy_server"])

@@ -1,70 +1,50 @@
-"""Policies that fail in the ways policies do, for sessions that must go on all the same."""
+"""A policy that fails in the ways policies do, one way a trial, for a session that must go on all the same."""
 
 from __future__ import annotations
 
-import os
+import itertools
 import time
 
 import numpy as np
 
+from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.protocol import PolicyDescription
 
 STEPS_BEFORE = 3
-"""Control steps that each of them does well before it fails."""
+"""Control steps that it does well before it fails."""
 
 
-class _Faulty:
-    def __init__(self) -> None:
-        self.steps = 0
+def _raise():
+    raise RuntimeError("no idea")
+
+
+FAILURES = (
+    (Fault.POLICY_RAISED, _raise),
+    (Fault.POLICY_TIMEOUT, lambda: time.sleep(60)),
+    (Fault.POLICY_NOT_FINITE, lambda: [[float("nan"), 0.0]]),
+    (Fault.POLICY_WRONG_SHAPE, lambda: [[0.0, 0.0, 0.0]]),
+)
+"""What happens in the first trials of a process, in this order; in later ones it does not fail."""
+
+
+class Misbehaving:
+    """Creeps, and fails."""
+
+    # Of the class, since a policy that hung is loaded afresh.
+    trials = itertools.count()
 
     @classmethod
     def from_file(cls, path):
         return cls()
 
     def describe(self):
-        return PolicyDescription(type(self).__name__.lower(), "planar_delta", 2)
+        return PolicyDescription("misbehaving", "planar_delta", 2)
 
     def reset(self, instruction, seed):
-        self.steps = 0
+        self.trial, self.steps = next(self.trials), 0
 
     def act(self, observation):
         self.steps += 1
-        return self.fail() if self.steps > STEPS_BEFORE else np.full((1, 2), 0.001)
-
-
-class Raises(_Faulty):
-    """Raises."""
-
-    def fail(self):
-        raise RuntimeError("no idea")
-
-
-class NotFinite(_Faulty):
-    """Answers NaN."""
-
-    def fail(self):
-        return [[float("nan"), 0.0]]
-
-
-class WrongShape(_Faulty):
-    """Answers three numbers."""
-
-    def fail(self):
-        return [[0.0, 0.0, 0.0]]
-
-
-class Hangs(_Faulty):
-    """Does not answer."""
-
-    def fail(self):
-        time.sleep(60)
-
-
-class Dies(_Faulty):
-    """Ends its process, once a file of that name says so."""
-
-    def fail(self):
-        if os.path.exists(os.environ["POLICY_DIES"]):
-            os.remove(os.environ["POLICY_DIES"])
-            os._exit(9)
+        if self.steps > STEPS_BEFORE and self.trial < len(FAILURES):
+            return FAILURES[self.trial][1]()
         return np.full((1, 2), 0.001)
