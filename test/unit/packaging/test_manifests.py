@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import sys
-from importlib.metadata import Distribution, EntryPoint, distribution, packages_distributions
+from importlib.metadata import Distribution, EntryPoint, distribution
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,6 +14,8 @@ from ament_index_python.packages import get_package_prefix, get_package_share_di
 import robocontrast_ros
 
 GROUPS = ("tasks", "perturbations", "strategies", "policies")
+LOADED_BY_NAME = {"daqp"}
+WITHOUT_ROSDEP_KEY = {"daqp", "mcap", "mink", "polars", "pydantic-core"}
 NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"}
 
 
@@ -54,6 +56,10 @@ def depends(manifest, *kinds: str) -> set[str]:
 def requirement_names(checkout: Path) -> set[str]:
     lines = (checkout / "requirements.in").read_text().splitlines()
     return {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
+
+
+def required(described: Distribution) -> set[str]:
+    return {re.split(r"[<>=]", line)[0] for line in described.requires}
 
 
 def is_ros(module: str) -> bool:
@@ -144,16 +150,20 @@ def test_requirements_name_every_ros_package_of_package_xml_that_wheels_exist_fo
 
 
 def test_setup_py_requires_exactly_what_is_imported(described, imported):
-    installed = packages_distributions()
-    providers = {
-        name: {provider.lower().replace("_", "-") for provider in installed[name]}
-        for name in imported
-        if not is_ros(name)
+    provided = {
+        requirement: {file.parts[0].partition(".")[0] for file in distribution(requirement).files}
+        for requirement in required(described)
     }
-    required = {re.split(r"[<>=]", line)[0] for line in described.requires}
-    assert {name for name, by in providers.items() if not by & required} == set()
-    assert required - set().union(*providers.values()) == set()
+    used = {name for name in imported if not is_ros(name)} | LOADED_BY_NAME
+    assert used - set().union(*provided.values()) == set()
+    assert [requirement for requirement, names in provided.items() if not names & used] == []
+
+
+def test_package_xml_names_what_setup_py_requires_by_its_rosdep_key(described, manifest):
+    keys = {name for name in depends(manifest, "exec_depend") if name.startswith("python3-")}
+    named = {key.removeprefix("python3-").removesuffix("-pip") for key in keys}
+    assert (named - {"yaml"}) | {"pyyaml"} | WITHOUT_ROSDEP_KEY == required(described)
 
 
 def test_requirements_name_everything_that_setup_py_requires(checkout, described):
-    assert {re.split(r"[<>=]", line)[0] for line in described.requires} <= requirement_names(checkout)
+    assert required(described) <= requirement_names(checkout)
