@@ -70,7 +70,7 @@ def main() -> None:
                 if arguments.failures and not result.success:
                     console.print(
                         f"{robot} {index} '{instance.instruction.text}': {result.outcome.name}"
-                        f" {result.detail} {result.steps} steps, {result.distance_to_goal:.3f} m from the goal",
+                        f" {result.detail} {result.steps} steps, {result.distance_to_goal:.3f} m off",
                         highlight=False,
                     )
             rate = 60.0 * len(results) / (time.perf_counter() - began)
