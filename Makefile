@@ -27,7 +27,7 @@ test: setup  ## run every test, the import contracts and the linter
 	$(BIN)/pytest
 
 bench: setup  ## time the graph against the same loop without ROS
-	@$(BIN)/python -m benchmark.graph_overhead
+	@$(BIN)/python benchmark/graph_overhead.py
 
 lock:  ## renew requirements.lock from requirements.in (needs uv)
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-header --upgrade --quiet \

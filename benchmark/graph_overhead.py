@@ -6,13 +6,15 @@ the moments at which the recorder received the tool's pose of two control steps,
 In one process physics, rendering and policy are timed around their calls; bookkeeping (scene, scoring,
 limits) is what is left of a step; transport is what the graph adds.
 
-    python benchmark/graph_overhead.py [--trials 10] [--robot franka]
+    make bench        (or python benchmark/graph_overhead.py --trials 10 --robot ur5e)
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -92,6 +94,10 @@ class Kept:
 
 def write_session(folder: Path, robot: str, trials: int) -> Path:
     """Write the session and its policy file; return the session's path."""
+    # The policy server imports the policy from this file.
+    here = str(Path(__file__).resolve().parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    sys.path.insert(0, here)
     policy = folder / "still.yaml"
     policy.write_text("policy: graph_overhead:Still\n")
     session = {

@@ -101,46 +101,43 @@ def working_backend() -> str:
 
 
 class Renderer:
-    """Draws the cameras of one model; one OpenGL context for all of them.
+    """Draws the cameras of a model; one OpenGL context for all of them.
 
     Shadows and multisampling are off: they cost 30 times the rest in software rendering
     (docs/robots.md). Use it from one thread, and close it.
     """
 
-    def __init__(self, model: mujoco.MjModel, cameras: tuple[Camera, ...]) -> None:
-        """Open the context and upload the model.
+    def __init__(self, cameras: tuple[Camera, ...]) -> None:
+        """Open the context.
 
         Raises:
             RenderingUnavailable: OpenGL does not work on this machine.
         """
         backend = working_backend()
-        os.environ.setdefault("PYOPENGL_PLATFORM", backend)
+        # PyOpenGL has to be told the same as MuJoCo.
+        os.environ["PYOPENGL_PLATFORM"] = backend
         context_class: Any = importlib.import_module(f"mujoco.{backend}").GLContext
-        width = max((camera.width for camera in cameras), default=1)
-        height = max((camera.height for camera in cameras), default=1)
-        model.vis.global_.offwidth, model.vis.global_.offheight = width, height
-        model.vis.quality.offsamples = 0
-        self._model = model
         self._cameras = {camera.name: camera for camera in cameras}
-        self._context = context_class(width, height)
-        self._context.make_current()
-        self._resources = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
-        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._resources)
-        self._scene = mujoco.MjvScene(model, maxgeom=2000)
-        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
-        self._scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
+        self._width = max(camera.width for camera in cameras)
+        self._height = max(camera.height for camera in cameras)
+        self._context = context_class(self._width, self._height)
         self._option = mujoco.MjvOption()
+        self._model: mujoco.MjModel | None = None
+        self._resources: mujoco.MjrContext | None = None
+        self._scene: mujoco.MjvScene | None = None
 
-    def render(self, data: mujoco.MjData, name: str) -> NDArray[np.uint8]:
+    def render(self, model: mujoco.MjModel, data: mujoco.MjData, name: str) -> NDArray[np.uint8]:
         """Return the camera's image, shape (height, width, 3), RGB, the first row at the top."""
+        self._context.make_current()
+        if model is not self._model:
+            self._load(model)
         camera = self._cameras[name]
         view = mujoco.MjvCamera()
         view.type = mujoco.mjtCamera.mjCAMERA_FIXED
-        view.fixedcamid = self._model.camera(name).id
+        view.fixedcamid = model.camera(name).id
         mujoco.mjv_updateScene(
-            self._model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, self._scene
+            model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, self._scene
         )
-        self._context.make_current()
         area = mujoco.MjrRect(0, 0, camera.width, camera.height)
         image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
         mujoco.mjr_render(area, self._scene, self._resources)
@@ -150,5 +147,19 @@ class Renderer:
     def close(self) -> None:
         """Free the context; the renderer cannot be used afterwards."""
         self._context.make_current()
-        self._resources.free()
+        if self._resources is not None:
+            self._resources.free()
         self._context.free()
+
+    def _load(self, model: mujoco.MjModel) -> None:
+        """Upload a model in place of the one before; opening a context anew takes 50 times as long."""
+        if self._resources is not None:
+            self._resources.free()
+        model.vis.global_.offwidth, model.vis.global_.offheight = self._width, self._height
+        model.vis.quality.offsamples = 0
+        self._model = model
+        self._resources = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._resources)
+        self._scene = mujoco.MjvScene(model, maxgeom=2000)
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
+        self._scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False

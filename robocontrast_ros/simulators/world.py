@@ -360,8 +360,8 @@ class World:
             RenderingUnavailable: OpenGL does not work on this machine.
         """
         if self._renderer is None:
-            self._renderer = Renderer(self._model, self._cameras)
-        return self._renderer.render(self._data, camera)
+            self._renderer = Renderer(self._cameras)
+        return self._renderer.render(self._model, self._data, camera)
 
     def camera_info(self, camera: str) -> CameraInfo:
         """Return a camera's intrinsics; pixel (0, 0) is the centre of the upper left pixel."""
@@ -392,7 +392,6 @@ class World:
         """Compile the model from its parts, keeping by name where everything is."""
         composition = compose(self._path, self.profile, self._spawned.values())
         before, efforts = (self._motion(), self._efforts()) if hasattr(self, "_model") else ({}, 0.0)
-        self.close()
         model = composition.model
         model.opt.timestep = self._physics_step or model.opt.timestep
         self._model, self._data = model, mujoco.MjData(model)
