@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedInput
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF
 
 from robocontrast_ros.domain import Instruction
 from robocontrast_ros.tasks.language_table.blocks import ALL_REFERENCES, Reference
@@ -260,7 +260,7 @@ def read(text: str) -> Derivation:
     plain = normal(text)
     try:
         tree = _parser().parse(plain)
-    except UnexpectedInput as error:
+    except (UnexpectedCharacters, UnexpectedEOF) as error:
         raise ValueError(_complaint(plain, error)) from None
     return tuple(_alternatives(tree))
 
@@ -394,18 +394,12 @@ def _alternatives(tree: Tree[Token]) -> Iterator[Alternative]:
             yield from _alternatives(child)
 
 
-def _complaint(text: str, error: UnexpectedInput) -> str:
-    position = getattr(error, "pos_in_stream", None)
-    token = getattr(error, "token", None)
-    if token is not None and token.type != "$END":
-        position = token.start_pos
-    expected = (
-        getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None)
-    )
-    words = sorted({t.removeprefix("WORD_").lower() for t in expected or ()} - {"__ignore_0", "$end"})
-    if position is None or position < 0 or position >= len(text):
-        found = "nothing more"
+def _complaint(text: str, error: UnexpectedCharacters | UnexpectedEOF) -> str:
+    """Say where a sentence stops being of the grammar, and what could stand there if that is not much."""
+    if isinstance(error, UnexpectedEOF):
+        found, expected = "nothing more", error.expected
     else:
-        found = f"'{text[position:].split(' ')[0]}'"
+        found, expected = f"'{text[error.pos_in_stream :].split(' ')[0]}'", error.allowed
+    words = sorted({name.removeprefix("WORD_").lower() for name in expected or ()})
     hint = f", expected {' or '.join(words)}" if 0 < len(words) <= 12 else ""
     return f"instruction '{text}': the grammar does not know this sentence; got {found}{hint}"
