@@ -3,7 +3,7 @@
 # A macro, because rosidl_generate_interfaces leaves variables in its caller's scope that ament_package needs.
 
 option(PYTHON_INTERFACES_ONLY
-  "Generate interfaces for Python nodes over Fast DDS alone: no C++, no introspection, a fifth of the time" OFF)
+  "Generate interfaces for Python nodes over Fast DDS alone: no C++ types, a fifth of the time" OFF)
 
 macro(generate_interfaces)
   find_package(ament_cmake REQUIRED)
@@ -12,7 +12,7 @@ macro(generate_interfaces)
     find_package(${dependency} REQUIRED)
   endforeach()
   if(PYTHON_INTERFACES_ONLY)
-    list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "_cpp:|_introspection_")
+    list(FILTER AMENT_EXTENSIONS_rosidl_generate_idl_interfaces EXCLUDE REGEX "_cpp:|_introspection_cpp:")
   endif()
 
   file(GLOB interfaces CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}"
