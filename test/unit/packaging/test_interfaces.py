@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -116,6 +118,36 @@ def test_the_installed_interface_is_the_one_of_the_checkout(package, path):
     installed = Path(get_package_share_directory(package), path.parent.name, path.name)
     assert installed.read_text() == path.read_text(), "run `make setup`"
     assert hasattr(import_module(f"{package}.{path.parent.name}"), path.stem)
+
+
+OFFER_ALL = """
+import importlib, sys
+import rclpy
+rclpy.init()
+node = rclpy.create_node("offers_all")
+for name in sys.argv[1:]:
+    package, kind, file = name.split("/")
+    interface = getattr(importlib.import_module(f"{package}.{kind}"), file)
+    if kind == "msg":
+        node.create_publisher(interface, file, 1)
+    else:
+        node.create_client(interface, file)
+print("offered", len(sys.argv) - 1)
+"""
+
+
+def test_every_type_has_all_the_type_support_that_dds_asks_for():
+    packages = {"robocontrast_ros": OURS, "simulation_interfaces": STAND_IN}
+    names = [
+        f"{package}/{path.parent.name}/{path.stem}"
+        for package, paths in packages.items()
+        for path in paths
+        if path.parent.name != "action"
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", OFFER_ALL, *names], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == (f"offered {len(names)}\n", "")
 
 
 def test_the_stand_in_has_the_type_hashes_of_the_published_package():
