@@ -11,7 +11,7 @@ NONE = "-"
 
 
 def summary_table(summary: Summary) -> Table:
-    """Return the table: a row for the base trials, each perturbation, and all together."""
+    """Return the table: a row for the base trials, each perturbation, and all together; 80 columns do."""
     unit = summary.cost_unit
     budget = "no budget" if summary.budget is None else f"budget {summary.budget:g} {unit}"
     # Text, because rich takes the brackets of a plain string for markup.
@@ -20,44 +20,41 @@ def summary_table(summary: Summary) -> Table:
         caption=Text(
             f"{'finished' if summary.finished else 'not finished'}: "
             f"{summary.ended or 'the journal has no end'}\n"
-            f"seed {summary.seed}, {budget}; 95 % intervals: success Wilson, SPL bootstrap over instances; "
-            "SPL - base: perturbed instances against their own base trials; void attempts are in no mean"
+            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: success Wilson, SPL bootstrap "
+            "over instances. - base: mean difference of SPL to their own base trials. faults: of the policy. "
+            "void: attempts, in no mean. skip: could not be applied."
         ),
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
     )
-    table.add_column("perturbation")
-    for heading in ("trials", "instances", "skipped", "SPL", "success", "SPL - base"):
-        table.add_column(heading, justify="right")
-    for heading in ("policy faults", "void", Text(f"cost [{unit}]")):
-        table.add_column(heading, justify="right")
+    table.add_column("", no_wrap=True)
+    for heading in ("n", "SPL", "success", "- base", "faults", "void", "skip", f"cost [{unit}]"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
     for row in summary.rows:
-        if row.perturbation == ALL:
-            table.add_section()
         table.add_row(*map(Text, _cells(row)), style="bold" if row.perturbation == ALL else None)
     return table
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    difference = in_words(row.difference, signed=True)
     return (
         row.perturbation,
         str(row.trials),
-        str(row.instances),
-        str(row.skipped),
         in_words(row.spl),
         in_words(row.success),
-        f"{difference} (n={row.pairs})" if row.pairs else NONE,
+        NONE if row.difference.mean is None else f"{row.difference.mean:+.2f}",
         str(row.policy_faults),
         str(row.void),
+        str(row.skipped),
         f"{row.cost:.2f}",
     )
 
 
-def in_words(estimate: Estimate, signed: bool = False) -> str:
+def in_words(estimate: Estimate) -> str:
     """Return ``0.71 [0.52, 0.88]``, without the interval when there is none; a dash when there is no mean."""
-    sign = "+" if signed else ""
     if estimate.mean is None:
         return NONE
-    mean = f"{estimate.mean:{sign}.2f}"
+    mean = f"{estimate.mean:.2f}"
     if estimate.low is None or estimate.high is None:
         return mean
-    return f"{mean} [{estimate.low:{sign}.2f}, {estimate.high:{sign}.2f}]"
+    return f"{mean} [{estimate.low:.2f}, {estimate.high:.2f}]"
