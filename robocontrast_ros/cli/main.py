@@ -156,6 +156,19 @@ def score(
     raise typer.Exit(0 if show_offline_scores(run, Console()) else 1)
 
 
+@app.command()
+@_explained
+def picture(
+    bag: Annotated[Path, typer.Argument(help="Bag of a trial: a folder in bags/ of a run folder.")],
+    to: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("trial.png"),
+) -> None:
+    """Draw a recorded trial: what the camera saw, and the path from above."""
+    from robocontrast_ros.analysis.trial_picture import draw_trial
+
+    draw_trial(bag, to)
+    print(to)
+
+
 @app.command("list")
 @_explained
 def list_known() -> None:

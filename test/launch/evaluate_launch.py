@@ -1,0 +1,69 @@
+"""A session under a real `ros2 launch`: it runs to its end, every node ends cleanly, and the bags are there."""
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+import launch
+import launch_testing
+import launch_testing.actions
+import launch_testing.asserts
+import pytest
+from ament_index_python.packages import get_package_share_directory
+from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+from robocontrast_ros.analysis.offline import score_run
+from robocontrast_ros.sessions.events import SessionFinished
+from robocontrast_ros.sessions.journal import read_journal
+
+OUTPUT = tempfile.mkdtemp(prefix="evaluate_launch_")
+
+
+@pytest.mark.launch_test
+def generate_test_description():
+    """Launch a short session with the launch file that users launch."""
+    path = os.path.join(get_package_share_directory("robocontrast_ros"), "launch", "evaluate.launch.py")
+    arguments = {
+        "session": "language_table_demo",
+        "robot": "ur5e",
+        "policy": "oracle",
+        "budget": "2.0",
+        "max_trials": "2",
+        "output": OUTPUT,
+    }
+    return launch.LaunchDescription(
+        [
+            SetEnvironmentVariable("ROS_DOMAIN_ID", str(101 + os.getpid() % 100)),
+            IncludeLaunchDescription(PythonLaunchDescriptionSource(path), launch_arguments=arguments.items()),
+            launch_testing.actions.ReadyToTest(),
+        ]
+    )
+
+
+class WhileItRuns(unittest.TestCase):
+    """The session comes to its end."""
+
+    def test_the_session_ends_by_itself(self, proc_output, proc_info):
+        """The episode manager says how many trials are done, and its process ends."""
+        proc_output.assertWaitFor("max_trials: 2 trials are done", timeout=120)
+        proc_info.assertWaitForShutdown(process="episode_manager", timeout=30)
+
+
+@launch_testing.post_shutdown_test()
+class AfterIt(unittest.TestCase):
+    """What is left behind."""
+
+    def test_every_node_ended_cleanly(self, proc_info):
+        """All seven of them, with exit code 0."""
+        launch_testing.asserts.assertExitCodes(proc_info)
+        self.assertEqual(len(proc_info.process_names()), 7)
+
+    def test_the_run_is_whole_and_its_bags_give_the_same_scores(self):
+        """Journal and bags agree."""
+        (run,) = Path(OUTPUT).iterdir()
+        self.assertIsInstance(read_journal(run / "journal.jsonl").events[-1], SessionFinished)
+        scores = score_run(run)
+        self.assertEqual(len(scores), 2)
+        self.assertTrue(all(score.equal for score in scores), [score.differences for score in scores])
