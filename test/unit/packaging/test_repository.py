@@ -8,7 +8,7 @@ import pytest
 
 MACHINE_PATH = re.compile(r"(?<![\w.~}-])/(?:work|root|home|Users|mnt|media)/\w")
 URL_HOST = re.compile(r"https?://([\w.-]+)")
-LITERATURE = {"www.apache.org", "arxiv.org", "doi.org", "docs.ros.org", "design.ros2.org", "www.w3.org"}
+LITERATURE = {"www.apache.org", "arxiv.org", "doi.org", "docs.ros.org", "design.ros2.org", "github.com"}
 
 
 @pytest.fixture(scope="module")
