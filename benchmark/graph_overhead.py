@@ -189,7 +189,9 @@ def report(
         "one process": step,
         **{f"  of it {name}": times for name, times in parts.items()},
     }
-    table = Table("control step [ms]", "median", "p90", "p99", title=f"{len(graph)} steps, one {SIZE}x{SIZE} camera")
+    table = Table(
+        "control step [ms]", "median", "p90", "p99", title=f"{len(graph)} steps, one {SIZE}x{SIZE} camera"
+    )
     for name, times in rows.items():
         table.add_row(name, *(f"{1e3 * np.percentile(times, q):.2f}" for q in (50, 90, 99)))
     table.add_row("  of it bookkeeping", f"{1e3 * bookkeeping:.2f}", "", "")

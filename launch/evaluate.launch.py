@@ -2,11 +2,11 @@
 
 import time
 
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
+from launch import LaunchDescription
 from robocontrast_ros.sessions.graph import nodes_of
 from robocontrast_ros.sessions.parameters import Overrides, resolve
 from robocontrast_ros.sessions.policy_check import check_policy
@@ -32,7 +32,9 @@ def nodes(context):
         session = run.resolve()
     else:
         number = {"budget": float, "seed": int, "max_trials": int}
-        overrides = {k: number.get(k, str)(v) for k, v in given.items() if v and k not in ("session", "resume")}
+        overrides = {
+            k: number.get(k, str)(v) for k, v in given.items() if v and k not in ("session", "resume")
+        }
         session = resolve(given["session"], Overrides(**overrides))
         run = RunFolder.create(session, time.time())
     check_policy(session)

@@ -1,5 +1,5 @@
 """The scene side of a bench: bring a scene about through a simulator's standard services."""
 
-from robocontrast_ros.bridges.simulated_scene import Simulation, SimulationError, SimulatedScene
+from robocontrast_ros.bridges.simulated_scene import SimulatedScene, Simulation, SimulationError
 
 __all__ = ["SimulatedScene", "Simulation", "SimulationError"]

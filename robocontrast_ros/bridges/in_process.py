@@ -83,7 +83,13 @@ class InProcessEpisode:
         self, world: World, scene: SimulatedScene, runner: PolicyRunner, scorer: EpisodeScorer, steps: int
     ) -> None:
         """Take the parts; ``steps`` are the physics steps of one control period."""
-        self._world, self._scene, self._runner, self._scorer, self._steps = world, scene, runner, scorer, steps
+        self._world, self._scene, self._runner, self._scorer, self._steps = (
+            world,
+            scene,
+            runner,
+            scorer,
+            steps,
+        )
         self._latest = Scene()
 
     def reset_policy(self, instruction: str, seed: int) -> None:

@@ -92,6 +92,8 @@ def _watch(processes: NodeProcesses, view: LiveView, run: RunFolder, console: Co
             console.print(f"[red]error:[/] {processes.last_line('episode_manager')}", highlight=False)
     if code in (INTERRUPTED, CONTROL_C):
         console.print(
-            f"Nothing is lost. Go on with: robocontrast evaluate --resume {run.path}", soft_wrap=True, highlight=False
+            f"Nothing is lost. Go on with: robocontrast evaluate --resume {run.path}",
+            soft_wrap=True,
+            highlight=False,
         )
     return code

@@ -6,7 +6,7 @@ import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -44,14 +44,19 @@ Typical use:
 )
 
 SessionArgument = Annotated[
-    Optional[str], typer.Argument(help="Name of a session in config/sessions/, or path of a .yaml file.", show_default=False)
+    str | None,
+    typer.Argument(
+        help="Name of a session in config/sessions/, or path of a .yaml file.", show_default=False
+    ),
 ]
-RobotOption = Annotated[Optional[str], typer.Option(help="Name in config/robots/, or path of a .yaml file.")]
-PolicyOption = Annotated[Optional[str], typer.Option(help="Name in config/policies/, or path of a .yaml file.")]
-BudgetOption = Annotated[Optional[float], typer.Option(help="Budget K in the session's unit of cost; inf for none.")]
-SeedOption = Annotated[Optional[int], typer.Option(help="Seed that every random draw comes from.")]
-TrialsOption = Annotated[Optional[int], typer.Option(help="Trials after which the session ends.")]
-OutputOption = Annotated[Optional[str], typer.Option(help="Folder in which the run folder is made.")]
+RobotOption = Annotated[str | None, typer.Option(help="Name in config/robots/, or path of a .yaml file.")]
+PolicyOption = Annotated[str | None, typer.Option(help="Name in config/policies/, or path of a .yaml file.")]
+BudgetOption = Annotated[
+    float | None, typer.Option(help="Budget K in the session's unit of cost; inf for none.")
+]
+SeedOption = Annotated[int | None, typer.Option(help="Seed that every random draw comes from.")]
+TrialsOption = Annotated[int | None, typer.Option(help="Trials after which the session ends.")]
+OutputOption = Annotated[str | None, typer.Option(help="Folder in which the run folder is made.")]
 
 
 def _explained(command: Callable[..., None]) -> Callable[..., None]:
@@ -76,7 +81,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     pass
 
@@ -91,7 +98,9 @@ def evaluate(
     seed: SeedOption = None,
     max_trials: TrialsOption = None,
     output: OutputOption = None,
-    resume: Annotated[Optional[Path], typer.Option(help="Run folder of a session to go on with.", show_default=False)] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Run folder of a session to go on with.", show_default=False)
+    ] = None,
 ) -> None:
     """Run an evaluation session in simulation and show what came of it.
 
@@ -108,12 +117,19 @@ def evaluate(
         given = [name for name, value in {"session": session, **vars(overrides)}.items() if value is not None]
         if given:
             raise ConfigurationError(
-                "command line", "--resume", ", ".join(given), "nothing else", "A session goes on as it was begun."
+                "command line",
+                "--resume",
+                ", ".join(given),
+                "nothing else",
+                "A session goes on as it was begun.",
             )
         run, code = runner.resume(resume, console)
     elif session is None:
         raise ConfigurationError(
-            "command line", "SESSION", "nothing", f"one of {', '.join(known_names('sessions'))}, or a .yaml file"
+            "command line",
+            "SESSION",
+            "nothing",
+            f"one of {', '.join(known_names('sessions'))}, or a .yaml file",
         )
     else:
         run, code = runner.start(session, overrides, console)

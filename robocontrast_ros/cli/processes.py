@@ -41,7 +41,9 @@ class ProcessDied(Exception):
     def __init__(self, process: str, exit_code: int, last_line: str) -> None:
         """Say which process ended, and how."""
         self.process, self.exit_code = process, exit_code
-        self.detail = f"process '{process}' {describe_exit(exit_code)}" + (f": {last_line}" if last_line else "")
+        self.detail = f"process '{process}' {describe_exit(exit_code)}" + (
+            f": {last_line}" if last_line else ""
+        )
         super().__init__(self.detail)
 
 
@@ -69,7 +71,7 @@ class Domain:
             return
         for number in DOMAINS:
             # The lock goes with the process, however it ends.
-            lock = open(Path(tempfile.gettempdir()) / f"robocontrast_domain_{number}_{os.getuid()}.lock", "w")
+            lock = open(Path(tempfile.gettempdir()) / f"robocontrast_domain_{number}_{os.getuid()}.lock", "w")  # noqa: SIM115
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -157,7 +159,9 @@ def node_environment(domain: int) -> dict[str, str]:
     return environment
 
 
-def _start(node: NodeProcess, parameters: Path, log: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _start(
+    node: NodeProcess, parameters: Path, log: Path, environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
     main = f"from robocontrast_ros.nodes.{node.name}_node import main; main()"
     command = [sys.executable, "-c", main, "--ros-args", "--params-file", str(parameters)]
     with open(log, "ab") as output:

@@ -46,7 +46,8 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
         console.print(f"skipped: {perturbation} of {base_id}: {reason}", style="dim", highlight=False)
     limit = "" if math.isinf(plan.budget) else f", within a budget of {plan.budget:g} {unit}"
     console.print(
-        f"{len(plan.within_budget)} of {len(plan.trials)} trials, {plan.cost:.2f} {unit}{limit}, if every trial succeeds."
+        f"{len(plan.within_budget)} of {len(plan.trials)} trials, {plan.cost:.2f} {unit}{limit}, "
+        "if every trial succeeds."
     )
 
 

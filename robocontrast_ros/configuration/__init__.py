@@ -1,7 +1,13 @@
 """Parameter files: YAML in, one frozen record out, or one clear error."""
 
 from robocontrast_ros.configuration.errors import ConfigurationError
-from robocontrast_ros.configuration.loading import dump_record, load_record, parse_record, read_yaml, resolve_uri
+from robocontrast_ros.configuration.loading import (
+    dump_record,
+    load_record,
+    parse_record,
+    read_yaml,
+    resolve_uri,
+)
 from robocontrast_ros.configuration.plugins import find_configured, load_configured, load_plugin, plugin_names
 from robocontrast_ros.configuration.record import record
 

@@ -111,8 +111,7 @@ def _explain(cls: type, error: ValidationError, source: str) -> ConfigurationErr
     kind, got = first["type"], first.get("input")
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         owner = _record_at(cls, first["loc"][:-1])
-        unknown = ConfigurationError.unknown(source, key, str(first["loc"][-1]), _keys(owner), "key")
-        return unknown
+        return ConfigurationError.unknown(source, key, str(first["loc"][-1]), _keys(owner), "key")
     if kind in ("missing", "missing_argument"):
         return ConfigurationError(source, key, "nothing", "a value for this required key", "Add the key.")
     message = first["msg"]
@@ -124,7 +123,9 @@ def _explain(cls: type, error: ValidationError, source: str) -> ConfigurationErr
 def _record_at(cls: Any, location: tuple[Any, ...]) -> Any:
     """Return the nested record class at a location, as far as it can be followed."""
     for part in location:
-        annotation = next((f.type for f in fields(cls) if f.name == part), None) if is_dataclass(cls) else None
+        annotation = (
+            next((f.type for f in fields(cls) if f.name == part), None) if is_dataclass(cls) else None
+        )
         annotation = getattr(cls, "__pydantic_fields__", {}).get(part, annotation)
         annotation = getattr(annotation, "annotation", annotation)
         candidates = [annotation, *getattr(annotation, "__args__", ())]

@@ -7,6 +7,7 @@ hidden node with its own executor: the callback may block, the answers still arr
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -51,10 +52,8 @@ class Channel:
         self.node.destroy_node()
 
     def _spin(self) -> None:
-        try:
+        with contextlib.suppress(ExternalShutdownException):
             self._executor.spin()
-        except ExternalShutdownException:
-            pass
 
 
 class PendingResponse:

@@ -14,8 +14,8 @@ from rclpy.node import Node
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
-from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.conversions.domain import TrialContext
+from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
 from robocontrast_ros.nodes.qos import LATCHED
 from robocontrast_ros.nodes.ros_bench import BenchParameters, RosBench
@@ -34,7 +34,9 @@ class EpisodeManagerParameters(BenchParameters):
 
     run: Path = Field(description="The run folder, which holds the session's parameters.")
     resume: bool = Field(default=False, description="Whether to go on with the session in the run folder.")
-    autostart: bool = Field(default=True, description="Whether to start at once, or when `~/start` is called.")
+    autostart: bool = Field(
+        default=True, description="Whether to start at once, or when `~/start` is called."
+    )
 
 
 class EpisodeManager(Node):
@@ -116,7 +118,9 @@ class EpisodeManager(Node):
         )
 
     def _publish_idle(self) -> None:
-        message = SessionStatusMsg(session=self._run.name, state=SessionStatusMsg.IDLE, time_left=float("nan"))
+        message = SessionStatusMsg(
+            session=self._run.name, state=SessionStatusMsg.IDLE, time_left=float("nan")
+        )
         self._publisher.publish(message)
 
     def _publish(self, status: SessionStatus) -> None:

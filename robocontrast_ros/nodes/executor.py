@@ -12,10 +12,13 @@ It takes messages through methods of rclpy's Executor that are private; where th
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
+from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
 
@@ -33,9 +36,10 @@ def lockstep_executor() -> SingleThreadedExecutor:
 class LockstepExecutor(SingleThreadedExecutor):
     """Runs the callbacks of its nodes one after the other, in the thread that spins."""
 
-    def __init__(self) -> None:
-        """Start without nodes."""
-        super().__init__()
+    def __init__(self, *, context: Context | None = None) -> None:
+        """Start without nodes, in a context of ROS or the default one."""
+        super().__init__(context=context)
+        self._changes = 0
         self._entities: _Entities | None = None
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
@@ -44,10 +48,16 @@ class LockstepExecutor(SingleThreadedExecutor):
         Raises:
             ExternalShutdownException: ROS was shut down.
         """
-        if self._is_shutdown or self._guard is None:
+        guard = self._guard
+        if self._is_shutdown or guard is None:
             return
-        entities = self._current_entities()
-        entities.wait(-1 if timeout_sec is None else int(timeout_sec * _NANOSECONDS))
+        try:
+            # shutdown() destroys the guard right after triggering it: it has to outlive the wait.
+            with guard.handle:
+                entities = self._current_entities()
+                entities.wait(guard, -1 if timeout_sec is None else int(timeout_sec * _NANOSECONDS))
+        except InvalidHandle:
+            return
         if not self._context.ok():
             raise ExternalShutdownException
         for take, entity in () if self._is_shutdown else entities.ready(self):
@@ -58,10 +68,16 @@ class LockstepExecutor(SingleThreadedExecutor):
         # whenever something has come in.
         self._run_tasks()
 
+    def wake(self) -> None:
+        """Look again at what the nodes have to wait for: rclpy says with this that entities came or went."""
+        self._changes += 1
+        super().wake()
+
     def _current_entities(self) -> _Entities:
-        nodes = self.get_nodes()
-        if self._entities is None or not self._entities.of(nodes):
-            self._entities = _Entities(nodes, self._guard, self._context.handle)
+        # Counted before the entities are listed, so that a change while they are is not missed.
+        changes, nodes = self._changes, self.get_nodes()
+        if self._entities is None or (self._entities.changes, self._entities.nodes) != (changes, nodes):
+            self._entities = _Entities(nodes, changes, self._context.handle)
         return self._entities
 
     def _run(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
@@ -108,16 +124,14 @@ class _Rest:
 class _Entities:
     """What the nodes have to wait for, and a wait set of that size."""
 
-    def __init__(self, nodes: Iterable[Node], guard: Any, context: Any) -> None:
-        self._nodes = tuple(nodes)
-        self._counts = self._count(self._nodes)
-        self._guard = guard
-        self.subscriptions = [e for n in self._nodes for e in n.subscriptions]
-        self.clients = [e for n in self._nodes for e in n.clients]
-        self.services = [e for n in self._nodes for e in n.services]
-        self.timers = [e for n in self._nodes for e in n.timers]
-        self.guards = [e for n in self._nodes for e in n.guards]
-        self.waitables = [e for n in self._nodes for e in n.waitables]
+    def __init__(self, nodes: list[Node], changes: int, context: Any) -> None:
+        self.nodes, self.changes = nodes, changes
+        self.subscriptions = [e for n in nodes for e in n.subscriptions]
+        self.clients = [e for n in nodes for e in n.clients]
+        self.services = [e for n in nodes for e in n.services]
+        self.timers = [e for n in nodes for e in n.timers]
+        self.guards = [e for n in nodes for e in n.guards]
+        self.waitables = [e for n in nodes for e in n.waitables]
         needs = [waitable.get_num_entities() for waitable in self.waitables]
 
         def total(name: str, own: int) -> int:
@@ -133,28 +147,7 @@ class _Entities:
             context,
         )
 
-    def of(self, nodes: Iterable[Node]) -> bool:
-        """Tell whether these are the nodes, with as many entities as they had."""
-        nodes = tuple(nodes)
-        return nodes == self._nodes and self._count(nodes) == self._counts
-
-    @staticmethod
-    def _count(nodes: Iterable[Node]) -> tuple[int, ...]:
-        # rclpy's lists only grow and shrink: an entity is never replaced by another in its place.
-        return tuple(
-            sum(1 for _ in entities)
-            for node in nodes
-            for entities in (
-                node.subscriptions,
-                node.clients,
-                node.services,
-                node.timers,
-                node.guards,
-                node.waitables,
-            )
-        )
-
-    def wait(self, nanoseconds: int) -> None:
+    def wait(self, wake: GuardCondition, nanoseconds: int) -> None:
         """Wait until something is ready; for ever when negative."""
         wait_set = self._wait_set
         wait_set.clear_entities()
@@ -168,9 +161,9 @@ class _Entities:
             wait_set.add_timer(timer.handle)
         for guard in self.guards:
             wait_set.add_guard_condition(guard.handle)
-        wait_set.add_guard_condition(self._guard.handle)
         for waitable in self.waitables:
             waitable.add_to_wait_set(wait_set)
+        wait_set.add_guard_condition(wake.handle)
         wait_set.wait(nanoseconds)
 
     def ready(self, executor: SingleThreadedExecutor) -> list[tuple[Callable[[Any], Any], Any]]:
@@ -190,5 +183,3 @@ class _Entities:
             if pointers:
                 ready += [(take, entity) for entity in entities if entity.handle.pointer in pointers]
         return ready
-
-

@@ -22,7 +22,9 @@ class PolicyServerParameters:
     """Parameters of the policy server."""
 
     policy: Path = Field(description="Parameter file of the policy.")
-    timeout: float = Field(default=10.0, gt=0.0, le=3600.0, description="Limit of each call of the policy [s].")
+    timeout: float = Field(
+        default=10.0, gt=0.0, le=3600.0, description="Limit of each call of the policy [s]."
+    )
     autostart: bool = Field(default=True, description="Whether to configure and activate at start-up.")
 
 
@@ -79,10 +81,14 @@ class PolicyServer(LifecycleNode):
 
     def _serving(self) -> PolicyRunner:
         if self._runner is None or not self._active:
-            raise PolicyFault(Fault.POLICY_SERVER_LOST, "no policy is active; configure and activate the node")
+            raise PolicyFault(
+                Fault.POLICY_SERVER_LOST, "no policy is active; configure and activate the node"
+            )
         return self._runner
 
-    def _describe(self, _: DescribePolicy.Request, response: DescribePolicy.Response) -> DescribePolicy.Response:
+    def _describe(
+        self, _: DescribePolicy.Request, response: DescribePolicy.Response
+    ) -> DescribePolicy.Response:
         try:
             description = self._serving().description
         except PolicyFault as error:

@@ -25,7 +25,13 @@ from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.channel import Channel, NoAnswer, PendingResponse, call, wait_for
 from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
-from robocontrast_ros.nodes.conversions.domain import fault_from_msg, fault_to_msg, header, pose_to_msg, progress_to_msg
+from robocontrast_ros.nodes.conversions.domain import (
+    fault_from_msg,
+    fault_to_msg,
+    header,
+    pose_to_msg,
+    progress_to_msg,
+)
 from robocontrast_ros.nodes.conversions.observation import observation_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.main import run_node
@@ -37,7 +43,6 @@ from robocontrast_ros.robots import Kinematics, RobotCommand, RobotProfile, make
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.episode import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
-
 
 FEEDBACK_EVERY = 10
 """Control steps between two words of feedback: it says that the episode is alive; `progress` has every step."""
@@ -65,7 +70,9 @@ class RolloutParameters:
     sensor_timeout: float = Field(
         default=10.0, gt=0.0, description="Wait for the sensors and the score of a control step [s]."
     )
-    startup_timeout: float = Field(default=90.0, gt=0.0, description="Time for the other nodes to come up [s].")
+    startup_timeout: float = Field(
+        default=90.0, gt=0.0, description="Time for the other nodes to come up [s]."
+    )
 
 
 class Inbox:
@@ -250,7 +257,11 @@ class RosEpisodeBench:
         for name in self.policy.cameras:
             if name not in offered:
                 raise ConfigurationError.unknown(
-                    f"policy '{self.policy.name}'", "cameras", name, offered, f"camera of '{self.profile.name}'"
+                    f"policy '{self.policy.name}'",
+                    "cameras",
+                    name,
+                    offered,
+                    f"camera of '{self.profile.name}'",
                 )
         return {name: offered[name] for name in self.policy.cameras}
 

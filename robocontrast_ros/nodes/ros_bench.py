@@ -54,9 +54,13 @@ class BenchParameters:
     )
     answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for scorer and recorder [s].")
     silence_timeout: float = Field(
-        default=60.0, gt=0.0, description="Silence of a running episode after which rollout counts as gone [s]."
+        default=60.0,
+        gt=0.0,
+        description="Silence of a running episode after which rollout counts as gone [s].",
     )
-    startup_timeout: float = Field(default=120.0, gt=0.0, description="Time for the other nodes to come up [s].")
+    startup_timeout: float = Field(
+        default=120.0, gt=0.0, description="Time for the other nodes to come up [s]."
+    )
 
 
 class RosBench:
@@ -115,7 +119,10 @@ class RosBench:
             (self._finish_scoring, Fault.SCORER_LOST),
         ]
         if self._parameters.recorder:
-            needed += [(self._start_recording, Fault.RECORDER_LOST), (self._stop_recording, Fault.RECORDER_LOST)]
+            needed += [
+                (self._start_recording, Fault.RECORDER_LOST),
+                (self._stop_recording, Fault.RECORDER_LOST),
+            ]
         deadline = time.monotonic() + self._parameters.startup_timeout
         for client, fault in needed:
             try:
@@ -229,7 +236,11 @@ class RosBench:
     def _close_bag(self, bag: str, episode: RunEpisode.Result) -> Recording:
         if not bag:
             return Recording()
-        published = [*episode.published, TopicCount(topic="trial", count=1), TopicCount(topic="trial_result", count=1)]
+        published = [
+            *episode.published,
+            TopicCount(topic="trial", count=1),
+            TopicCount(topic="trial_result", count=1),
+        ]
         response = self._ask(
             self._stop_recording, StopRecording.Request(expected=published), Fault.RECORDER_LOST
         )

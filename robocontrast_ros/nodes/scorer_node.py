@@ -84,7 +84,9 @@ class Scorer(Node):
         progress = self._scorer.update(sample.stamp, sample.scene, sample.tool_pose.position)
         self._progress.publish(progress_to_msg(progress, frame_id))
 
-    def _finish(self, request: FinishScoring.Request, response: FinishScoring.Response) -> FinishScoring.Response:
+    def _finish(
+        self, request: FinishScoring.Request, response: FinishScoring.Response
+    ) -> FinishScoring.Response:
         scorer, self._scorer = self._scorer, None
         response.result.outcome = int(Outcome.UNKNOWN)
         if scorer is None:
@@ -102,7 +104,9 @@ class Scorer(Node):
         response.result = self._publish(scorer, fault, detail, request, scored)
         return response
 
-    def _publish(self, scorer: EpisodeScorer, fault: Fault, detail: str, request: Any, stamp: int) -> TrialResult:
+    def _publish(
+        self, scorer: EpisodeScorer, fault: Fault, detail: str, request: Any, stamp: int
+    ) -> TrialResult:
         result = scorer.result(fault, detail, request.steps, request.clamped_steps)
         message = result_to_msg(result, stamp / NANOSECONDS)
         self._result.publish(message)

@@ -36,7 +36,10 @@ class SimBridgeParameters(SimulationServices):
         default=0.1, gt=0.0, description="Least simulated time between two published scenes [s]."
     )
     settle_steps: int = Field(
-        default=50, ge=1, le=100000, description="Physics steps after objects were placed, before they are read."
+        default=50,
+        ge=1,
+        le=100000,
+        description="Physics steps after objects were placed, before they are read.",
     )
     tolerance: float = Field(
         default=0.01, gt=0.0, description="How far an object may settle from where it was put [m]."
@@ -92,7 +95,9 @@ class SimBridge(Node):
         response.scene = scene_to_msg(scene, stamp)
         return response
 
-    def _set_up_scene(self, request: SetupScene.Request, response: SetupScene.Response) -> SetupScene.Response:
+    def _set_up_scene(
+        self, request: SetupScene.Request, response: SetupScene.Response
+    ) -> SetupScene.Response:
         try:
             stamp, scene = self._scene.set_up(scene_from_msg(request.target))
         except BenchFault as error:

@@ -43,7 +43,9 @@ class SimulationServices:
     set_entity_state: str = Field(default="simulator/set_entity_state", description="SetEntityState service.")
     spawn_entity: str = Field(default="simulator/spawn_entity", description="SpawnEntity service.")
     delete_entity: str = Field(default="simulator/delete_entity", description="DeleteEntity service.")
-    reset_simulation: str = Field(default="simulator/reset_simulation", description="ResetSimulation service.")
+    reset_simulation: str = Field(
+        default="simulator/reset_simulation", description="ResetSimulation service."
+    )
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
 
 
@@ -137,7 +139,9 @@ class RosSimulation:
             raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
         result = getattr(response, "result", None)
         if result is not None and result.result != Result.RESULT_OK:
-            raise SimulationError(f"the simulator refused {what}: {result.error_message} (code {result.result})")
+            raise SimulationError(
+                f"the simulator refused {what}: {result.error_message} (code {result.result})"
+            )
         return response
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import load_configured
 from robocontrast_ros.domain import Fault, Observed
-from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 
 Result = TypeVar("Result")
 
@@ -89,7 +89,9 @@ class PolicyRunner:
             PolicyFault: the policy raised, did not come back in time, or answered something else than
                 finite numbers of shape (n, action_size) with 1 <= n <= chunk_length.
         """
-        observed = Observed(self._instruction, image_digest(observation.images)) if self._first else Observed()
+        observed = (
+            Observed(self._instruction, image_digest(observation.images)) if self._first else Observed()
+        )
         self._first = False
         start = time.perf_counter()
         actions = self._check(self._call(lambda: self._policy.act(observation)))

@@ -6,6 +6,7 @@ The loop knows neither ROS nor a simulator nor a task: what it needs of them com
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -218,7 +219,5 @@ def _stop(bench: EpisodeBench, controller: Controller, state: _State) -> None:
     """Hold the robot where it is; a bench that is gone cannot be told."""
     if state.observation is None:
         return
-    try:
+    with contextlib.suppress(BenchFault):
         bench.command(controller.hold(state.observation.joint_positions))
-    except BenchFault:
-        pass

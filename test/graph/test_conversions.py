@@ -7,14 +7,14 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from sensor_msgs.msg import Image, JointState  # noqa: E402
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import Image, JointState
 
-from robocontrast_ros import msg  # noqa: E402
-from robocontrast_ros.bags import decoding  # noqa: E402
-from robocontrast_ros.domain import (  # noqa: E402
+from robocontrast_ros import msg
+from robocontrast_ros.bags import decoding
+from robocontrast_ros.domain import (
     Fault,
     Instruction,
     ObjectState,
@@ -27,17 +27,19 @@ from robocontrast_ros.domain import (  # noqa: E402
     Trial,
     TrialResult,
 )
-from robocontrast_ros.nodes.conversions import domain as to_msg  # noqa: E402
-from robocontrast_ros.nodes.conversions.observation import (  # noqa: E402
+from robocontrast_ros.nodes.conversions import domain as to_msg
+from robocontrast_ros.nodes.conversions.observation import (
     array_to_image,
     image_to_array,
     observation_from_msg,
     observation_to_msg,
 )
-from robocontrast_ros.policies.protocol import Observation  # noqa: E402
+from robocontrast_ros.policies.protocol import Observation
 
 numbers = st.floats(-1e3, 1e3)
-words = st.text(st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=("Cs",)), max_size=20)
+words = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=("Cs",)), max_size=20
+)
 poses = st.builds(Pose.planar, numbers, numbers, st.floats(-3, 3), numbers)
 scenes = st.builds(
     Scene,
@@ -52,7 +54,14 @@ instructions = st.builds(
 )
 instances = st.builds(TestInstance, words, words, instructions, scenes, numbers)
 trials = st.builds(
-    Trial, st.integers(0, 2**32 - 1), words, words, st.integers(0, 2**16 - 1), instances, st.integers(0, 2**32 - 1), words
+    Trial,
+    st.integers(0, 2**32 - 1),
+    words,
+    words,
+    st.integers(0, 2**16 - 1),
+    instances,
+    st.integers(0, 2**32 - 1),
+    words,
 )
 results = st.builds(
     TrialResult,
@@ -124,7 +133,7 @@ def test_images_become_rgb_whatever_the_camera_sends(encoding, order):
 
 
 def test_an_unknown_encoding_is_refused_by_name():
-    with pytest.raises(ValueError, match="'yuv422'.*rgb8"):
+    with pytest.raises(ValueError, match=r"'yuv422'.*rgb8"):
         image_to_array(Image(encoding="yuv422"))
 
 

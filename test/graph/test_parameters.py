@@ -80,4 +80,3 @@ def test_what_does_not_fit_is_refused_by_name(make_node, overrides, words):
         declare_record(make_node(**overrides), Gripper)
     for word in ["node 'gripper'", *words]:
         assert word in str(error.value)
-

@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
-from faulty_policies import FAILURES, STEPS_BEFORE  # noqa: E402
-from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until  # noqa: E402
+from faulty_policies import FAILURES, STEPS_BEFORE
+from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until
 
-from robocontrast_ros.domain import Outcome  # noqa: E402
-from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid  # noqa: E402
+from robocontrast_ros.domain import Outcome
+from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid
 
 pytestmark = pytest.mark.timeout(400)
 

@@ -56,7 +56,9 @@ class Workplace:
     def begin(self, *arguments: object) -> subprocess.Popen[str]:
         """Start the command; the caller waits for it or stops it."""
         environment = {**os.environ, **self.environment}
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SUPPORT), environment.get("PYTHONPATH")]))
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(SUPPORT), environment.get("PYTHONPATH")])
+        )
         return subprocess.Popen(
             [*COMMAND, *map(str, arguments)],
             cwd=self.folder,

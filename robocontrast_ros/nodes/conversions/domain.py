@@ -151,4 +151,3 @@ def move_to_msg(move: domain.SetupMove) -> SetupMove:
         has_goal=move.goal is not None,
         goal=pose_to_msg(move.goal or Pose()),
     )
-

@@ -47,7 +47,9 @@ def observation_from_msg(message: ObservationMsg) -> Observation:
     scene = scene_from_msg(message.scene)
     return Observation(
         stamp=seconds(message.header.stamp),
-        images={name: image_to_array(image) for name, image in zip(message.cameras, message.images, strict=True)},
+        images={
+            name: image_to_array(image) for name, image in zip(message.cameras, message.images, strict=True)
+        },
         joint_names=tuple(message.joints.name),
         joint_positions=tuple(message.joints.position),
         tool_pose=pose_from_msg(message.tool_pose),

@@ -97,7 +97,7 @@ def test_an_object_that_does_not_stay_where_it_was_put_voids_the_set_up():
     simulator = Simulator(slip=0.02)
     bridge = make(simulator)
     simulator.entities["cup"] = Pose()
-    with pytest.raises(BenchFault, match="'cup' is 0.020 m from where it was put") as error:
+    with pytest.raises(BenchFault, match=r"'cup' is 0\.020 m from where it was put") as error:
         bridge.set_up(scene(cup=(0.3, 0.0)))
     assert error.value.fault is Fault.SETUP_FAILED
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from language_table_instances import EIGHT, instance
+from language_table_instances import EIGHT, instance, scene
 from policy_contract import PolicyContract
 
 from robocontrast_ros.bridges.in_process import InProcessBench
@@ -29,8 +29,10 @@ ORACLE = load_record(OracleParameters, policy_file("oracle"))
 NOISY = load_record(NoisyOracleParameters, policy_file("noisy_oracle"))
 
 
-def noisy(**changes):
-    return NoisyOracle(replace(NOISY, **changes), ORACLE, EIGHT)
+def noisy(**chances):
+    """Return the noisy oracle with nothing but what is named going wrong."""
+    quiet = {"action_noise": 0.0, "wrong_direction": 0.0, "wrong_block": 0.0, "habit": 0.0}
+    return NoisyOracle(replace(NOISY, **{**quiet, **chances}), ORACLE, EIGHT)
 
 
 class TestOracleContract(PolicyContract):
@@ -126,7 +128,7 @@ def test_the_oracle_refuses_words_it_does_not_know_and_an_observation_without_a_
 
 
 def test_a_noisy_oracle_without_noise_is_the_oracle():
-    plain = noisy(action_noise=0.0, wrong_direction=0.0, wrong_block=0.0)
+    plain = noisy()
     for seed in range(5):
         base = instance(seed)
         assert np.array_equal(first_action(plain, base, seed), first_action(Oracle(ORACLE, EIGHT), base))
@@ -134,7 +136,7 @@ def test_a_noisy_oracle_without_noise_is_the_oracle():
 
 def test_noise_has_the_standard_deviation_that_the_file_says():
     base = instance(1)
-    trembling = noisy(action_noise=0.008, wrong_direction=0.0, wrong_block=0.0)
+    trembling = noisy(action_noise=0.008)
     exact = first_action(Oracle(ORACLE, EIGHT), base)
     errors = np.array([first_action(trembling, base, seed) - exact for seed in range(150)])
     # 300 draws: the standard error of the standard deviation is 4 %.
@@ -145,7 +147,7 @@ def test_noise_has_the_standard_deviation_that_the_file_says():
 def test_blocks_are_mistaken_as_often_as_the_file_says():
     base = instance(1, "block_to_block_relative_location")
     exact = first_action(Oracle(ORACLE, EIGHT), base)
-    half_deaf = noisy(action_noise=0.0, wrong_direction=0.0, wrong_block=0.5)
+    half_deaf = noisy(wrong_block=0.5)
     wrong = sum(not np.allclose(first_action(half_deaf, base, seed), exact) for seed in range(100))
     # 50 are expected, with a standard deviation of 5; another block may happen to lie the same way.
     assert 30 <= wrong <= 70
@@ -155,13 +157,33 @@ def test_blocks_are_mistaken_as_often_as_the_file_says():
     "family", ["block_to_absolute_location", "block_to_relative_location", "block_to_block_relative_location"]
 )
 def test_a_wrong_direction_leads_elsewhere(family):
-    turned = noisy(action_noise=0.0, wrong_direction=1.0, wrong_block=0.0)
+    turned = noisy(wrong_direction=1.0)
     base = instance(1, family)
     solved = EIGHT.plan(base.instruction, base.scene).final_scene
     turned.reset(base.instruction.text, 0)
     turned.act(seen(base))
     # Where the oracle would rest, it goes on.
     assert turned.act(seen(base, scene=solved)).any()
+
+
+def test_habit_turns_a_direction_about_where_there_is_more_room_the_other_way():
+    where = scene(red_moon=(0.30, 0.10), blue_cube=(0.5, -0.2))
+
+    def moves_of(policy, text):
+        policy.reset(text, 0)
+        return policy.act(Observation(0.1, {}, (), (), Pose((0.185, 0.0, 0.01)), where))
+
+    def same(first, second):
+        return np.array_equal(moves_of(noisy(habit=1.0), first), moves_of(noisy(), second))
+
+    # The moon is in the upper right part of the board.
+    assert same("move the red moon up", "move the red moon down")
+    assert same("move the red moon slightly right", "move the red moon slightly left")
+    assert same("move the red moon up and right", "move the red moon down and left")
+    assert same("move the red moon left", "move the red moon left")
+    assert same("move the red moon to the top", "move the red moon to the top")
+    # It is the target's room that counts for a side of a block: the cube is in the lower left part.
+    assert same("move the red moon left of the blue cube", "move the red moon right of the blue cube")
 
 
 def test_the_random_policy_wanders_within_its_bound_and_heeds_nothing():

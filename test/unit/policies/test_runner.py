@@ -14,7 +14,9 @@ from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.runner import PolicyFault, PolicyRunner, image_digest
 
-OBSERVATION = Observation(0.1, {"board": np.arange(12, dtype=np.uint8).reshape(2, 2, 3)}, ("j",), (0.0,), Pose())
+OBSERVATION = Observation(
+    0.1, {"board": np.arange(12, dtype=np.uint8).reshape(2, 2, 3)}, ("j",), (0.0,), Pose()
+)
 
 
 class Scripted:
@@ -43,7 +45,9 @@ class Scripted:
 def runner(tmp_path, monkeypatch):
     file = tmp_path / "scripted.yaml"
     file.write_text(f"policy: {__name__}:Scripted\n")
-    monkeypatch.setitem(__import__("sys").modules, __name__, __import__("types").SimpleNamespace(Scripted=Scripted))
+    monkeypatch.setitem(
+        __import__("sys").modules, __name__, __import__("types").SimpleNamespace(Scripted=Scripted)
+    )
     runner = PolicyRunner(file, timeout=0.3)
     yield runner
     Scripted.behaviour = staticmethod(lambda: np.zeros((1, 2)))
@@ -87,7 +91,8 @@ def test_numbers_that_are_not_finite_are_refused(runner, bad):
 
 
 @pytest.mark.parametrize(
-    "wrong", [[0.0, 0.1], [[0.0]], [[0.0, 0.1, 0.2]], np.zeros((4, 2)), np.zeros((0, 2)), None, "left", [[1], [1, 2]]]
+    "wrong",
+    [[0.0, 0.1], [[0.0]], [[0.0, 0.1, 0.2]], np.zeros((4, 2)), np.zeros((0, 2)), None, "left", [[1], [1, 2]]],
 )
 def test_another_shape_is_refused_with_what_was_expected(runner, wrong):
     error = fault(runner, lambda: wrong)
@@ -95,7 +100,10 @@ def test_another_shape_is_refused_with_what_was_expected(runner, wrong):
 
 
 def test_the_refusal_of_a_shape_names_both_shapes(runner):
-    assert fault(runner, lambda: np.zeros((4, 3))).detail == "got shape (4, 3), expected (n, 2) with n from 1 to 3"
+    assert (
+        fault(runner, lambda: np.zeros((4, 3))).detail
+        == "got shape (4, 3), expected (n, 2) with n from 1 to 3"
+    )
 
 
 def test_a_policy_that_does_not_answer_is_left_behind_and_loaded_afresh(runner):

@@ -87,8 +87,17 @@ class Line:
 
 
 def request(**changes):
-    return EpisodeRequest(**{"trial_id": "0", "instruction": "go", "seed": 1, "step_limit": 20,
-                             "stop_on_success": True, "start": 5.0, **changes})
+    return EpisodeRequest(
+        **{
+            "trial_id": "0",
+            "instruction": "go",
+            "seed": 1,
+            "step_limit": 20,
+            "stop_on_success": True,
+            "start": 5.0,
+            **changes,
+        }
+    )
 
 
 def test_an_episode_ends_at_success_and_says_what_the_policy_received():
@@ -151,5 +160,7 @@ def test_a_cancelled_episode_is_aborted_with_the_robot_stopped():
 
 def test_feedback_follows_every_scored_step():
     heard = []
-    run_episode(Line(), OneJoint(), request(), feedback=lambda step, progress: heard.append((step, progress.success)))
+    run_episode(
+        Line(), OneJoint(), request(), feedback=lambda step, progress: heard.append((step, progress.success))
+    )
     assert heard == [(0, False), (1, False), (2, False), (3, False), (4, True)]

@@ -5,15 +5,20 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import launch
+import pytest
+
+pytest.importorskip(
+    "launch_testing", reason="launch_testing is on no package index: run this in a ROS 2 installation"
+)
+
 import launch_testing
 import launch_testing.actions
 import launch_testing.asserts
-import pytest
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
+import launch
 from robocontrast_ros.analysis.offline import score_run
 from robocontrast_ros.sessions.events import SessionFinished
 from robocontrast_ros.sessions.journal import read_journal
