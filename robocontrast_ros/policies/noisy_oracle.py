@@ -15,7 +15,7 @@ from robocontrast_ros.policies.oracle import Oracle, OracleParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.pushing import Pusher
 from robocontrast_ros.tasks.language_table import LanguageTable
-from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, LOCATIONS
+from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, LOCATIONS, direction_sign
 
 
 @record
@@ -33,6 +33,11 @@ class NoisyOracleParameters:
     )
     wrong_block: float = Field(
         ge=0, le=1, description="chance to push another block than the one named, once a trial"
+    )
+    habit: float = Field(
+        ge=0,
+        le=1,
+        description="chance to take a direction for its opposite where that has more room, once a trial",
     )
 
 
@@ -88,18 +93,40 @@ class _Misunderstanding(Oracle):
         self._chances = chances
 
     def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
-        # Both chances are drawn whatever the instruction, so that trials of one seed compare.
-        turned, swapped = self.mistakes.random(2) < (self._chances.wrong_direction, self._chances.wrong_block)
+        chances = self._chances
+        # All chances are drawn whatever the instruction, so that trials of one seed compare.
+        turned, swapped, habitual = self.mistakes.random(3) < (
+            chances.wrong_direction,
+            chances.wrong_block,
+            chances.habit,
+        )
         arguments = dict(instruction.arguments)
+        if habitual and "direction" in arguments:
+            x, y = start[arguments.get("target", arguments["source"])].pose.xy
+            arguments["direction"] = self._roomier(arguments["direction"], x, y)
         if turned:
             for key, known in (("direction", DIRECTIONS), ("location", LOCATIONS)):
                 if key in arguments:
                     arguments[key] = self._another(known, {arguments[key]})
         if swapped:
-            arguments["source"] = self._another(
-                start.names, {arguments["source"], arguments.get("target", "")}
-            )
+            named = {arguments["source"], arguments.get("target", "")}
+            arguments["source"] = self._another(start.names, named)
         return super().pusher(replace(instruction, arguments=tuple(arguments.items())), start)
+
+    def _roomier(self, direction: str, x: float, y: float) -> str:
+        """Return the direction or its opposite, whichever has more of the board before it."""
+        board = self._task.parameters.board
+        opposite = next(d for d in DIRECTIONS if not (direction_sign(d) + direction_sign(direction)).any())
+
+        def room(towards: str) -> float:
+            down, right = direction_sign(towards)
+            rooms = (
+                {1.0: board.x_max - x, -1.0: x - board.x_min},
+                {1.0: board.y_max - y, -1.0: y - board.y_min},
+            )
+            return min(side[sign] for side, sign in zip(rooms, (down, right), strict=True) if sign)
+
+        return max(direction, opposite, key=room)
 
     def _another(self, known: tuple[str, ...], but: set[str]) -> str:
         others = [value for value in known if value not in but]
