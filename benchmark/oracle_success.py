@@ -21,7 +21,7 @@ from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import BASE, TestInstance, Trial
 from robocontrast_ros.policies.runner import PolicyRunner
-from robocontrast_ros.robots import load_profile
+from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.simulators.world import World
 from robocontrast_ros.tasks.language_table import LanguageTable
 

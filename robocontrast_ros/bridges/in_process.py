@@ -14,7 +14,8 @@ from robocontrast_ros.bridges.simulated_scene import Feature, SimulatedScene, Si
 from robocontrast_ros.domain import Pose, Progress, Scene, SetupMove, Trial
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.runner import Answer, PolicyRunner
-from robocontrast_ros.robots import RobotCommand, make_controller
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.controllers import make_controller
 from robocontrast_ros.scoring import EpisodeScorer
 from robocontrast_ros.sessions.bench import BenchFault, Execution, Recording
 from robocontrast_ros.sessions.episode import EpisodeRequest, run_episode

@@ -109,7 +109,6 @@ def evaluate(
     3 interrupted and to be resumed, 130 Ctrl-C.
     """
     from robocontrast_ros.cli import evaluate as runner
-    from robocontrast_ros.cli.results import show_results
 
     console = Console()
     overrides = Overrides(robot, policy, budget, seed, max_trials, output)
@@ -134,6 +133,9 @@ def evaluate(
     else:
         run, code = runner.start(session, overrides, console)
     if run.journal.exists():
+        # Tables and figures need large libraries, which must not keep the session waiting.
+        from robocontrast_ros.cli.results import show_results
+
         show_results(run, console)
     raise typer.Exit(code)
 

@@ -39,7 +39,10 @@ from robocontrast_ros.nodes.parameters import declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.runner import Answer, PolicyFault
-from robocontrast_ros.robots import Kinematics, RobotCommand, RobotProfile, make_controller
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.robots.kinematics import Kinematics
+from robocontrast_ros.robots.profile import RobotProfile
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.episode import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy

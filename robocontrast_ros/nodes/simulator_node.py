@@ -38,8 +38,8 @@ from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
-from robocontrast_ros.robots import RobotProfile, Unreachable
-from robocontrast_ros.robots.profile import CameraInterface
+from robocontrast_ros.robots.kinematics import Unreachable
+from robocontrast_ros.robots.profile import CameraInterface, RobotProfile
 from robocontrast_ros.simulators import (
     Camera,
     InvalidModel,

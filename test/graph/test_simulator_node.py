@@ -42,7 +42,8 @@ from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg  # noqa: E402
 from robocontrast_ros.nodes.conversions.observation import image_to_array  # noqa: E402
 from robocontrast_ros.nodes.qos import LOCKSTEP  # noqa: E402
-from robocontrast_ros.robots import JointTrajectoryCommand, load_profile  # noqa: E402
+from robocontrast_ros.robots.commands import JointTrajectoryCommand  # noqa: E402
+from robocontrast_ros.robots.profile import load_profile  # noqa: E402
 
 MODELS = "package://robocontrast_ros/models/language_table"
 PROFILE = load_profile("franka")

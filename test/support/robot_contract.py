@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.robots import Kinematics, RobotProfile, load_profile, make_controller
+from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.robots.kinematics import Kinematics
+from robocontrast_ros.robots.profile import RobotProfile, load_profile
 
 PERIOD = 0.1
 BOARD_X, BOARD_Y, MARGIN = (0.15, 0.60), (-0.3048, 0.3048), 0.05

@@ -9,7 +9,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robocontrast_ros.bags.decoding import NANOSECONDS
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.robots import JointTrajectoryCommand, RobotCommand
+from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 
 _TYPES = {"trajectory_msgs/msg/JointTrajectory": JointTrajectory}
 

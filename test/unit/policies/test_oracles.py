@@ -17,7 +17,7 @@ from robocontrast_ros.policies.noisy_oracle import NoisyOracle, NoisyOracleParam
 from robocontrast_ros.policies.oracle import Oracle, OracleParameters
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.runner import PolicyRunner
-from robocontrast_ros.robots import load_profile
+from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.simulators.world import World
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from robot_contract import RobotContract
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
-from robocontrast_ros.robots import Kinematics, RobotProfile, load_profile
+from robocontrast_ros.robots.kinematics import Kinematics
+from robocontrast_ros.robots.profile import RobotProfile, load_profile
 
 FILES = sorted(resolve_uri("package://robocontrast_ros/config/robots").glob("*.yaml"))
 NAMES = [path.stem for path in FILES]

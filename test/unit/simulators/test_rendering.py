@@ -45,7 +45,7 @@ def test_the_environment_decides_it():
 
 def test_a_world_draws_although_mujoco_was_imported_for_another_platform():
     draw = (
-        "import mujoco; from robocontrast_ros.robots import load_profile;"
+        "import mujoco; from robocontrast_ros.robots.profile import load_profile;"
         "from robocontrast_ros.simulators import Camera, World;"
         "world = World(load_profile('franka'), 'package://robocontrast_ros/models/language_table/world.xml',"
         " cameras=(Camera('board', 32, 32),));"

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots import JointTrajectoryCommand, Unreachable, load_profile, make_controller
+from robocontrast_ros.robots.commands import JointTrajectoryCommand
+from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.robots.kinematics import Unreachable
+from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.simulators import (
     Camera,
     Category,
