@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
@@ -18,6 +19,9 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from robocontrast_ros.nodes.executor import lockstep_executor
+
+FIRST_CALL_PERIOD = 1.0
+"""How long a first call waits before it is made again [s]."""
 
 
 class NoAnswer(Exception):
@@ -86,6 +90,24 @@ def call(client: Client, request: Any, timeout: float) -> Any:
         NoAnswer: it did not come within the time [s].
     """
     return PendingResponse(client, request).result(timeout)
+
+
+def first_call(client: Client, request: Any, timeout: float) -> Any:
+    """Return the response of a service that was never called before, to a request that may be repeated.
+
+    A server that has not yet discovered the client's reader gives its answer up after 0.1 s and says so in its
+    own log alone; on a busy machine that happens to first calls. So the request is sent again every second.
+
+    Raises:
+        NoAnswer: no response came within the time [s].
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return call(client, request, min(FIRST_CALL_PERIOD, max(deadline - time.monotonic(), 0.0)))
+        except NoAnswer:
+            if time.monotonic() >= deadline:
+                raise
 
 
 def wait_for(client: Client, timeout: float) -> None:

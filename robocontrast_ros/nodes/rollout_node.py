@@ -23,7 +23,7 @@ from robocontrast_ros.domain import Fault, Observed, Progress
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.msg import TopicCount
-from robocontrast_ros.nodes.channel import Channel, NoAnswer, PendingResponse, call, wait_for
+from robocontrast_ros.nodes.channel import Channel, NoAnswer, PendingResponse, call, first_call, wait_for
 from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
 from robocontrast_ros.nodes.conversions.domain import (
     fault_from_msg,
@@ -130,8 +130,9 @@ class RosEpisodeBench:
         node, server = self._channel.node, parameters.policy_server
         self._act = node.create_client(Act, f"{server}/act")
         self._reset = node.create_client(ResetPolicy, f"{server}/reset")
-        self._describe = node.create_client(DescribePolicy, f"{server}/describe")
         self._step = node.create_client(StepSimulation, parameters.step_simulation)
+        # Made last and asked first: when the server knows this client, it knows those before it.
+        self._describe = node.create_client(DescribePolicy, f"{server}/describe")
         self._tool_pose = node.create_publisher(PoseStamped, "tool_pose", LOCKSTEP)
         self._command = node.create_publisher(
             command_message_type(self.profile.command.type), self.profile.command.topic, LOCKSTEP
@@ -242,9 +243,9 @@ class RosEpisodeBench:
         try:
             for client in (self._describe, self._reset, self._act, self._step):
                 wait_for(client, self._parameters.startup_timeout)
+            answer = first_call(self._describe, DescribePolicy.Request(), self._parameters.policy_timeout)
         except NoAnswer as error:
             raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
-        answer = self._ask(self._describe, DescribePolicy.Request())
         _raise(answer.fault)
         return PolicyDescription(
             answer.name,

@@ -20,7 +20,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
-from robocontrast_ros.nodes.channel import Channel, NoAnswer, call, wait_for
+from robocontrast_ros.nodes.channel import Channel, NoAnswer, call, first_call, wait_for
 from robocontrast_ros.nodes.conversions.domain import (
     TrialContext,
     fault_from_msg,
@@ -91,12 +91,13 @@ class RosBench:
         self._step_limit, self._stop_on_success, self._aborted = step_limit, stop_on_success, aborted
         self._channel = Channel(owner)
         node, p = self._channel.node, parameters
-        self._get_scene = node.create_client(GetScene, f"{p.sim_bridge}/get_scene")
         self._setup_scene = node.create_client(SetupScene, f"{p.sim_bridge}/setup_scene")
         self._start_scoring = node.create_client(StartScoring, f"{p.scorer}/start")
         self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
         self._start_recording = node.create_client(StartRecording, f"{p.recorder or 'recorder'}/start")
         self._stop_recording = node.create_client(StopRecording, f"{p.recorder or 'recorder'}/stop")
+        # Made last and asked first: when the bridge knows this client, it knows those before it.
+        self._get_scene = node.create_client(GetScene, f"{p.sim_bridge}/get_scene")
         self._trial = node.create_publisher(TrialMsg, "trial", LATCHED)
         self._episode = ActionClient(node, RunEpisode, f"{p.rollout}/run_episode")
         self._start: tuple[float, Scene] | None = None
@@ -134,7 +135,7 @@ class RosBench:
 
     def scene(self) -> Scene:
         """Return the scene that actually is."""
-        response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
+        response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST, how=first_call)
         return scene_from_msg(response.scene)
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
@@ -250,9 +251,16 @@ class RosBench:
             missing=tuple((c.topic, c.count) for c in response.missing),
         )
 
-    def _ask(self, client: Any, request: Any, silent: Fault, timeout: float | None = None) -> Any:
+    def _ask(
+        self,
+        client: Any,
+        request: Any,
+        silent: Fault,
+        timeout: float | None = None,
+        how: Callable[[Any, Any, float], Any] = call,
+    ) -> Any:
         try:
-            response = call(client, request, timeout or self._parameters.answer_timeout)
+            response = how(client, request, timeout or self._parameters.answer_timeout)
         except NoAnswer as error:
             raise BenchFault(silent, str(error)) from None
         fault, detail = fault_from_msg(response.fault)

@@ -24,7 +24,7 @@ from robocontrast_ros.bags.decoding import pose_from_msg
 from robocontrast_ros.bridges import SimulationError
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Fault, Pose
-from robocontrast_ros.nodes.channel import NoAnswer, call, wait_for
+from robocontrast_ros.nodes.channel import NoAnswer, call, first_call, wait_for
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.sessions.bench import BenchFault
@@ -67,12 +67,13 @@ class RosSimulation:
         self._clients = {
             kind: node.create_client(kind, name)
             for kind, name in (
-                (GetSimulatorFeatures, services.get_simulator_features),
                 (SetEntityState, services.set_entity_state),
                 (SpawnEntity, services.spawn_entity),
                 (DeleteEntity, services.delete_entity),
                 (ResetSimulation, services.reset_simulation),
                 (StepSimulation, services.step_simulation),
+                # Made last and asked first: when the simulator knows this client, it knows those before it.
+                (GetSimulatorFeatures, services.get_simulator_features),
             )
         }
 
@@ -90,7 +91,13 @@ class RosSimulation:
 
     def features(self) -> frozenset[int]:
         """Return the numbers of the features it announces."""
-        return frozenset(self._call(GetSimulatorFeatures.Request()).features.features)
+        try:
+            response = first_call(
+                self._clients[GetSimulatorFeatures], GetSimulatorFeatures.Request(), self._timeout
+            )
+        except NoAnswer as error:
+            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        return frozenset(response.features.features)
 
     def poses(self) -> tuple[float, dict[str, Pose]]:
         """Return the time [s] and every entity's pose in the world frame."""
@@ -128,7 +135,7 @@ class RosSimulation:
         """Let that many physics steps pass."""
         self._call(StepSimulation.Request(steps=steps), "stepping")
 
-    def _call(self, request: Any, what: str = "") -> Any:
+    def _call(self, request: Any, what: str) -> Any:
         kind = next(kind for kind in self._clients if isinstance(request, kind.Request))
         return self._checked(self._clients[kind], request, what)
 

@@ -17,6 +17,8 @@ rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from mcap.reader import make_reader  # noqa: E402
 from mcap_ros2.decoder import DecoderFactory  # noqa: E402
+from rcl_interfaces.srv import GetParameters  # noqa: E402
+from rclpy.client import Client  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from robocontrast_ros.msg import TopicCount  # noqa: E402
@@ -77,6 +79,7 @@ class Graph:
             "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
         }
         self._processes: list[subprocess.Popen[str]] = []
+        self._clients: dict[str, Client] = {}
         self._context = rclpy.Context()
         rclpy.init(context=self._context, domain_id=domain)
         self.node = Node("test", namespace="eval", context=self._context)
@@ -96,26 +99,46 @@ class Graph:
         return process
 
     def run_recorder(self, name: str, topics: list[str], **parameters: object) -> subprocess.Popen[str]:
+        process = self.begin_recorder(name, topics, **parameters)
+        self._get_to_know(name)
+        return process
+
+    def begin_recorder(self, name: str, topics: list[str], **parameters: object) -> subprocess.Popen[str]:
         given = {"topics": "[" + ", ".join(f'"{t}"' for t in topics) + "]", **parameters}
         options = [part for key, value in given.items() for part in ("-p", f"{key}:={value}")]
         remaps = ["-r", f"__node:={name}", "-r", "__ns:=/eval"]
         return self.run(RECORDER, "--ros-args", *remaps, *options)
 
-    def call(self, service: type, name: str, request: object) -> object:
-        client = self.node.create_client(service, name)
-        assert client.wait_for_service(20.0), f"{name} is not served"
-        future = client.call_async(request)
+    def _get_to_know(self, name: str) -> None:
+        """Wait until a recorder has discovered its clients; before, it may give up an answer as unheard."""
+        ours = [
+            self.node.create_client(service, f"{name}/{verb}")
+            for service, verb in ((StartRecording, "start"), (StopRecording, "stop"))
+        ]
+        self._clients |= {f"{name}/start": ours[0], f"{name}/stop": ours[1]}
+        # Made last: when the recorder knows this client, it knows those before it. This question may be repeated.
+        last = self.node.create_client(GetParameters, f"{name}/get_parameters")
+        for client in (*ours, last):
+            assert client.wait_for_service(20.0), f"{client.srv_name} is not served"
+        for _ in range(30):
+            future = last.call_async(GetParameters.Request())
+            self.executor.spin_until_future_complete(future, 1.0)
+            if future.done():
+                return
+        raise AssertionError(f"{last.srv_name} did not answer")
+
+    def call(self, name: str, request: object) -> object:
+        future = self._clients[name].call_async(request)
         self.executor.spin_until_future_complete(future, 60.0)
         assert future.done(), f"{name} did not answer"
-        self.node.destroy_client(client)
         return future.result()
 
     def start(self, recorder: str, bag: Path) -> StartRecording.Response:
-        return self.call(StartRecording, f"{recorder}/start", StartRecording.Request(bag=str(bag)))
+        return self.call(f"{recorder}/start", StartRecording.Request(bag=str(bag)))
 
     def stop(self, recorder: str, **expected: int) -> StopRecording.Response:
         counts = [TopicCount(topic=_TOPIC.get(t, t), count=c) for t, c in expected.items()]
-        return self.call(StopRecording, f"{recorder}/stop", StopRecording.Request(expected=counts))
+        return self.call(f"{recorder}/stop", StopRecording.Request(expected=counts))
 
     def end(self) -> None:
         for process in self._processes:
@@ -285,7 +308,7 @@ def test_a_camera_that_offers_best_effort_only_is_recorded_too(graph, tmp_path):
     ],
 )
 def test_a_topic_that_cannot_be_recorded_is_refused_by_name_at_start_up(graph, topics, words):
-    process = graph.run_recorder("wrong", topics)
+    process = graph.begin_recorder("wrong", topics)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 2
     assert len(errors.splitlines()) == 1
