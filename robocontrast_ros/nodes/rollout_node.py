@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,15 @@ from robocontrast_ros.domain import Fault, Observed, Progress
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.msg import TopicCount
-from robocontrast_ros.nodes.channel import Channel, NoAnswer, PendingResponse, call, first_call, wait_for
+from robocontrast_ros.nodes.channel import (
+    FIRST_CALL_PERIOD,
+    Channel,
+    NoAnswer,
+    PendingResponse,
+    call,
+    first_call,
+    wait_for,
+)
 from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
 from robocontrast_ros.nodes.conversions.domain import (
     fault_from_msg,
@@ -108,6 +118,18 @@ class Inbox:
                 )
             return {key: self._latest[key][1] for key in keys}
 
+    def wait_for_news(self, keys: tuple[str, ...], timeout: float, cause: Callable[[], None]) -> bool:
+        """Do something that brings a message of each key, and tell whether they came within the time [s]."""
+        with self._changed:
+            before = dict(self._received)
+        cause()
+
+        def all_came() -> bool:
+            return all(self._received.get(key, 0) > before.get(key, 0) for key in keys)
+
+        with self._changed:
+            return self._changed.wait_for(all_came, timeout)
+
     def _missing(self, keys: tuple[str, ...], stamp: float) -> list[str]:
         return [key for key in keys if key not in self._latest or self._latest[key][0] < stamp]
 
@@ -150,6 +172,7 @@ class RosEpisodeBench:
         self._sensors = (self.profile.joint_states_topic, *self._cameras.values(), *scene)
         self._stamp = 0.0
         self._start_due = False
+        self._get_to_know_the_others()
 
     def close(self) -> None:
         """Free the channel."""
@@ -238,6 +261,25 @@ class RosEpisodeBench:
             return call(client, request, self._parameters.policy_timeout)
         except NoAnswer as error:
             raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
+
+    def _get_to_know_the_others(self) -> None:
+        """Step the simulator until all sensors of a step arrive, and the scorer is there.
+
+        Publishers do not wait for a subscriber that they have not discovered, and in lockstep a sensor
+        message that is lost never comes again.
+        """
+        deadline = time.monotonic() + self._parameters.startup_timeout
+        while not (
+            self._inbox.wait_for_news(self._sensors, FIRST_CALL_PERIOD, self.step)
+            and self._tool_pose.get_subscription_count() > 0
+            and self._channel.node.count_publishers("progress") > 0
+        ):
+            if time.monotonic() > deadline:
+                limit = self._parameters.startup_timeout
+                raise BenchFault(
+                    Fault.SENSOR_LOST,
+                    f"not all of {', '.join(self._sensors)}, progress came up within {limit:g} s",
+                )
 
     def _describe_policy(self) -> PolicyDescription:
         try:
