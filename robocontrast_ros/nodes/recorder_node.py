@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -28,6 +29,9 @@ from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
 from robocontrast_ros.srv import StartRecording, StopRecording
 
+MUTUAL_DISCOVERY = 0.3
+"""From when we know a publisher until it knows us, at most [s]; measured: some 10 ms, more on a busy machine."""
+
 
 @record
 class RecorderParameters:
@@ -46,6 +50,9 @@ class RecorderParameters:
     flush_period: float = Field(
         default=1.0, gt=0.0, le=60.0, description="Recorded messages survive the process after this time [s]."
     )
+    discovery_deadline: float = Field(
+        default=5.0, ge=0.0, le=60.0, description="Wait for publishers of all topics before the first bag [s]."
+    )
     stop_deadline: float = Field(
         default=2.0, gt=0.0, le=60.0, description="How long stop waits for expected messages, wall clock [s]."
     )
@@ -57,6 +64,7 @@ class RecorderNode(Node):
     def __init__(self) -> None:
         """Declare parameters, subscriptions and services."""
         super().__init__("recorder")
+        self._acquainted = False
         self._parameters = declare_record(self, RecorderParameters)
         self._topics = self._bag_topics()
         self._recorder = self._make_recorder()
@@ -108,6 +116,26 @@ class RecorderNode(Node):
         cls = getattr(import_module(f"{package}.msg"), message)
         return self.create_subscription(cls, name, partial(self._receive, name), qos, raw=True)
 
+    def _await_publishers(self) -> None:
+        """Wait, before the first bag, until every topic has a publisher that knows this recorder.
+
+        A publisher that has not discovered a subscriber does not keep its messages for it. When we know the
+        publisher, it is about to know us: there is no way to ask, so it is given a moment.
+        """
+        if self._acquainted:
+            return
+        deadline = time.monotonic() + self._parameters.discovery_deadline
+        while (unknown := self._without_publisher()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if unknown:
+            self.get_logger().warning(f"nothing publishes {', '.join(unknown)}: nothing is recorded of it")
+        time.sleep(min(MUTUAL_DISCOVERY, self._parameters.discovery_deadline))
+        self._acquainted = True
+
+    def _without_publisher(self) -> list[str]:
+        known = self._subscriptions_by_name.items()
+        return [name for name, subscription in known if subscription.get_publisher_count() == 0]
+
     def _match_publishers(self) -> None:
         """Take best effort from publishers that offer no more; a reliable subscription would hear nothing."""
         unreliable = [n for n, t in self._topics.items() if not t.best_effort and self._is_best_effort(t)]
@@ -134,6 +162,7 @@ class RecorderNode(Node):
         self, request: StartRecording.Request, response: StartRecording.Response
     ) -> StartRecording.Response:
         if not self._recorder.recording:
+            self._await_publishers()
             self._match_publishers()
         try:
             self._recorder.start(Path(request.bag))

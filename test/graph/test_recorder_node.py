@@ -104,7 +104,8 @@ class Graph:
         return process
 
     def begin_recorder(self, name: str, topics: list[str], **parameters: object) -> subprocess.Popen[str]:
-        given = {"topics": "[" + ", ".join(f'"{t}"' for t in topics) + "]", **parameters}
+        listed = "[" + ", ".join(f'"{t}"' for t in topics) + "]"
+        given = {"topics": listed, "discovery_deadline": 0.1, **parameters}
         options = [part for key, value in given.items() for part in ("-p", f"{key}:={value}")]
         remaps = ["-r", f"__node:={name}", "-r", "__ns:=/eval"]
         return self.run(RECORDER, "--ros-args", *remaps, *options)

@@ -14,6 +14,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 from faulty_policies import FAILURES, STEPS_BEFORE
 from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until
 
+from robocontrast_ros.analysis.trial_picture import read_images
 from robocontrast_ros.domain import Outcome
 from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid
 
@@ -66,6 +67,10 @@ def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_s
     code, output = place.run("score", run)
     assert code == 0, output
     assert f"{len(trials)} of {len(trials)} trials" in output
+    code, output = place.run("picture", run / trials[0].recording.bag, "--to", run / "trial.png")
+    assert code == 0, output
+    assert len(read_images(run / trials[0].recording.bag)) >= trials[0].result.steps
+    assert (run / "trial.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_same_seed_gives_the_same_trials_and_scores_twice_in_a_row_and_under_load(place, request):

@@ -1,0 +1,63 @@
+"""The command line without a graph: help, lists, plans, mistakes."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from robocontrast_ros.cli.main import app
+
+
+def run(*arguments: str):
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, list(arguments))
+
+
+def test_help_names_every_command_and_says_how_to_begin():
+    result = run("--help")
+    assert result.exit_code == 0
+    for word in ("evaluate", "plan", "score", "picture", "list", "robocontrast plan language_table_demo"):
+        assert word in result.output
+
+
+@pytest.mark.parametrize("command", ["evaluate", "plan", "score", "picture", "list"])
+def test_every_command_has_help_of_its_own(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "Usage" in result.output
+
+
+def test_the_list_names_what_is_shipped():
+    result = run("list")
+    assert result.exit_code == 0
+    for name in ("language_table_demo", "franka", "ur5e", "noisy_oracle", "contrast_set", "LB1"):
+        assert name in result.output
+
+
+def test_a_plan_shows_trials_costs_and_what_the_budget_cuts():
+    result = run("plan", "language_table_demo", "--budget", "5")
+    assert result.exit_code == 0
+    assert "cost [m]" in result.output and "LB2" in result.output
+    assert "within a budget of 5 m, if every trial succeeds." in result.output
+    last = result.output.strip().splitlines()[-1]
+    kept, _, everything = last.split()[:3]
+    assert 0 < int(kept) < int(everything)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["plan", "language_table_demoo"], ["language_table_demoo", "Did you mean 'language_table_demo'?"]),
+        (["evaluate"], ["SESSION", "language_table_demo"]),
+        (["evaluate", "language_table_demo", "--resume", "somewhere"], ["--resume", "as it was begun"]),
+        (["evaluate", "--resume", "/nowhere"], ["/nowhere", "a run folder"]),
+        (["score", "/nowhere"], ["/nowhere", "a run folder"]),
+        (["picture", "/nowhere"], ["/nowhere"]),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(arguments, words):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith("error: ")
+    for word in words:
+        assert word in line
