@@ -1,0 +1,77 @@
+"""A running session is paused, resumed and aborted through its services."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from rclpy.node import Node  # noqa: E402
+from robocontrast_ros.msg import SessionStatus  # noqa: E402
+from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession  # noqa: E402
+from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until  # noqa: E402
+
+from robocontrast_ros.nodes.channel import first_call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
+from robocontrast_ros.nodes.qos import LATCHED  # noqa: E402
+from robocontrast_ros.sessions.events import Paused, Resumed, SessionInterrupted, TrialStarted  # noqa: E402
+
+pytestmark = pytest.mark.timeout(300)
+DOMAIN = 165 + os.getpid() % 60
+
+
+@pytest.fixture
+def operator(monkeypatch):
+    """Return a node that is spun, in the session's domain."""
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=DOMAIN)
+    node = Node("operator", context=context)
+    executor = LockstepExecutor(context=context)
+    executor.add_node(node)
+    thread = threading.Thread(target=executor.spin, daemon=True)
+    thread.start()
+    yield node
+    executor.shutdown(timeout_sec=2.0)
+    thread.join(5.0)
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+def test_a_session_is_paused_resumed_and_aborted(tmp_path, operator):
+    place = Workplace(tmp_path, {"ROS_DOMAIN_ID": str(DOMAIN)})
+    states = []
+    operator.create_subscription(SessionStatus, "session_status", lambda m: states.append(m.state), LATCHED)
+    services = {"start": StartSession, "pause": PauseSession, "resume": ResumeSession, "abort": AbortSession}
+    clients = {
+        name: operator.create_client(kind, f"episode_manager/{name}") for name, kind in services.items()
+    }
+
+    def ask(name: str):
+        wait_for(clients[name], 60.0)
+        return first_call(clients[name], services[name].Request(), 20.0)
+
+    process = place.begin("evaluate", place.session(policy="random", test_set={"size": 6}))
+    try:
+        run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
+        wait_until(lambda: any(isinstance(e, TrialStarted) for e in events_of(run)), "the first trial")
+        again = ask("start")
+        assert not again.accepted and "started already" in again.detail
+        assert not ask("resume").accepted, "it is not paused"
+        assert ask("pause").accepted
+        wait_until(lambda: any(isinstance(e, Paused) for e in events_of(run)), "the pause")
+        wait_until(lambda: SessionStatus.PAUSED in states, "the status")
+        done = len(finished(run))
+        assert ask("resume").accepted
+        wait_until(lambda: any(isinstance(e, Resumed) for e in events_of(run)), "the resumption")
+        wait_until(lambda: len(finished(run)) > done, "a further trial")
+        assert ask("abort").accepted
+    finally:
+        code, output = finish(process)
+    assert code == 3, output
+    assert "--resume" in output
+    assert isinstance(events_of(run)[-1], SessionInterrupted)
+    assert node_pids(run) == {}
