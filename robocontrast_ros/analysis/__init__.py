@@ -1,1 +1,1 @@
-"""TBD."""
+"""What came of a run: scores from its bags, tables, means with intervals, pictures."""
