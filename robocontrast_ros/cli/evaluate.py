@@ -48,8 +48,8 @@ def resume(run: Path, console: Console) -> tuple[RunFolder, int]:
 
 
 def _run(session: ResolvedSession, run: RunFolder, resuming: bool, console: Console) -> tuple[RunFolder, int]:
-    evaluation = session.evaluation()
-    plan = plan_session(evaluation)
+    with console.status("planning the session …"):
+        plan = plan_session(session.evaluation())
     domain = Domain()
     console.print(
         f"[bold]{session.parameters.name}[/]: {session.parameters.strategy.name} on {session.robot.name}, policy "
@@ -88,7 +88,7 @@ def _watch(processes: NodeProcesses, view: LiveView, run: RunFolder, console: Co
         processes.stop(view.update)
         code = CONTROL_C
     else:
-        if code not in (0, INTERRUPTED):
+        if code != 0:
             console.print(f"[red]error:[/] {processes.last_line('episode_manager')}", highlight=False)
     if code in (INTERRUPTED, CONTROL_C):
         console.print(
