@@ -57,6 +57,8 @@ class LockstepExecutor(SingleThreadedExecutor):
                 entities = self._current_entities()
                 entities.wait(guard, -1 if timeout_sec is None else int(timeout_sec * _NANOSECONDS))
         except InvalidHandle:
+            # An entity was destroyed by another thread while it was listed: list them anew.
+            self._changes += 1
             return
         if not self._context.ok():
             raise ExternalShutdownException
