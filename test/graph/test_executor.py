@@ -13,6 +13,7 @@ from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 from session_runs import wait_until  # noqa: E402
+from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
 
@@ -21,19 +22,8 @@ from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
 def node(monkeypatch):
     """Return a node that a lockstep executor spins on a thread of its own."""
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    node = Node("spun", context=context)
-    executor = LockstepExecutor(context=context)
-    executor.add_node(node)
-    thread = threading.Thread(target=executor.spin, daemon=True)
-    thread.start()
-    yield node
-    executor.shutdown(timeout_sec=2.0)
-    thread.join(timeout=5.0)
-    assert not thread.is_alive(), "the executor ends when it is shut down"
-    node.destroy_node()
-    rclpy.shutdown(context=context)
+    with spun_node("spun") as node:
+        yield node
 
 
 def test_subscriptions_that_come_later_are_served_in_the_order_of_their_messages(node):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -13,14 +12,13 @@ rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState  # noqa: E402
-from rclpy.node import Node  # noqa: E402
 from robocontrast_ros.msg import Observation  # noqa: E402
 from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy  # noqa: E402
+from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Fault  # noqa: E402
 from robocontrast_ros.nodes.channel import call, wait_for  # noqa: E402
-from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 DOMAIN = 104 + os.getpid() % 60
@@ -57,29 +55,19 @@ def server():
 def ask(monkeypatch):
     """Return a function that calls a service of the server."""
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    context = rclpy.Context()
-    rclpy.init(context=context, domain_id=DOMAIN)
-    node = Node("asking", context=context)
-    executor = LockstepExecutor(context=context)
-    executor.add_node(node)
-    thread = threading.Thread(target=executor.spin, daemon=True)
-    thread.start()
-    clients = {
-        Act: node.create_client(Act, "policy_server/act"),
-        ResetPolicy: node.create_client(ResetPolicy, "policy_server/reset"),
-        DescribePolicy: node.create_client(DescribePolicy, "policy_server/describe"),
-        ChangeState: node.create_client(ChangeState, "policy_server/change_state"),
-    }
+    with spun_node("asking", DOMAIN) as node:
+        clients = {
+            Act: node.create_client(Act, "policy_server/act"),
+            ResetPolicy: node.create_client(ResetPolicy, "policy_server/reset"),
+            DescribePolicy: node.create_client(DescribePolicy, "policy_server/describe"),
+            ChangeState: node.create_client(ChangeState, "policy_server/change_state"),
+        }
 
-    def ask_for(kind, **fields):
-        wait_for(clients[kind], 30.0)
-        return call(clients[kind], kind.Request(**fields), 20.0)
+        def ask_for(kind, **fields):
+            wait_for(clients[kind], 30.0)
+            return call(clients[kind], kind.Request(**fields), 20.0)
 
-    yield ask_for
-    executor.shutdown(timeout_sec=2.0)
-    thread.join(5.0)
-    node.destroy_node()
-    rclpy.shutdown(context=context)
+        yield ask_for
 
 
 RANDOM = f"policy:={resolve_uri('package://robocontrast_ros/config/policies/random.yaml')}"

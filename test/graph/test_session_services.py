@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import threading
 
 import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
-from rclpy.node import Node  # noqa: E402
 from robocontrast_ros.msg import SessionStatus  # noqa: E402
 from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession  # noqa: E402
 from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until  # noqa: E402
+from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.nodes.channel import first_call, wait_for  # noqa: E402
-from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
 from robocontrast_ros.nodes.qos import LATCHED  # noqa: E402
 from robocontrast_ros.sessions.events import Paused, Resumed, SessionInterrupted, TrialStarted  # noqa: E402
 
@@ -27,18 +25,8 @@ DOMAIN = 165 + os.getpid() % 60
 def operator(monkeypatch):
     """Return a node that is spun, in the session's domain."""
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    context = rclpy.Context()
-    rclpy.init(context=context, domain_id=DOMAIN)
-    node = Node("operator", context=context)
-    executor = LockstepExecutor(context=context)
-    executor.add_node(node)
-    thread = threading.Thread(target=executor.spin, daemon=True)
-    thread.start()
-    yield node
-    executor.shutdown(timeout_sec=2.0)
-    thread.join(5.0)
-    node.destroy_node()
-    rclpy.shutdown(context=context)
+    with spun_node("operator", DOMAIN) as node:
+        yield node
 
 
 def test_a_session_is_paused_resumed_and_aborted(tmp_path, operator):
