@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,3 @@ class Budget:
     def allows(self, cost: float) -> bool:
         """Tell whether a set-up of this cost keeps the sum within the limit."""
         return self.spent + cost <= self.limit + 1e-9
-
-    def charge(self, cost: float) -> Budget:
-        """Return the budget after a set-up of this cost.
-
-        Raises:
-            ValueError: the cost is negative or not finite.
-        """
-        if not (math.isfinite(cost) and cost >= 0.0):
-            raise ValueError(f"set-up cost: got {cost}, expected a finite number of at least 0")
-        return replace(self, spent=self.spent + cost)
