@@ -70,18 +70,13 @@ def score_trial(recording: TrialRecording, task: Task) -> TrialResult:
     told = recording.result
     try:
         instance = recording.trial.instance
-        scorer = EpisodeScorer(
-            goal=task.goal(instance.instruction, recording.start_scene),
-            start_scene=recording.start_scene,
-            start_position=task.start_position,
-            optimal_path_length=instance.optimal_path_length,
-        )
+        scorer = EpisodeScorer.for_instance(task, instance, recording.start_scene)
         for sample in recording.samples:
             if sample.stamp <= recording.result_stamp + ROUNDING:
-                scorer.update(sample.stamp, sample.scene, sample.tool_pose.position)
+                scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
     except (KeyError, ValueError) as error:
         raise BagError(f"{recording.bag}: cannot be scored: {error.args[0]}.") from None
-    return scorer.result(told.fault, told.detail, told.steps, told.clamped_steps)
+    return scorer.result(told.fault, told.detail, told.steps, told.clamped_steps, told.stopped)
 
 
 def find_task(recording: TrialRecording) -> Task:

@@ -15,6 +15,7 @@ from robocontrast_ros.domain import (
     Outcome,
     Pose,
     Progress,
+    Proof,
     Scene,
     SetupMove,
     TestInstance,
@@ -47,7 +48,8 @@ def scene_from_msg(message: Any) -> Scene:
         ValueError: a pose is none, or two objects have one name.
     """
     objects = tuple(ObjectState(o.name, o.model, pose_from_msg(o.pose)) for o in message.objects)
-    return Scene(objects, message.header.frame_id)
+    robot = pose_from_msg(message.robot) if message.has_robot else None
+    return Scene(objects, message.header.frame_id, robot, tuple(message.contacts))
 
 
 def instruction_from_msg(message: Any) -> Instruction:
@@ -67,6 +69,10 @@ def instance_from_msg(message: Any) -> TestInstance:
         instruction=instruction_from_msg(message.instruction),
         scene=scene_from_msg(message.scene),
         optimal_path_length=message.optimal_path_length,
+        reference_path=tuple((point.x, point.y) for point in message.reference_path),
+        proof=Proof(message.claim, tuple((m.name, m.value) for m in message.proof))
+        if message.claim
+        else None,
     )
 
 
@@ -106,6 +112,8 @@ def progress_from_msg(message: Any) -> Progress:
         progress=message.progress,
         distance_to_goal=message.distance_to_goal,
         path_length=message.path_length,
+        subgoals_reached=message.subgoals_reached,
+        collisions=message.collisions,
     )
 
 
@@ -129,6 +137,11 @@ def result_from_msg(message: Any) -> TrialResult:
         duration=message.duration,
         clamped_steps=message.clamped_steps,
         final_scene=scene_from_msg(message.final_scene),
+        stopped=bool(message.stopped),
+        subgoals=message.subgoals,
+        subgoals_reached=message.subgoals_reached,
+        ndtw=message.ndtw,
+        collisions=message.collisions,
     )
 
 

@@ -21,7 +21,7 @@ from robocontrast_ros.sessions.bench import BenchFault, Execution, Recording
 from robocontrast_ros.sessions.episode import EpisodeRequest, run_episode
 from robocontrast_ros.simulators.entities import Category, EntityState, ResetScope
 from robocontrast_ros.simulators.world import World
-from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.tasks.protocol import Task, robot_start
 
 
 class WorldSimulation:
@@ -93,6 +93,9 @@ class InProcessEpisode:
         )
         self._latest = Scene()
 
+    def begin(self, request: EpisodeRequest) -> None:
+        """Do nothing: the world itself says where the robot is."""
+
     def reset_policy(self, instruction: str, seed: int) -> None:
         """Tell the policy the instruction."""
         self._runner.reset(instruction, seed)
@@ -162,12 +165,7 @@ class InProcessBench:
         began = time.monotonic()
         start = self.scene()
         instance = trial.instance
-        scorer = EpisodeScorer(
-            self._task.goal(instance.instruction, start),
-            start,
-            self._task.start_position,
-            instance.optimal_path_length,
-        )
+        scorer = EpisodeScorer.for_instance(self._task, instance, start)
         episode = InProcessEpisode(self._world, self._scene, self._runner, scorer, self._steps)
         request = EpisodeRequest(
             trial_id=trial.trial_id,
@@ -176,9 +174,12 @@ class InProcessBench:
             step_limit=self._task.step_limit,
             stop_on_success=self._stop_on_success,
             start=self._world.time,
+            start_pose=robot_start(self._task, start),
         )
         report = run_episode(episode, self._controller, request)
         if report.fault.voids:
             raise BenchFault(report.fault, report.detail)
-        result = scorer.result(report.fault, report.detail, report.steps, report.clamped_steps)
+        result = scorer.result(
+            report.fault, report.detail, report.steps, report.clamped_steps, report.stopped
+        )
         return Execution(result, report.observed, Recording(), time.monotonic() - began)

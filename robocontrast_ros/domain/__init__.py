@@ -6,8 +6,9 @@ the house speaks in these terms, and ``domain`` imports none of them.
 
 from robocontrast_ros.domain.budget import Budget
 from robocontrast_ros.domain.geometry import Pose
-from robocontrast_ros.domain.instance import TestInstance
+from robocontrast_ros.domain.instance import Proof, TestInstance
 from robocontrast_ros.domain.instruction import Instruction
+from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
 from robocontrast_ros.domain.trial import (
     BASE,
@@ -29,6 +30,8 @@ __all__ = [
     "Outcome",
     "Pose",
     "Progress",
+    "Proof",
+    "RobotState",
     "Scene",
     "SetupMove",
     "TestInstance",

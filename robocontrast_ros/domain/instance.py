@@ -9,6 +9,19 @@ from robocontrast_ros.domain.scene import Scene
 
 
 @dataclass(frozen=True)
+class Proof:
+    """What a perturbation claims of the expected behaviour, with the planner's numbers that show it.
+
+    Attributes:
+        claim: in words, for instance ``the expected path stays``.
+        measures: (name, value) pairs, in SI units; a length's name ends in ``_m``.
+    """
+
+    claim: str
+    measures: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
 class TestInstance:
     """The initial conditions of a trial; the task derives the expected behaviour b from them.
 
@@ -18,6 +31,10 @@ class TestInstance:
         instruction: the instruction l.
         scene: the starting scene s.
         optimal_path_length: length of the planner's robot path [m], the l_i of SPL; NaN when unknown.
+        reference_path: the planner's robot path in the scene's frame, shape (n, 2) [m], where the path itself
+            is part of the expected behaviour (nDTW); else empty.
+        proof: what the perturbation that made it claims, and shows; None for an unperturbed instance, and
+            where nothing is claimed.
     """
 
     __test__ = False  # not a pytest class
@@ -27,3 +44,5 @@ class TestInstance:
     instruction: Instruction
     scene: Scene
     optimal_path_length: float = float("nan")
+    reference_path: tuple[tuple[float, float], ...] = ()
+    proof: Proof | None = None

@@ -30,6 +30,9 @@ class Scene:
     Attributes:
         objects: the objects, each name once.
         frame_id: REP-105 frame of every pose.
+        robot: pose of a mobile robot's base, which is part of the scene (seed 000, section 6.1); None for a
+            robot that is fixed, or where it is not known.
+        contacts: names of what the robot has touched since the scene before, sorted; the floor is none.
 
     Raises:
         ValueError: two objects have one name.
@@ -37,6 +40,8 @@ class Scene:
 
     objects: tuple[ObjectState, ...] = ()
     frame_id: str = "world"
+    robot: Pose | None = None
+    contacts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = self.names

@@ -111,6 +111,8 @@ class Progress:
         progress: progress-to-goal in [0, 1].
         distance_to_goal: what the goal predicate measures [m], 0 at the goal.
         path_length: length of the robot's path so far [m].
+        subgoals_reached: subgoals reached so far, in their order.
+        collisions: times that the robot began to touch something, so far.
     """
 
     stamp: float
@@ -118,6 +120,8 @@ class Progress:
     progress: float
     distance_to_goal: float
     path_length: float
+    subgoals_reached: int = 0
+    collisions: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,12 @@ class TrialResult:
         duration: from the first to the last scored scene [s].
         clamped_steps: control steps whose action was clamped to a limit.
         final_scene: the scene at the end, which the next trial starts from.
+        stopped: whether the policy itself ended the trial, by the action ``stop``.
+        subgoals: subgoals of the trial, at least 1.
+        subgoals_reached: those reached, in their order.
+        ndtw: normalised dynamic time warping between the robot's path and the reference path, in [0, 1]; NaN
+            when void or without a reference path.
+        collisions: times that the robot began to touch something.
     """
 
     outcome: Outcome
@@ -153,3 +163,8 @@ class TrialResult:
     duration: float
     clamped_steps: int
     final_scene: Scene
+    stopped: bool = False
+    subgoals: int = 1
+    subgoals_reached: int = 0
+    ndtw: float = float("nan")
+    collisions: int = 0

@@ -60,7 +60,7 @@ class EpisodeManager(Node):
             BenchParameters(**names),
             self._trial_context(),
             self._run.path,
-            self._session.task.step_limit,
+            self._session.task,
             self._session.parameters.stop_on_success,
             lambda: bool(self._control.abort_reason),
         )

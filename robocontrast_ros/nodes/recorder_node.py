@@ -51,7 +51,10 @@ class RecorderParameters:
         default=1.0, gt=0.0, le=60.0, description="Recorded messages survive the process after this time [s]."
     )
     discovery_deadline: float = Field(
-        default=5.0, ge=0.0, le=60.0, description="Wait for publishers of all topics before the first bag [s]."
+        default=5.0,
+        ge=0.0,
+        le=60.0,
+        description="Wait for publishers of all topics before the first bag [s].",
     )
     stop_deadline: float = Field(
         default=2.0, gt=0.0, le=60.0, description="How long stop waits for expected messages, wall clock [s]."

@@ -15,12 +15,12 @@ from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
-from sensor_msgs.msg import Image, JointState
+from sensor_msgs.msg import Image
 from simulation_interfaces.srv import StepSimulation
 
 from robocontrast_ros.action import RunEpisode
-from robocontrast_ros.bags.decoding import progress_from_msg, scene_from_msg
-from robocontrast_ros.configuration import ConfigurationError, load_record, record
+from robocontrast_ros.bags.decoding import pose_from_msg, progress_from_msg, scene_from_msg
+from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault, Observed, Progress
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import Scene as SceneMsg
@@ -43,6 +43,7 @@ from robocontrast_ros.nodes.conversions.domain import (
     progress_to_msg,
 )
 from robocontrast_ros.nodes.conversions.observation import observation_to_msg
+from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg, state_message_type
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
@@ -51,8 +52,8 @@ from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.runner import Answer, PolicyFault
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers import make_controller
-from robocontrast_ros.robots.kinematics import Kinematics
-from robocontrast_ros.robots.profile import RobotProfile
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.state_estimation import NotAtStart, make_state_estimator
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.episode import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
@@ -70,10 +71,6 @@ class RolloutParameters:
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
     steps_per_control: int = Field(ge=1, description="Physics steps in one control period.")
     control_period: float = Field(gt=0.0, description="Simulated time of one control step [s].")
-    start_position: tuple[float, ...] = Field(description="Where the tool starts, world frame [m].")
-    start_tolerance: float = Field(
-        default=0.01, gt=0.0, description="How far from there it may be when an episode begins [m]."
-    )
     policy_timeout: float = Field(
         default=15.0, gt=0.0, description="Silence after which the policy server counts as gone [s]."
     )
@@ -145,8 +142,8 @@ class RosEpisodeBench:
             ConfigurationError: robot and policy do not fit.
         """
         self._parameters = parameters
-        self.profile = load_record(RobotProfile, parameters.robot)
-        self._kinematics = Kinematics(self.profile)
+        self.profile = load_profile(parameters.robot)
+        self._estimator = make_state_estimator(self.profile)
         self._channel = Channel(owner)
         self._inbox = Inbox()
         node, server = self._channel.node, parameters.policy_server
@@ -160,7 +157,7 @@ class RosEpisodeBench:
             command_message_type(self.profile.command.type), self.profile.command.topic, LOCKSTEP
         )
         self._subscribe(ProgressMsg, "progress")
-        self._subscribe(JointState, self.profile.joint_states_topic)
+        self._subscribe(state_message_type(self.profile.state.type), self.profile.state.topic)
         self._channel.start()
         self.policy = self._describe_policy()
         self._cameras = self._choose_cameras()
@@ -169,18 +166,17 @@ class RosEpisodeBench:
         if self.policy.privileged:
             self._subscribe(SceneMsg, "scene")
         scene = ("scene",) if self.policy.privileged else ()
-        self._sensors = (self.profile.joint_states_topic, *self._cameras.values(), *scene)
+        self._sensors = (self.profile.state.topic, *self._cameras.values(), *scene)
         self._stamp = 0.0
-        self._start_due = False
         self._get_to_know_the_others()
 
     def close(self) -> None:
         """Free the channel."""
         self._channel.close()
 
-    def begin(self) -> None:
-        """Check at the next observation that the robot is at its start."""
-        self._start_due = True
+    def begin(self, request: EpisodeRequest) -> None:
+        """Tell the estimator where the robot starts."""
+        self._estimator.begin(request.start_pose)
 
     def reset_policy(self, instruction: str, seed: int) -> None:
         """Tell the policy the instruction."""
@@ -201,30 +197,30 @@ class RosEpisodeBench:
         """Return the observation of the control step that follows a time [s], and publish the tool's pose."""
         due = after + 0.5 * self._parameters.control_period
         self._received = self._inbox.wait(self._sensors, due, self._parameters.sensor_timeout)
-        joints: JointState = self._received[self.profile.joint_states_topic]
-        positions = dict(zip(joints.name, joints.position, strict=True))
-        ordered = tuple(positions[name] for name in self.profile.joint_names)
-        self._stamp = seconds(joints.header.stamp)
-        tool = self._kinematics.tool_pose(ordered)
+        reading = reading_from_msg(self._received[self.profile.state.topic])
+        self._stamp = reading.stamp
+        try:
+            robot = self._estimator.update(reading)
+        except NotAtStart as error:
+            raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
+        except ValueError as error:
+            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
         self._tool_pose.publish(
-            PoseStamped(header=header(self.profile.world_frame, self._stamp), pose=pose_to_msg(tool))
+            PoseStamped(header=header(self.profile.world_frame, self._stamp), pose=pose_to_msg(robot.pose))
         )
-        if self._start_due:
-            self._check_start(np.asarray(tool.position))
         return Observation(
             stamp=self._stamp,
             images={},
-            joint_names=self.profile.joint_names,
-            joint_positions=ordered,
-            tool_pose=tool,
+            joint_names=robot.joint_names,
+            joint_positions=robot.joint_positions,
+            tool_pose=robot.pose,
             scene=scene_from_msg(self._received["scene"]) if self.policy.privileged else None,
         )
 
     def request_actions(self, observation: Observation) -> PendingActions:
         """Ask the policy without waiting for it."""
         images = {name: self._received[topic] for name, topic in self._cameras.items()}
-        joints = self._received[self.profile.joint_states_topic]
-        message = observation_to_msg(observation, self.profile.world_frame, images, joints)
+        message = observation_to_msg(observation, self.profile.world_frame, images)
         return PendingActions(
             PendingResponse(self._act, Act.Request(observation=message)), self._parameters.policy_timeout
         )
@@ -241,17 +237,6 @@ class RosEpisodeBench:
     def command(self, command: RobotCommand) -> None:
         """Send a command, stamped with the observation that it answers."""
         self._command.publish(command_to_msg(command, self._stamp))
-
-    def _check_start(self, position: np.ndarray) -> None:
-        self._start_due = False
-        wanted = np.asarray(self._parameters.start_position)
-        off = float(np.linalg.norm(position[:2] - wanted[:2]))
-        if off > self._parameters.start_tolerance:
-            raise BenchFault(
-                Fault.ROBOT_NOT_READY,
-                f"the tool is {off:.3f} m from its start position {tuple(wanted)}, more than "
-                f"{self._parameters.start_tolerance:g} m",
-            )
 
     def _subscribe(self, kind: type, topic: str) -> None:
         self._channel.node.create_subscription(kind, topic, lambda m: self._inbox.put(topic, m), LOCKSTEP)
@@ -363,6 +348,7 @@ class Rollout(Node):
             step_limit=goal.step_limit,
             stop_on_success=goal.stop_on_success,
             start=seconds(goal.start),
+            start_pose=pose_from_msg(goal.start_pose),
         )
         frame = self._bench.profile.world_frame
 
@@ -371,7 +357,6 @@ class Rollout(Node):
                 return
             handle.publish_feedback(RunEpisode.Feedback(step=step, progress=progress_to_msg(progress, frame)))
 
-        self._bench.begin()
         report = run_episode(
             self._bench, self._controller, request, feedback, lambda: handle.is_cancel_requested
         )
@@ -386,12 +371,13 @@ class Rollout(Node):
         images = [TopicCount(topic=c.image_topic, count=report.observations) for c in profile.cameras]
         steps = [
             TopicCount(topic=topic, count=report.observations)
-            for topic in (profile.joint_states_topic, "tool_pose", "scene", "progress")
+            for topic in (*(topic for topic, _ in profile.driver_topics), "tool_pose", "scene", "progress")
         ]
         return RunEpisode.Result(
             fault=fault_to_msg(report.fault, report.detail),
             steps=report.steps,
             clamped_steps=report.clamped_steps,
+            stopped=report.stopped,
             last_stamp=time_to_msg(report.last_stamp),
             observed_instruction=report.observed.instruction,
             image_digest=report.observed.image_digest,

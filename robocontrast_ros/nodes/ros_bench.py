@@ -25,6 +25,7 @@ from robocontrast_ros.nodes.conversions.domain import (
     TrialContext,
     fault_from_msg,
     move_to_msg,
+    pose_to_msg,
     scene_to_msg,
     trial_to_msg,
 )
@@ -39,6 +40,7 @@ from robocontrast_ros.srv import (
     StartScoring,
     StopRecording,
 )
+from robocontrast_ros.tasks.protocol import Task, robot_start
 
 
 @record
@@ -72,7 +74,7 @@ class RosBench:
         parameters: BenchParameters,
         context: TrialContext,
         run_folder: Path,
-        step_limit: int,
+        task: Task,
         stop_on_success: bool,
         aborted: Callable[[], bool],
     ) -> None:
@@ -83,12 +85,12 @@ class RosBench:
             parameters: names and limits.
             context: what every Trial message says beside the trial.
             run_folder: where ``bags/`` is.
-            step_limit: control steps of a trial.
+            task: the session's task.
             stop_on_success: whether an episode ends at success.
             aborted: asked while an episode runs; true cancels it.
         """
         self._parameters, self._context, self._run_folder = parameters, context, run_folder
-        self._step_limit, self._stop_on_success, self._aborted = step_limit, stop_on_success, aborted
+        self._task, self._stop_on_success, self._aborted = task, stop_on_success, aborted
         self._channel = Channel(owner)
         node, p = self._channel.node, parameters
         self._setup_scene = node.create_client(SetupScene, f"{p.sim_bridge}/setup_scene")
@@ -160,7 +162,7 @@ class RosBench:
         episode, fault, detail = RunEpisode.Result(), Fault.NONE, ""
         try:
             self._ask(self._start_scoring, StartScoring.Request(trial=message), Fault.SCORER_LOST)
-            episode = self._run(trial, start)
+            episode = self._run(trial, start, scene)
             fault, detail = fault_from_msg(episode.fault)
         except BenchFault as error:
             fault, detail = error.fault, error.detail
@@ -177,14 +179,15 @@ class RosBench:
             wall_time=time.monotonic() - began,
         )
 
-    def _run(self, trial: Trial, start: float) -> RunEpisode.Result:
+    def _run(self, trial: Trial, start: float, scene: Scene) -> RunEpisode.Result:
         goal = RunEpisode.Goal(
             trial_id=trial.trial_id,
             instruction=trial.instance.instruction.text,
             seed=trial.seed,
-            step_limit=self._step_limit,
+            step_limit=self._task.step_limit,
             stop_on_success=self._stop_on_success,
             start=time_to_msg(start),
+            start_pose=pose_to_msg(robot_start(self._task, scene)),
         )
         heard = _Heard()
         handle = self._wait(self._episode.send_goal_async(goal, lambda _: heard.now()), heard)
@@ -216,7 +219,10 @@ class RosBench:
 
     def _finish(self, episode: RunEpisode.Result, fault: Fault, detail: str) -> Any:
         request = FinishScoring.Request(
-            steps=episode.steps, clamped_steps=episode.clamped_steps, last_stamp=episode.last_stamp
+            steps=episode.steps,
+            clamped_steps=episode.clamped_steps,
+            stopped=episode.stopped,
+            last_stamp=episode.last_stamp,
         )
         request.fault.code, request.fault.detail = int(fault), detail
         try:

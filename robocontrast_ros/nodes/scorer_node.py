@@ -60,10 +60,7 @@ class Scorer(Node):
         trial = trial_from_msg(request.trial)
         start, scene = start_scene_from_msg(request.trial)
         try:
-            goal = self._task.goal(trial.instance.instruction, scene)
-            self._scorer = EpisodeScorer(
-                goal, scene, self._task.start_position, trial.instance.optimal_path_length
-            )
+            self._scorer = EpisodeScorer.for_instance(self._task, trial.instance, scene)
         except (KeyError, ValueError) as error:
             response.fault = fault_to_msg(Fault.SCORER_LOST, f"the trial cannot be scored: {error}")
             return response
@@ -81,7 +78,7 @@ class Scorer(Node):
     def _score(self, sample: Sample | None, frame_id: str) -> None:
         if sample is None or self._scorer is None:
             return
-        progress = self._scorer.update(sample.stamp, sample.scene, sample.tool_pose.position)
+        progress = self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
         self._progress.publish(progress_to_msg(progress, frame_id))
 
     def _finish(
@@ -107,7 +104,7 @@ class Scorer(Node):
     def _publish(
         self, scorer: EpisodeScorer, fault: Fault, detail: str, request: Any, stamp: int
     ) -> TrialResult:
-        result = scorer.result(fault, detail, request.steps, request.clamped_steps)
+        result = scorer.result(fault, detail, request.steps, request.clamped_steps, request.stopped)
         message = result_to_msg(result, stamp / NANOSECONDS)
         self._result.publish(message)
         return message

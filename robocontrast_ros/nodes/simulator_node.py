@@ -29,7 +29,7 @@ from simulation_interfaces.srv import (
     StepSimulation,
 )
 
-from robocontrast_ros.configuration import ConfigurationError, load_record, record
+from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.nodes.conversions import simulation as convert
 from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_message_type
 from robocontrast_ros.nodes.conversions.observation import array_to_image
@@ -39,7 +39,7 @@ from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
 from robocontrast_ros.robots.kinematics import Unreachable
-from robocontrast_ros.robots.profile import CameraInterface, RobotProfile
+from robocontrast_ros.robots.profile import CameraInterface, load_profile
 from robocontrast_ros.simulators import (
     Camera,
     InvalidModel,
@@ -95,14 +95,14 @@ class Simulator(Node):
         """Declare the parameters, compose the world and draw a first image of each camera."""
         super().__init__("simulator")
         self._parameters = parameters = declare_record(self, SimulatorParameters)
-        self._profile = load_record(RobotProfile, parameters.robot)
+        self._profile = load_profile(parameters.robot)
         self._cameras = self._choose_cameras()
         self._world = self._make_world()
         self.exit_code: int | None = None
         self._state = SimulationState.STATE_PAUSED
         self._last_image = float("-inf")
         self._clock_publisher = self.create_publisher(ClockMsg, "/clock", LOCKSTEP)
-        self._joints = self.create_publisher(JointState, self._profile.joint_states_topic, LOCKSTEP)
+        self._joints = self.create_publisher(JointState, self._profile.state.topic, LOCKSTEP)
         self._images = {c.name: self.create_publisher(Image, c.image_topic, LOCKSTEP) for c in self._cameras}
         self._infos = {
             c.name: self.create_publisher(CameraInfo, c.info_topic, LOCKSTEP) for c in self._cameras

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.domain import Pose, RobotState, Scene
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,11 @@ class Observation:
     joint_positions: tuple[float, ...]
     tool_pose: Pose
     scene: Scene | None = None
+
+    @property
+    def robot(self) -> RobotState:
+        """The robot's own part of it."""
+        return RobotState(self.stamp, self.tool_pose, self.joint_names, self.joint_positions)
 
 
 @dataclass(frozen=True)

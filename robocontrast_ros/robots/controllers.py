@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import RobotState
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.kinematics import Kinematics
-from robocontrast_ros.robots.profile import PlanarDelta, RobotProfile
+from robocontrast_ros.robots.profile import ManipulatorProfile, PlanarDelta, RobotProfile
 
 LOST_SETPOINT = 0.02
 """How far the tool may be from its set point before the set point starts anew from the tool [m]."""
@@ -24,17 +25,20 @@ REACHED = 1e-3
 
 @dataclass(frozen=True)
 class ControlStep:
-    """What one action became.
+    """What an action becomes in one control period.
 
     Attributes:
         command: what goes to the robot.
-        clamped: whether the command does less than the action asked for.
+        clamped: whether the robot does less than the action asked for.
         reasons: why, in words; empty when it was not clamped.
     """
 
     command: RobotCommand
     clamped: bool = False
     reasons: tuple[str, ...] = ()
+
+
+Action = Sequence[float] | NDArray[np.float64]
 
 
 class Controller(Protocol):
@@ -46,25 +50,32 @@ class Controller(Protocol):
 
     action_size: int
 
-    def reset(self, joint_positions: Sequence[float]) -> None:
-        """Begin an episode with the joints where they are [rad]."""
+    def reset(self, state: RobotState) -> None:
+        """Begin an episode with the robot where it is."""
 
-    def command(
-        self, action: Sequence[float] | NDArray[np.float64], joint_positions: Sequence[float]
-    ) -> ControlStep:
-        """Return what the robot is to do during the next control period.
+    def ends_episode(self, action: Action) -> bool:
+        """Tell whether the action says that the robot is done; it is then not begun."""
+
+    def begin(self, action: Action, state: RobotState) -> None:
+        """Take an action to be carried out; what was left of the one before is dropped.
 
         Args:
             action: `action_size` numbers, SI units.
-            joint_positions: where the joints are now, in the order of the profile [rad].
+            state: where the robot is now.
 
         Raises:
-            ValueError: the action has another size, or a number that is not finite; the robot must be
-                stopped with `hold`.
+            ValueError: the action has another size, or a number that is not finite or has no meaning; the
+                robot must be stopped with `hold`.
         """
 
-    def hold(self, joint_positions: Sequence[float]) -> RobotCommand:
-        """Return the safe stop: stay where the joints are now [rad]."""
+    def step(self, state: RobotState) -> ControlStep | None:
+        """Return what the robot is to do during the next control period; None when the action is done.
+
+        An action takes at least one control period.
+        """
+
+    def hold(self, state: RobotState) -> RobotCommand:
+        """Return the safe stop: stay where the robot is now."""
 
 
 class PlanarDeltaController:
@@ -77,7 +88,7 @@ class PlanarDeltaController:
 
     action_size = 2
 
-    def __init__(self, profile: RobotProfile, space: PlanarDelta, period: float) -> None:
+    def __init__(self, profile: ManipulatorProfile, space: PlanarDelta, period: float) -> None:
         """Prepare for a robot.
 
         Args:
@@ -89,25 +100,36 @@ class PlanarDeltaController:
         self._kinematics = Kinematics(profile)
         self._joints: tuple[float, ...] | None = None
         self._target = (0.0, 0.0)
+        self._pending: NDArray[np.float64] | None = None
 
-    def reset(self, joint_positions: Sequence[float]) -> None:
+    def reset(self, state: RobotState) -> None:
         """Begin an episode: the set point is where the tool is."""
-        self._joints = tuple(self._kinematics.clamp(joint_positions).tolist())
+        self._joints = tuple(self._kinematics.clamp(state.joint_positions).tolist())
         self._target = self._kinematics.tool_pose(self._joints).xy
+        self._pending = None
 
-    def command(
-        self, action: Sequence[float] | NDArray[np.float64], joint_positions: Sequence[float]
-    ) -> ControlStep:
-        """Return the joint motion that moves the tool by the action, as far as the limits let it."""
+    def ends_episode(self, action: Action) -> bool:
+        """Tell that no displacement ends an episode."""
+        return False
+
+    def begin(self, action: Action, state: RobotState) -> None:
+        """Take a displacement of the tool."""
         delta = np.asarray(action, dtype=float)
         if delta.shape != (self.action_size,) or not np.isfinite(delta).all():
             raise ValueError(f"planar_delta: got {delta.tolist()}, expected 2 finite numbers (dx, dy) [m]")
+        self._pending = delta
+
+    def step(self, state: RobotState) -> ControlStep | None:
+        """Return, once an action, the joint motion that moves the tool by it as far as the limits let it."""
+        delta, self._pending = self._pending, None
+        if delta is None:
+            return None
         reasons = []
-        measured = self._kinematics.tool_pose(joint_positions).xy
+        measured = self._kinematics.tool_pose(state.joint_positions).xy
         if self._joints is None or math.dist(measured, self._target) > LOST_SETPOINT:
             if self._joints is not None:
                 reasons.append("the tool was not at its set point")
-            self.reset(joint_positions)
+            self.reset(state)
         bounded = np.clip(delta, -self._space.max_step, self._space.max_step)
         if (bounded != delta).any():
             reasons.append(f"|dx| and |dy| are at most {self._space.max_step} m")
@@ -130,9 +152,9 @@ class PlanarDeltaController:
         command = JointTrajectoryCommand(self._profile.joint_names, motion.positions, self._period)
         return ControlStep(command, bool(reasons), tuple(reasons))
 
-    def hold(self, joint_positions: Sequence[float]) -> RobotCommand:
+    def hold(self, state: RobotState) -> RobotCommand:
         """Return the command to stay where the joints are now; the next action starts from there."""
-        self.reset(joint_positions)
+        self.reset(state)
         return JointTrajectoryCommand(self._profile.joint_names, self._joints, self._period)
 
 

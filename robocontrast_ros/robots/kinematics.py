@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.model import TOOL_SITE, robot_mjcf
-from robocontrast_ros.robots.profile import RobotProfile
+from robocontrast_ros.robots.profile import ManipulatorProfile
 
 TOOL_DOWN = np.array([0.0, 1.0, 0.0, 0.0])
 """Orientation (w, x, y, z) of a tool whose z axis points down; its turn about that axis is free."""
@@ -52,7 +52,7 @@ class Kinematics:
     makes the solution of a redundant arm unique, so that it does not drift with the path.
     """
 
-    def __init__(self, profile: RobotProfile) -> None:
+    def __init__(self, profile: ManipulatorProfile) -> None:
         """Compile the model of a profile."""
         self.profile = profile
         self._model = mujoco.MjModel.from_xml_string(robot_mjcf(profile))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from xml.etree import ElementTree as ET
 
-from robocontrast_ros.robots.profile import Pusher, RobotProfile, Shape
+from robocontrast_ros.robots.profile import ManipulatorProfile, Pusher, Shape
 
 TOOL_SITE = "tool"
 """Name of the site at the pusher's tip."""
@@ -19,7 +19,7 @@ BASE_BODY = "base"
 """Name of the model's one top-level body."""
 
 
-def robot_mjcf(profile: RobotProfile) -> str:
+def robot_mjcf(profile: ManipulatorProfile) -> str:
     """Return the robot as an MJCF document whose top-level body stands at the profile's base pose.
 
     Joints and actuators carry the driver's joint names. Contact bits let the robot touch everything but

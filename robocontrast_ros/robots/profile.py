@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml, record, resolve_uri
 from robocontrast_ros.domain import Pose
 
 Triple = tuple[float, float, float]
@@ -128,6 +129,14 @@ class CommandInterface:
 
 
 @record
+class StateInterface:
+    """Where the robot's driver says where the robot is."""
+
+    topic: str = Field(min_length=1, description="Topic of the state.")
+    type: Literal["sensor_msgs/msg/JointState"] = Field(description="Type of the state.")
+
+
+@record
 class CameraInterface:
     """One camera's topics."""
 
@@ -150,11 +159,38 @@ class Servo:
 
 @record
 class RobotProfile:
-    """Everything the house knows about one robot (config/robots/<name>.yaml)."""
+    """What the house knows about any robot (config/robots/<name>.yaml); each kind of robot adds its own."""
 
+    type: str = Field(description="Kind of robot; it says which further keys the file has.")
     name: str = Field(min_length=1, description="Name of the robot, and of its entity in the simulator.")
     description: str = Field(default="", description="One line for tables.")
     world_frame: str = Field(default="world", description="Frame of poses, workspace and actions.")
+    action_spaces: ActionSpaces = Field(description="What actions the robot takes.")
+    command: CommandInterface = Field(description="Where the driver takes commands.")
+    state: StateInterface = Field(description="Where the driver says where the robot is.")
+    cameras: tuple[CameraInterface, ...] = Field(default=(), description="Cameras of the robot, or about it.")
+
+    def __post_init__(self) -> None:
+        names = tuple(camera.name for camera in self.cameras)
+        if len(set(names)) != len(names):
+            raise ValueError(f"each camera name once, not {', '.join(names)}")
+
+    @property
+    def mobile(self) -> bool:
+        """Whether the robot moves about, so that where it starts is a part of the scene."""
+        return False
+
+    @property
+    def driver_topics(self) -> tuple[tuple[str, str], ...]:
+        """What the driver publishes besides images, as (topic, type); the state is the first."""
+        return ((self.state.topic, self.state.type),)
+
+
+@record
+class ManipulatorProfile(RobotProfile):
+    """An arm that stands still and holds a pushing tool."""
+
+    type: Literal["manipulator"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")
     tool_frame: str = Field(min_length=1, description="Frame of the pusher's tip, z pointing out of it.")
     base_position: Triple = Field(description="Where the base frame is in the world [m].")
@@ -172,14 +208,9 @@ class RobotProfile:
     pusher: Pusher = Field(description="The pushing tool.")
     servo: Servo = Field(description="Joint servos in the embedded simulator.")
     workspace: Workspace = Field(description="Where the tool's tip may be.")
-    action_spaces: ActionSpaces = Field(description="What actions the robot takes.")
-    command: CommandInterface = Field(description="Where the driver takes commands.")
-    joint_states_topic: str = Field(min_length=1, description="sensor_msgs/msg/JointState of the driver.")
-    cameras: tuple[CameraInterface, ...] = Field(
-        default=(), description="Cameras that look at the robot's work."
-    )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         count = len(self.joints)
         for name, values in (
             ("home", self.home),
@@ -200,9 +231,8 @@ class RobotProfile:
                     f"`home` within the limits [{joint.lower}, {joint.upper}] of '{joint.name}', "
                     f"not {position}"
                 )
-        for what, names in (("joint", self.joint_names), ("camera", tuple(c.name for c in self.cameras))):
-            if len(set(names)) != len(names):
-                raise ValueError(f"each {what} name once, not {', '.join(names)}")
+        if len(set(self.joint_names)) != count:
+            raise ValueError(f"each joint name once, not {', '.join(self.joint_names)}")
         planar = self.action_spaces.planar_delta
         if planar is not None and not self.workspace.z[0] <= planar.height <= self.workspace.z[1]:
             raise ValueError(
@@ -222,7 +252,11 @@ class RobotProfile:
         return Pose.planar(x, y, self.base_yaw, z)
 
 
-def load_profile(name_or_path: str) -> RobotProfile:
+PROFILES: dict[str, type[RobotProfile]] = {"manipulator": ManipulatorProfile}
+"""Kind of robot -> its record."""
+
+
+def load_profile(name_or_path: str | Path) -> RobotProfile:
     """Return the profile of a robot that this package knows by name, or that a file describes.
 
     Args:
@@ -231,12 +265,19 @@ def load_profile(name_or_path: str) -> RobotProfile:
     Raises:
         ConfigurationError: no such robot, or the file does not fit.
     """
-    if name_or_path.endswith((".yaml", ".yml")):
-        return load_record(RobotProfile, resolve_uri(name_or_path))
+    name = str(name_or_path)
+    if name.endswith((".yaml", ".yml")):
+        return _load(resolve_uri(name))
     folder = resolve_uri("package://robocontrast_ros/config/robots")
     known = {path.stem: path for path in folder.glob("*.yaml")}
-    if name_or_path not in known:
-        raise ConfigurationError.unknown(
-            "robot", "robot", name_or_path, known, "robot or path of a YAML file"
-        )
-    return load_record(RobotProfile, known[name_or_path])
+    if name not in known:
+        raise ConfigurationError.unknown("robot", "robot", name, known, "robot or path of a YAML file")
+    return _load(known[name])
+
+
+def _load(path: Path) -> RobotProfile:
+    data = read_yaml(path)
+    kind = data.get("type") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or kind not in PROFILES:
+        raise ConfigurationError.unknown(str(path), "type", kind, PROFILES, "kind of robot")
+    return parse_record(PROFILES[kind], data, str(path))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from robocontrast_ros.domain import Fault, Outcome, Progress, Scene, TrialResult
+from robocontrast_ros.domain import Fault, Outcome, Progress, Scene, TestInstance, TrialResult
 from robocontrast_ros.scoring.metrics import progress_to_goal, success_weighted_path_length
-from robocontrast_ros.tasks.protocol import Goal
+from robocontrast_ros.tasks.protocol import Goal, Task, robot_start
 
 NANOSECONDS = 1_000_000_000
 
@@ -62,6 +62,26 @@ class EpisodeScorer:
         self._first_stamp: int | None = None
         self._last_stamp: int | None = None
 
+    @classmethod
+    def for_instance(cls, task: Task, instance: TestInstance, start_scene: Scene) -> EpisodeScorer:
+        """Return the scorer of a trial of a test instance.
+
+        Args:
+            task: its task.
+            instance: its initial conditions.
+            start_scene: the scene as it was read back after set-up.
+
+        Raises:
+            KeyError: the scene lacks an object that the goal needs.
+            ValueError: the scene does not say where the robot is, or a number is out of its range.
+        """
+        return cls(
+            goal=task.goal(instance.instruction, start_scene),
+            start_scene=start_scene,
+            start_position=robot_start(task, start_scene).position,
+            optimal_path_length=instance.optimal_path_length,
+        )
+
     @property
     def last_stamp(self) -> int | None:
         """Stamp of the last scored control step [ns]; None before the first."""
@@ -109,7 +129,12 @@ class EpisodeScorer:
         )
 
     def result(
-        self, fault: Fault = Fault.NONE, detail: str = "", steps: int = 0, clamped_steps: int = 0
+        self,
+        fault: Fault = Fault.NONE,
+        detail: str = "",
+        steps: int = 0,
+        clamped_steps: int = 0,
+        stopped: bool = False,
     ) -> TrialResult:
         """Return the scores of the trial as it stands.
 
@@ -121,6 +146,7 @@ class EpisodeScorer:
             detail: the fault in words.
             steps: control steps executed.
             clamped_steps: control steps whose action was clamped to a limit of the robot.
+            stopped: whether the policy itself ended the trial.
         """
         success = self._succeeded and fault is Fault.NONE
         spl = success_weighted_path_length(success, self._path_length, self._optimal_path_length)
@@ -138,6 +164,7 @@ class EpisodeScorer:
             duration=self._duration(),
             clamped_steps=clamped_steps,
             final_scene=self._scene,
+            stopped=stopped,
         )
 
     def _duration(self) -> float:

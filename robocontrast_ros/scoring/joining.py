@@ -24,6 +24,11 @@ class Sample:
     scene: Scene
     tool_pose: Pose
 
+    @property
+    def robot_pose(self) -> Pose:
+        """What the robot's path is made of: the ground truth of a mobile robot's base, else the tool's pose."""
+        return self.scene.robot or self.tool_pose
+
 
 class StampJoin:
     """Pairs scenes and tool poses of equal stamp, whichever arrives first.

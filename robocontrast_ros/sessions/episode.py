@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from robocontrast_ros.domain import Fault, Observed, Progress
+from robocontrast_ros.domain import Fault, Observed, Pose, Progress
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.runner import Answer, PolicyFault
 from robocontrast_ros.robots.commands import RobotCommand
@@ -30,6 +30,7 @@ class EpisodeRequest:
         step_limit: control steps after which the episode ends, at least 1.
         stop_on_success: whether it ends when the scorer reports success.
         start: time of the scene as it was set up [s]; the first observation is later.
+        start_pose: where the robot (its tool, or the base of a mobile robot) then is, in the world frame.
     """
 
     trial_id: str
@@ -38,6 +39,7 @@ class EpisodeRequest:
     step_limit: int
     stop_on_success: bool
     start: float
+    start_pose: Pose
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class EpisodeReport:
     """How an episode went.
 
     Attributes:
-        fault: NONE when the goal was reached or the step limit came.
+        fault: NONE when the goal was reached, the policy stopped, or the step limit came.
         detail: the fault in words.
         steps: control steps executed.
         clamped_steps: control steps whose action was clamped to a limit of the robot.
@@ -53,6 +55,7 @@ class EpisodeReport:
         last_stamp: time of the last observation [s]; the start when there was none.
         observed: what the policy says that it received.
         policy_latency: time of each answer [s].
+        stopped: whether the policy itself ended the episode.
     """
 
     fault: Fault
@@ -63,6 +66,7 @@ class EpisodeReport:
     last_stamp: float
     observed: Observed
     policy_latency: tuple[float, ...]
+    stopped: bool
 
 
 class PendingAnswer(Protocol):
@@ -79,6 +83,9 @@ class PendingAnswer(Protocol):
 
 class EpisodeBench(Protocol):
     """What the loop needs: a policy, sensors, a scorer, a robot and a clock. All of it may raise BenchFault."""
+
+    def begin(self, request: EpisodeRequest) -> None:
+        """Prepare for an episode: the robot is, or should be, at the request's start pose."""
 
     def reset_policy(self, instruction: str, seed: int) -> None:
         """Tell the policy the instruction; raises PolicyFault when it fails."""
@@ -110,8 +117,9 @@ def run_episode(
 
     1. The policy is reset; the robot holds still for one control period, which gives a first
        observation of the scene as it is. 2. The policy is asked, and while it thinks the scorer says
-       whether the goal is reached. 3. Each action of its answer is clamped to the robot's limits and
-       sent, and one control period passes. An answer that is a fault is never sent.
+       whether the goal is reached. 3. Each action of its answer is carried out, clamped to the robot's
+       limits, in as many control periods as the controller needs. An answer that is a fault is never
+       sent; an action that says that the robot is done ends the episode.
 
     Args:
         bench: policy, sensors, scorer, robot and clock.
@@ -136,6 +144,7 @@ def run_episode(
         last_stamp=state.last_stamp,
         observed=state.observed,
         policy_latency=tuple(state.latency),
+        stopped=state.stopped,
     )
 
 
@@ -148,6 +157,7 @@ class _State:
         self.observation: Observation | None = None
         self.observed = Observed()
         self.latency: list[float] = []
+        self.stopped = False
 
 
 def _loop(
@@ -158,15 +168,15 @@ def _loop(
     feedback: Callable[[int, Progress], None],
     cancelled: Callable[[], bool],
 ) -> None:
+    bench.begin(request)
     bench.reset_policy(request.instruction, request.seed)
     bench.step()
-    observation = _observe(bench, state)
-    controller.reset(observation.joint_positions)
+    controller.reset(_observe(bench, state).robot)
     while True:
         if cancelled():
             raise BenchFault(Fault.ABORTED, "somebody stopped the trial")
         last = state.steps >= request.step_limit
-        pending = None if last else bench.request_actions(observation)
+        pending = None if last else bench.request_actions(state.observation)
         done = _scored(bench, request, state, feedback)
         if pending is None:
             return
@@ -175,16 +185,24 @@ def _loop(
         answer = _answer(pending, state, needed=not done)
         if done or answer is None:
             return
-        chunk = answer.actions[: request.step_limit - state.steps]
-        for index, action in enumerate(chunk, start=1):
-            motion = controller.command(action, observation.joint_positions)
-            bench.command(motion.command)
-            bench.step()
-            state.steps += 1
-            state.clamped_steps += motion.clamped
-            observation = _observe(bench, state)
-            if index < len(chunk) and _scored(bench, request, state, feedback):
+        for remaining, action in zip(range(len(answer.actions) - 1, -1, -1), answer.actions, strict=True):
+            if controller.ends_episode(action):
+                state.stopped = True
                 return
+            controller.begin(action, state.observation.robot)
+            motion = controller.step(state.observation.robot)
+            while motion is not None and state.steps < request.step_limit:
+                bench.command(motion.command)
+                bench.step()
+                state.steps += 1
+                state.clamped_steps += motion.clamped
+                motion = controller.step(_observe(bench, state).robot)
+                # The last scene of a chunk is scored while the policy thinks about it.
+                between = (remaining or motion is not None) and state.steps < request.step_limit
+                if between and _scored(bench, request, state, feedback):
+                    return
+            if state.steps >= request.step_limit:
+                break
 
 
 def _observe(bench: EpisodeBench, state: _State) -> Observation:
@@ -220,4 +238,4 @@ def _stop(bench: EpisodeBench, controller: Controller, state: _State) -> None:
     if state.observation is None:
         return
     with contextlib.suppress(BenchFault):
-        bench.command(controller.hold(state.observation.joint_positions))
+        bench.command(controller.hold(state.observation.robot))

@@ -12,9 +12,6 @@ from typing import Any
 from robocontrast_ros.sessions.parameters import ResolvedSession, write_yaml
 from robocontrast_ros.sessions.run_folder import RunFolder
 
-PHYSICS_STEP = 0.002
-"""Step of the embedded simulator's physics [s]."""
-
 
 @dataclass(frozen=True)
 class NodeProcess:
@@ -43,13 +40,13 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
     task_file, robot_file = str(session.task_file), str(session.robot_file)
     period = 1.0 / task.control_rate
-    steps_per_control = round(period / PHYSICS_STEP)
-    start = [float(value) for value in task.start_position]
+    steps_per_control = round(period / task.physics_step)
+    start = [float(value) for value in task.start_position or ()]
     simulator = {
         "robot": robot_file,
         "world": task.world,
         "start_position": start,
-        "physics_step": PHYSICS_STEP,
+        "physics_step": task.physics_step,
         "spawnables": sorted(task.models.values()),
         "cameras": [camera.name for camera in session.parameters.cameras],
         "camera_widths": [camera.width for camera in session.parameters.cameras],
@@ -67,7 +64,6 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "robot": robot_file,
         "steps_per_control": steps_per_control,
         "control_period": period,
-        "start_position": start,
         # The policy server itself answers within the policy's limit; beyond it, the server is gone.
         "policy_timeout": timeouts.policy + 5.0,
         "simulator_timeout": timeouts.sensors,
@@ -102,7 +98,7 @@ def recorded_topics(session: ResolvedSession) -> list[str]:
         "tool_pose geometry_msgs/msg/PoseStamped",
         "progress robocontrast_ros/msg/Progress",
         "trial_result robocontrast_ros/msg/TrialResult",
-        f"{robot.joint_states_topic} sensor_msgs/msg/JointState",
+        *(f"{topic} {kind}" for topic, kind in robot.driver_topics),
         f"{robot.command.topic} {robot.command.type}",
     ]
     used = {camera.name for camera in session.parameters.cameras}

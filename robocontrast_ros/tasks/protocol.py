@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, Scene, TestInstance
+from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
 
 
 class Goal(Protocol):
@@ -20,6 +20,20 @@ class Goal(Protocol):
 
     def distance(self, scene: Scene) -> float:
         """Return how far the scene is from fulfilling it [m]; 0 exactly when it is satisfied."""
+
+
+@runtime_checkable
+class StagedGoal(Goal, Protocol):
+    """A goal whose subgoals have to be reached in order (seed 000, section 6.1).
+
+    Attributes:
+        subgoals: in order; the last is reached where the goal itself is satisfied.
+        stop_required: whether the trial is a success only if the policy itself stops where the goal is
+            satisfied, as in VLN-CE.
+    """
+
+    subgoals: tuple[Goal, ...]
+    stop_required: bool
 
 
 @dataclass(frozen=True)
@@ -67,8 +81,19 @@ class Task(Protocol):
         """Model name of each object -> URI of the spawnable resource."""
 
     @property
-    def start_position(self) -> tuple[float, float, float]:
-        """Where the robot's tool (or base) starts, in the scene's frame [m]."""
+    def start_position(self) -> tuple[float, float, float] | None:
+        """Where the robot's tool starts, in the scene's frame [m]; None where a scene says where the robot is."""
+
+    @property
+    def physics_step(self) -> float:
+        """Step of the embedded simulator's physics [s]; a control period is a whole number of them."""
+
+    def outline(self, model: str) -> tuple[tuple[float, float], ...]:
+        """Return the polygon that a model covers seen from above, in the object's frame, shape (n, 2) [m].
+
+        Raises:
+            KeyError: the task has no such model.
+        """
 
     @property
     def control_rate(self) -> float:
@@ -127,3 +152,16 @@ class StructuredTask(Task, Protocol):
 
         None when no place is found.
         """
+
+
+def robot_start(task: Task, scene: Scene) -> Pose:
+    """Return where the robot (its tool, or the base of a mobile robot) is when a trial starts in a scene.
+
+    Raises:
+        ValueError: neither the scene nor the task says it.
+    """
+    if scene.robot is not None:
+        return scene.robot
+    if task.start_position is None:
+        raise ValueError(f"the task '{task.name}' needs the robot's pose in the scene, which has none")
+    return Pose(task.start_position)

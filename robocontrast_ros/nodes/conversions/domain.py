@@ -10,10 +10,11 @@ from geometry_msgs.msg import Pose as PoseMsg
 from std_msgs.msg import Header
 
 from robocontrast_ros import domain
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Fault, Pose, Proof
 from robocontrast_ros.msg import (
     Argument,
     Instruction,
+    Measure,
     ObjectState,
     Perturbation,
     Scene,
@@ -44,11 +45,15 @@ def scene_to_msg(scene: domain.Scene, stamp: float = 0.0) -> Scene:
     return Scene(
         header=header(scene.frame_id, stamp),
         objects=[ObjectState(name=o.name, model=o.model, pose=pose_to_msg(o.pose)) for o in scene],
+        has_robot=scene.robot is not None,
+        robot=pose_to_msg(scene.robot or Pose()),
+        contacts=list(scene.contacts),
     )
 
 
 def instance_to_msg(instance: domain.TestInstance) -> TestInstance:
     """Return the test instance."""
+    proof = instance.proof or Proof("")
     return TestInstance(
         instance_id=instance.instance_id,
         task=instance.task,
@@ -59,6 +64,9 @@ def instance_to_msg(instance: domain.TestInstance) -> TestInstance:
         ),
         scene=scene_to_msg(instance.scene),
         optimal_path_length=instance.optimal_path_length,
+        reference_path=[Point(x=x, y=y) for x, y in instance.reference_path],
+        claim=proof.claim,
+        proof=[Measure(name=name, value=value) for name, value in proof.measures],
     )
 
 
@@ -119,6 +127,8 @@ def progress_to_msg(progress: domain.Progress, frame_id: str) -> ProgressMsg:
         progress=progress.progress,
         distance_to_goal=progress.distance_to_goal,
         path_length=progress.path_length,
+        subgoals_reached=progress.subgoals_reached,
+        collisions=progress.collisions,
     )
 
 
@@ -137,6 +147,11 @@ def result_to_msg(result: domain.TrialResult, stamp: float) -> TrialResult:
         steps=result.steps,
         duration=result.duration,
         clamped_steps=result.clamped_steps,
+        stopped=result.stopped,
+        subgoals=result.subgoals,
+        subgoals_reached=result.subgoals_reached,
+        ndtw=result.ndtw,
+        collisions=result.collisions,
         final_scene=scene_to_msg(result.final_scene, stamp),
     )
 

@@ -53,15 +53,17 @@ def observation_from_msg(message: ObservationMsg) -> Observation:
         joint_names=tuple(message.joints.name),
         joint_positions=tuple(message.joints.position),
         tool_pose=pose_from_msg(message.tool_pose),
-        scene=scene if scene.objects else None,
+        scene=scene if scene.objects or scene.robot else None,
     )
 
 
-def observation_to_msg(
-    observation: Observation, frame_id: str, images: dict[str, Image], joints: JointState
-) -> ObservationMsg:
-    """Return the observation's message; images and joints are passed on as they were received."""
-    message = ObservationMsg(cameras=list(images), images=list(images.values()), joints=joints)
+def observation_to_msg(observation: Observation, frame_id: str, images: dict[str, Image]) -> ObservationMsg:
+    """Return the observation's message; images are passed on as they were received."""
+    message = ObservationMsg(cameras=list(images), images=list(images.values()))
+    message.joints = JointState(
+        name=list(observation.joint_names), position=list(observation.joint_positions)
+    )
+    message.joints.header.stamp = time_to_msg(observation.stamp)
     message.header.frame_id = frame_id
     message.header.stamp = time_to_msg(observation.stamp)
     message.tool_pose = pose_to_msg(observation.tool_pose)

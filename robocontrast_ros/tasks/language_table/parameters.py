@@ -147,6 +147,7 @@ class LanguageTableParameters:
     block_model: str = Field(description="URI of a block's model; {block} stands for its name, e.g. red_moon")
     blocks: tuple[str, ...] = Field(min_length=2, description="the blocks on the table")
     control_rate: float = Field(gt=0, description="control steps a second of simulated time [Hz]")
+    physics_step: float = Field(gt=0, le=0.01, description="step of the embedded simulator's physics [s]")
     step_limit: int = Field(gt=0, description="control steps after which a trial ends")
     board: Board
     tool: Tool

@@ -70,6 +70,23 @@ class LanguageTable:
         return self.parameters.control_rate
 
     @property
+    def physics_step(self) -> float:
+        """Step of the embedded simulator's physics [s]."""
+        return self.parameters.physics_step
+
+    def outline(self, model: str) -> tuple[tuple[float, float], ...]:
+        """Return the circle about a block as a polygon, in its frame, shape (12, 2) [m].
+
+        Raises:
+            KeyError: the task has no such block.
+        """
+        if model not in self.parameters.blocks:
+            raise KeyError(f"no block '{model}'; there are: {', '.join(self.parameters.blocks)}")
+        angles = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+        radius = self.parameters.block_size.radius
+        return tuple((radius * math.cos(a), radius * math.sin(a)) for a in angles)
+
+    @property
     def step_limit(self) -> int:
         """Control steps after which a trial ends."""
         return self.parameters.step_limit

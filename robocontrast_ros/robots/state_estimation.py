@@ -1,0 +1,93 @@
+"""From what a robot's driver says to where the robot is in the world."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.robots.kinematics import Kinematics
+from robocontrast_ros.robots.profile import ManipulatorProfile, RobotProfile
+
+START_TOLERANCE = 0.01
+"""How far the tool may be from its start position when an episode begins [m]."""
+
+
+class NotAtStart(Exception):
+    """The robot is not where the episode is to begin; the text says how far away it is."""
+
+
+@dataclass(frozen=True)
+class JointReading:
+    """The joints as a driver publishes them, in any order.
+
+    Attributes:
+        stamp: time of the reading [s].
+        names: names of the joints.
+        positions: in the order of the names [rad or m].
+    """
+
+    stamp: float
+    names: tuple[str, ...]
+    positions: tuple[float, ...]
+
+
+Reading = JointReading
+"""Any reading; a mobile base adds its odometry to this union."""
+
+
+class StateEstimator(Protocol):
+    """The way from one robot's readings to its state."""
+
+    def begin(self, start: Pose) -> None:
+        """Begin an episode: at the next reading the robot is at `start`, in the world frame."""
+
+    def update(self, reading: Reading) -> RobotState:
+        """Return the state at a reading.
+
+        Raises:
+            NotAtStart: it is the first since `begin`, and the robot is seen to be elsewhere.
+            ValueError: it is no reading of this robot.
+        """
+
+
+class ArmState:
+    """An arm that stands still: the tool's pose follows from the joints."""
+
+    def __init__(self, profile: ManipulatorProfile) -> None:
+        """Take the robot."""
+        self._profile = profile
+        self._kinematics = Kinematics(profile)
+        self._start: Pose | None = None
+
+    def begin(self, start: Pose) -> None:
+        """Check at the next reading that the tool is at the position of `start`, in the plane."""
+        self._start = start
+
+    def update(self, reading: Reading) -> RobotState:
+        """Return where joints and tool are."""
+        positions = dict(zip(reading.names, reading.positions, strict=True))
+        missing = [name for name in self._profile.joint_names if name not in positions]
+        if missing:
+            raise ValueError(
+                f"joint states: got {', '.join(reading.names)}, expected also {', '.join(missing)}"
+            )
+        ordered = tuple(positions[name] for name in self._profile.joint_names)
+        tool = self._kinematics.tool_pose(ordered)
+        start, self._start = self._start, None
+        if start is not None and math.dist(tool.xy, start.xy) > START_TOLERANCE:
+            raise NotAtStart(
+                f"the tool is {math.dist(tool.xy, start.xy):.3f} m from its start position "
+                f"({start.xy[0]:.3f}, {start.xy[1]:.3f}), more than {START_TOLERANCE:g} m"
+            )
+        return RobotState(reading.stamp, tool, self._profile.joint_names, ordered)
+
+
+_ESTIMATORS: dict[type[RobotProfile], Callable[..., StateEstimator]] = {ManipulatorProfile: ArmState}
+
+
+def make_state_estimator(profile: RobotProfile) -> StateEstimator:
+    """Return what tells where a robot is."""
+    return _ESTIMATORS[type(profile)](profile)
