@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
+
+Polygon = tuple[tuple[float, float], ...]
+"""Corners in order, in the x-y plane of the scene's frame, shape (n, 2) [m]; the last is joined to the first."""
 
 
 class Goal(Protocol):
@@ -30,10 +33,36 @@ class StagedGoal(Goal, Protocol):
         subgoals: in order; the last is reached where the goal itself is satisfied.
         stop_required: whether the trial is a success only if the policy itself stops where the goal is
             satisfied, as in VLN-CE.
+        reach: how near the robot has to come to count as there [m]; it is also the d_th of nDTW, which is
+            the success threshold of Ilharco et al. 2019.
     """
 
     subgoals: tuple[Goal, ...]
     stop_required: bool
+    reach: float
+
+
+@runtime_checkable
+class RegionGoal(Goal, Protocol):
+    """A goal, or a subgoal, that can be drawn on a map."""
+
+    def regions(self, scene: Scene) -> tuple[Polygon, ...]:
+        """Return the edges of where the robot (or the object that it moves) has to be, one an area."""
+
+
+@dataclass(frozen=True)
+class Backdrop:
+    """What stands on a map behind the scene and never moves.
+
+    Attributes:
+        floor: the floor, or the board.
+        walls: what the robot cannot pass, each filled.
+        up: the direction of the scene's frame that is up on the map.
+    """
+
+    floor: Polygon
+    walls: tuple[Polygon, ...] = ()
+    up: Literal["x", "-x", "y", "-y"] = "y"
 
 
 @dataclass(frozen=True)
@@ -59,10 +88,17 @@ class Task(Protocol):
     """A family of test instances: the domain X and its expected behaviours Y (seed 000, section 3).
 
     A task is made by its entry point from its parameter file: ``Task.from_file(path)``.
+
+    Attributes:
+        name: the name in its parameter file.
+        families: its families of instructions.
+        metric: the M of its evaluations (seed 000, section 3), which summaries and figures show: a score of
+            ``TrialResult`` between 0 and 1.
     """
 
     name: str
     families: tuple[str, ...]
+    metric: Literal["spl", "progress"]
 
     @classmethod
     def from_file(cls, path: Path) -> Task:
@@ -152,6 +188,14 @@ class StructuredTask(Task, Protocol):
 
         None when no place is found.
         """
+
+
+@runtime_checkable
+class MappedTask(Task, Protocol):
+    """A task that says what its maps show behind the scene; others have maps without it."""
+
+    def backdrop(self) -> Backdrop:
+        """Return what never moves."""
 
 
 def robot_start(task: Task, scene: Scene) -> Pose:

@@ -92,6 +92,7 @@ class LineTask:
 
     name = "line"
     families = ("block_to_place", "block_to_block")
+    metric = "spl"
     world = "package://line"
     start_position = (0.0, 0.0, 0.0)
     control_rate = 10.0

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.tasks.language_table.parameters import Board, LanguageTableParameters
+from robocontrast_ros.tasks.protocol import Polygon
 
 FAMILIES = (
     "block_to_block",
@@ -37,6 +38,9 @@ LOCATIONS = (
 )
 
 DISTANCES = ("far", "near")
+
+ARC = 13
+"""Corners of a half circle on a map."""
 
 
 def split_direction(direction: str) -> tuple[str, str]:
@@ -73,6 +77,9 @@ class Region(Protocol):
     def shrunk(self, by: float) -> Region:
         """Return the region less a rim of this width [m]."""
 
+    def outline(self) -> Polygon:
+        """Return the region's edge."""
+
 
 @dataclass(frozen=True)
 class Capsule:
@@ -97,6 +104,12 @@ class Capsule:
     def shrunk(self, by: float) -> Capsule:
         """Return a thinner capsule."""
         return Capsule(self.start, self.end, self.radius - by)
+
+    def outline(self) -> Polygon:
+        """Return the edge; each round end is half of a polygon with ``2 * ARC`` corners."""
+        along = np.arctan2(self.end[1] - self.start[1], self.end[0] - self.start[0])
+        turn = np.linspace(-np.pi / 2, np.pi / 2, ARC)
+        return _arc(self.end, self.radius, along + turn) + _arc(self.start, self.radius, along + np.pi + turn)
 
     def _on_axis(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         a, b = np.asarray(self.start), np.asarray(self.end)
@@ -131,6 +144,17 @@ class Outside:
     def shrunk(self, by: float) -> Outside:
         """Return the points still farther away."""
         return Outside(self.centre, self.radius + by)
+
+    def outline(self) -> Polygon:
+        """Return the edge of the disc that the points are outside of."""
+        return _arc(self.centre, self.radius, np.linspace(0.0, 2.0 * np.pi, 2 * ARC, endpoint=False))
+
+
+def _arc(centre: tuple[float, float], radius: float, angles: NDArray[np.float64]) -> Polygon:
+    return tuple(
+        (centre[0] + radius * c, centre[1] + radius * s)
+        for c, s in zip(np.cos(angles).tolist(), np.sin(angles).tolist(), strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -178,6 +202,10 @@ class BlockGoal:
     def satisfied(self, scene: Scene) -> bool:
         """Tell whether the scene fulfils the instruction."""
         return self.distance(scene) == 0.0
+
+    def regions(self, scene: Scene) -> tuple[Polygon, ...]:
+        """Return the edge of the region for the source's centre."""
+        return (self.region(scene).outline(),)
 
 
 def make_goal(instruction: Instruction, start: Scene, parameters: LanguageTableParameters) -> BlockGoal:

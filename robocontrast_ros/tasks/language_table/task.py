@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from robocontrast_ros.tasks.language_table.goals import (
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import NoPlan, find_plan, require_on_board
 from robocontrast_ros.tasks.language_table.sampler import draw_pose, draw_scene, has_room
-from robocontrast_ros.tasks.protocol import Plan
+from robocontrast_ros.tasks.protocol import Backdrop, Plan
 
 SOLVED = "the instruction is already fulfilled in this scene"
 
@@ -34,6 +35,7 @@ class LanguageTable:
     """The task of seed 000, section 5, on the public environment's facts."""
 
     families = FAMILIES
+    metric: Literal["spl"] = "spl"
 
     def __init__(self, parameters: LanguageTableParameters) -> None:
         """Take the task file's record."""
@@ -85,6 +87,11 @@ class LanguageTable:
         angles = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
         radius = self.parameters.block_size.radius
         return tuple((radius * math.cos(a), radius * math.sin(a)) for a in angles)
+
+    def backdrop(self) -> Backdrop:
+        """Return the board, seen the way the instructions mean top, bottom, left and right."""
+        (x0, y0), (x1, y1) = self.parameters.board.low, self.parameters.board.high
+        return Backdrop(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), up="-x")
 
     @property
     def step_limit(self) -> int:
