@@ -6,8 +6,11 @@ import math
 from collections.abc import Sequence
 
 from robocontrast_ros.domain import Fault, Outcome, Progress, Scene, TestInstance, TrialResult
-from robocontrast_ros.scoring.metrics import progress_to_goal, success_weighted_path_length
-from robocontrast_ros.tasks.protocol import Goal, Task, robot_start
+from robocontrast_ros.scoring.collisions import CollisionCounter
+from robocontrast_ros.scoring.metrics import success_weighted_path_length
+from robocontrast_ros.scoring.ndtw import normalised_dtw
+from robocontrast_ros.scoring.progress import goal_progress
+from robocontrast_ros.tasks.protocol import Goal, StagedGoal, Task, robot_start
 
 NANOSECONDS = 1_000_000_000
 
@@ -15,9 +18,10 @@ NANOSECONDS = 1_000_000_000
 class EpisodeScorer:
     """Watches one trial through its control steps and says how it went.
 
-    Success is latched: the trial is a success from the control step at which the goal predicate has
-    held for ``hold_steps`` control steps in a row, whatever the robot does afterwards. Progress and
-    distance are those of the last control step, and the path is the robot's whole path.
+    What success and progress are depends on the goal (``scoring.progress``): a plain goal is reached where
+    it has held for ``hold_steps`` control steps in a row, whatever the robot does afterwards; a goal with
+    stages is reached subgoal by subgoal, and may ask that the policy itself stops there. The distance is
+    that of the last control step, and the path is the robot's whole path.
 
     The path starts at the task's start position and is measured in the x-y plane of the scene's frame,
     as the planner's path is, so that p and l of SPL are lengths of the same kind.
@@ -30,6 +34,7 @@ class EpisodeScorer:
         start_position: Sequence[float],
         optimal_path_length: float,
         hold_steps: int = 1,
+        reference_path: tuple[tuple[float, float], ...] = (),
     ) -> None:
         """Begin a trial.
 
@@ -39,6 +44,8 @@ class EpisodeScorer:
             start_position: where the robot's tool (or base) starts, in the scene's frame [m]; x and y count.
             optimal_path_length: the planner's path from there [m]; NaN when unknown.
             hold_steps: control steps in a row for which the goal has to hold, at least 1.
+            reference_path: the path that the robot should take, shape (n, 2) [m]; nDTW compares it with the
+                robot's where the goal has stages. Empty where the path does not matter.
 
         Raises:
             KeyError: the scene lacks an object that the goal needs.
@@ -46,19 +53,18 @@ class EpisodeScorer:
         """
         if hold_steps < 1:
             raise ValueError(f"hold_steps: got {hold_steps}, expected at least 1 control step")
-        # Refuses, before the trial is run, a length that could not be scored after it.
+        # Refuses, before the trial is run, numbers that could not be scored after it.
         success_weighted_path_length(False, 0.0, optimal_path_length)
-        self._goal = goal
-        self._hold_steps = hold_steps
         self._optimal_path_length = optimal_path_length
+        self._reference = reference_path if isinstance(goal, StagedGoal) else ()
+        self._threshold = goal.reach if isinstance(goal, StagedGoal) else math.nan
+        if self._reference:
+            normalised_dtw(self._reference[:1], self._reference[:1], self._threshold)
         self._scene = start_scene
-        self._start_distance = goal.distance(start_scene)
-        self._distance = self._start_distance
-        self._progress = progress_to_goal(self._distance, self._start_distance)
-        self._position = _planar(start_position)
+        self._state = goal_progress(goal, start_scene, hold_steps)
+        self._collisions = CollisionCounter(start_scene)
+        self._path = [_planar(start_position)]
         self._path_length = 0.0
-        self._held = 0
-        self._succeeded = False
         self._first_stamp: int | None = None
         self._last_stamp: int | None = None
 
@@ -80,6 +86,7 @@ class EpisodeScorer:
             start_scene=start_scene,
             start_position=robot_start(task, start_scene).position,
             optimal_path_length=instance.optimal_path_length,
+            reference_path=instance.reference_path,
         )
 
     @property
@@ -89,8 +96,8 @@ class EpisodeScorer:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the trial is a success already."""
-        return self._succeeded
+        """Whether the trial is a success already; never where the policy has to stop for it."""
+        return self._state.succeeded
 
     def update(self, stamp: int, scene: Scene, tool_position: Sequence[float]) -> Progress:
         """Score one control step.
@@ -102,7 +109,7 @@ class EpisodeScorer:
 
         Returns:
             The state of the trial. Its ``success`` says whether the goal has held for ``hold_steps``
-            control steps up to now.
+            control steps up to now; it stays false where the policy has to stop for a success.
 
         Raises:
             KeyError: the scene lacks an object that the goal needs.
@@ -111,21 +118,21 @@ class EpisodeScorer:
         if self._last_stamp is not None and stamp <= self._last_stamp:
             raise ValueError(f"stamp: got {stamp} ns, expected one later than {self._last_stamp} ns")
         position = _planar(tool_position)
-        distance = self._goal.distance(scene)
-        progress = progress_to_goal(distance, self._start_distance)
-        self._held = self._held + 1 if self._goal.satisfied(scene) else 0
-        success = self._held >= self._hold_steps
-        self._succeeded = self._succeeded or success
-        self._path_length += math.dist(self._position, position)
-        self._scene, self._position, self._distance, self._progress = scene, position, distance, progress
+        self._state.update(scene)
+        self._collisions.update(scene)
+        self._path_length += math.dist(self._path[-1], position)
+        self._path.append(position)
+        self._scene = scene
         self._first_stamp = stamp if self._first_stamp is None else self._first_stamp
         self._last_stamp = stamp
         return Progress(
             stamp=stamp / NANOSECONDS,
-            success=success,
-            progress=progress,
-            distance_to_goal=distance,
+            success=self._state.holds,
+            progress=self._state.progress,
+            distance_to_goal=self._state.distance,
             path_length=self._path_length,
+            subgoals_reached=self._state.reached,
+            collisions=self._collisions.count,
         )
 
     def result(
@@ -148,7 +155,7 @@ class EpisodeScorer:
             clamped_steps: control steps whose action was clamped to a limit of the robot.
             stopped: whether the policy itself ended the trial.
         """
-        success = self._succeeded and fault is Fault.NONE
+        success = fault is Fault.NONE and self._state.success(stopped)
         spl = success_weighted_path_length(success, self._path_length, self._optimal_path_length)
         return TrialResult(
             outcome=_outcome(success, fault),
@@ -156,8 +163,8 @@ class EpisodeScorer:
             detail=detail,
             success=math.nan if fault.voids else float(success),
             spl=math.nan if fault.voids else spl,
-            progress=math.nan if fault.voids else self._progress,
-            distance_to_goal=math.nan if fault.voids else self._distance,
+            progress=math.nan if fault.voids else self._state.progress,
+            distance_to_goal=math.nan if fault.voids else self._state.distance,
             path_length=self._path_length,
             optimal_path_length=self._optimal_path_length,
             steps=steps,
@@ -165,7 +172,16 @@ class EpisodeScorer:
             clamped_steps=clamped_steps,
             final_scene=self._scene,
             stopped=stopped,
+            subgoals=self._state.subgoals,
+            subgoals_reached=self._state.reached,
+            ndtw=math.nan if fault.voids else self._ndtw(),
+            collisions=self._collisions.count,
         )
+
+    def _ndtw(self) -> float:
+        if not self._reference:
+            return math.nan
+        return normalised_dtw(self._path, self._reference, self._threshold)
 
     def _duration(self) -> float:
         if self._first_stamp is None or self._last_stamp is None:
