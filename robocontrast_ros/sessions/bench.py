@@ -7,7 +7,7 @@ apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial, TrialResult
 
@@ -81,3 +81,11 @@ class Bench(Protocol):
         Raises:
             BenchFault: the bench failed; nothing can be said about the policy.
         """
+
+
+@runtime_checkable
+class TimedBench(Bench, Protocol):
+    """A bench where a person sets up the scenes and the time of that is measured, as on a real robot."""
+
+    def set_up_seconds(self) -> float:
+        """Return how long the person took for the last set-up [s]."""

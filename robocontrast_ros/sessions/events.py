@@ -6,7 +6,7 @@ fault) are the numbers of the messages of the same name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
@@ -29,6 +29,8 @@ class SessionStarted:
         cost_unit: what costs are counted in, ``m`` or ``s``.
         budget: K; infinity when there is none.
         time: seconds since the epoch.
+        metric: the task's score that summaries show.
+        symbols: perturbation's name -> the paper's symbol.
     """
 
     session: str
@@ -39,6 +41,8 @@ class SessionStarted:
     cost_unit: str
     budget: float
     time: float
+    metric: Literal["spl", "progress"] = "spl"
+    symbols: dict[str, str] = field(default_factory=dict)
     event: Literal["session_started"] = "session_started"
 
 
@@ -66,6 +70,7 @@ class SetUp:
         after: the scene as it was read back.
         restore: whether it only brought back the last known scene when the session was resumed.
         time: seconds since the epoch.
+        measured: how long the person took for it [s]; None where nobody measured, as in simulation.
     """
 
     trial: Trial
@@ -76,6 +81,7 @@ class SetUp:
     after: Scene
     restore: bool
     time: float
+    measured: float | None = None
     event: Literal["set_up"] = "set_up"
 
 

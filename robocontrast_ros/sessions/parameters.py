@@ -25,7 +25,7 @@ from robocontrast_ros.configuration import (
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.sessions.evaluation import Evaluation
-from robocontrast_ros.strategies.cost import COST_MODELS, CostModel, Tolerance
+from robocontrast_ros.strategies.cost import COST_MODELS, CostModel, Mover, Tolerance, cost_model
 from robocontrast_ros.strategies.protocol import Strategy
 from robocontrast_ros.tasks.protocol import Task
 
@@ -129,9 +129,18 @@ class SessionParameters:
     strategy: StrategyParameters
     test_set: TestSetParameters
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
-    cost: str = Field(default="metres_moved", description="cost model: metres_moved")
+    cost: str = Field(
+        default="metres_moved", description="cost model of the budget: metres_moved or seconds_to_move"
+    )
+    mover: Mover = Field(default_factory=Mover, description="the person of seconds_to_move")
     budget: float | None = Field(
         default=None, ge=0, description="budget K in the cost model's unit; no limit when left out"
+    )
+    compare_within: float | None = Field(
+        default=None,
+        ge=0,
+        description="cost within which the summary counts the trials of the session and of a standard evaluation; "
+        "the budget when left out, and without one what the standard evaluation costs",
     )
     max_trials: int | None = Field(
         default=None, ge=1, description="trials after which it ends; no limit when left out"
@@ -286,7 +295,7 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
         task_file=files["task"],
         strategy=strategy,
         perturbations=_perturbations(parameters.strategy, strategy, task, str(source)),
-        cost_model=COST_MODELS[parameters.cost](),
+        cost_model=cost_model(parameters.cost, parameters.mover),
     )
 
 

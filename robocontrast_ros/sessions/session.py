@@ -31,7 +31,7 @@ from pydantic_core import to_json
 from robocontrast_ros import __version__
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialResult
-from robocontrast_ros.sessions.bench import Bench, BenchFault
+from robocontrast_ros.sessions.bench import Bench, BenchFault, TimedBench
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.events import (
@@ -175,6 +175,8 @@ class Session:
                     cost_unit=evaluation.cost_model.unit,
                     budget=evaluation.budget,
                     time=now,
+                    metric=evaluation.task.metric,
+                    symbols={p.name: p.symbol for p in evaluation.perturbations},
                 )
             )
             return
@@ -309,7 +311,9 @@ class Session:
             )
             raise _End(SessionFinished("budget", detail, self._clock()))
         after = self._bench.set_up(target, moves)
-        self._append(SetUp(trial, before, target, moves, cost, after, False, self._clock()))
+        measured = self._bench.set_up_seconds() if isinstance(self._bench, TimedBench) else None
+        cost = evaluation.cost_model.cost(moves, measured)
+        self._append(SetUp(trial, before, target, moves, cost, after, False, self._clock(), measured))
         return after
 
     def _present_scene(self) -> Scene:

@@ -1,7 +1,8 @@
 """What a set-up takes: the moves between the scene that is and the scene wanted, and what they cost.
 
 Cost counts what a person does to the objects of the scene (seed 000, sections 4 and 5.1). Resetting the
-robot is free, and so is a new instruction. Other cost models (time, for one) fit the same protocol.
+robot is free, and so is a new instruction. What is brought in from outside the scene, or taken out of it,
+costs nothing in either model: where it stood outside is not known.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 
 
@@ -84,23 +88,83 @@ class CostModel(Protocol):
     name: str
     unit: str
 
-    def cost(self, moves: Sequence[SetupMove]) -> float:
-        """Return the cost of a set-up, at least 0, before anything is moved."""
+    def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
+        """Return the cost of a set-up, at least 0.
+
+        Args:
+            moves: what is, or was, moved, in order.
+            measured: how long the person took for it [s]; None before it is done, and where nobody measured.
+        """
 
 
 class MetresMoved:
-    """Sum of the straight distances that objects are carried [m] (seed 000, section 5.1).
-
-    An object brought in from outside the scene, or taken out, costs nothing: where it stood outside is
-    not known.
-    """
+    """Sum of the straight distances that objects are carried [m] (seed 000, sections 5.1 and 6.1)."""
 
     name = "metres_moved"
     unit = "m"
 
-    def cost(self, moves: Sequence[SetupMove]) -> float:
+    def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
         """Return the metres."""
         return math.fsum(move.distance for move in moves)
 
 
-COST_MODELS: dict[str, type[CostModel]] = {MetresMoved.name: MetresMoved}
+@record
+class Mover:
+    """How fast a person moves things. Chosen, not measured: time your own and put it here.
+
+    The defaults are for one person in a room. Walking: adults walk comfortably at 1.3 to 1.5 m/s (Bohannon
+    1997); a few metres between furniture, from standstill to standstill, are slower. Carrying: half of
+    that, for the load is bulky and the floor is not free. Taking and putting down: a bend with a grip, and
+    a bend with a look at the mark on the floor.
+    """
+
+    walking_speed: float = Field(default=1.0, gt=0, le=5, description="with empty hands [m/s]")
+    carrying_speed: float = Field(default=0.5, gt=0, le=5, description="with an object [m/s]")
+    taking: float = Field(default=4.0, ge=0, le=600, description="to take hold of an object [s]")
+    placing: float = Field(
+        default=6.0, ge=0, le=600, description="to put it where it belongs, and let go [s]"
+    )
+
+
+class SecondsToMove:
+    """Time that a person needs [s] (seed 000, appendix C.3): what was measured, else a model of it.
+
+    For each object, in the order of the moves, the person walks from where the last one was put down,
+    takes the object, carries it straight to its place and puts it down. The walk to the first object is
+    left out, for where the person waits is not known. An object that only has to be turned costs taking
+    and placing.
+    """
+
+    name = "seconds_to_move"
+    unit = "s"
+
+    def __init__(self, mover: Mover | None = None) -> None:
+        """Take the person's speeds; the defaults when left out."""
+        self._mover = mover or Mover()
+
+    def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
+        """Return the measured time where there is one, else the model's."""
+        if measured is not None:
+            return measured
+        mover, here, seconds = self._mover, None, []
+        for move in moves:
+            if move.start is None or move.goal is None:
+                continue
+            walk = 0.0 if here is None else here.distance_to(move.start)
+            seconds.append(walk / mover.walking_speed + mover.taking)
+            seconds.append(move.distance / mover.carrying_speed + mover.placing)
+            here = move.goal
+        return math.fsum(seconds)
+
+
+COST_MODELS = (MetresMoved.name, SecondsToMove.name)
+"""Names of the cost models in parameter files."""
+
+
+def cost_model(name: str, mover: Mover) -> CostModel:
+    """Return the cost model of a name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return {MetresMoved.name: MetresMoved(), SecondsToMove.name: SecondsToMove(mover)}[name]

@@ -80,7 +80,7 @@ def test_a_robot_that_does_not_move_scores_by_the_mean_distance_to_the_reference
 @given(path=paths)
 def test_resampled_points_keep_the_ends_and_are_at_most_the_spacing_apart(path):
     found = resampled(path)
-    assert found[0].tolist() == list(path[0])
+    assert found[0].tolist() == pytest.approx(list(path[0]), abs=1e-9)
     assert found[-1].tolist() == pytest.approx(list(path[-1]), abs=1e-9)
     assert np.all(np.linalg.norm(np.diff(found, axis=0), axis=1) <= SPACING + 1e-8)
 
