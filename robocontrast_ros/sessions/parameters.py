@@ -139,8 +139,8 @@ class SessionParameters:
     compare_within: float | None = Field(
         default=None,
         ge=0,
-        description="cost within which the summary counts the trials of the session and of a standard evaluation; "
-        "the budget when left out, and without one what the standard evaluation costs",
+        description="cost within which the summary counts the trials of this session and of a standard "
+        "evaluation; the budget when left out, and without one what the standard evaluation costs",
     )
     max_trials: int | None = Field(
         default=None, ge=1, description="trials after which it ends; no limit when left out"
