@@ -1,11 +1,13 @@
 """Messages to domain values, by attribute access alone.
 
 The functions take rclpy's messages and those that rosbags makes from a bag: both have the same
-attributes, so that the live nodes and a bag read the same floats with the same code.
+attributes, so that the live nodes and a bag read the same floats with the same code. A bag that was
+recorded before a field came into the interfaces lacks it; the field then has its value when unknown.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from robocontrast_ros.domain import (
@@ -48,8 +50,8 @@ def scene_from_msg(message: Any) -> Scene:
         ValueError: a pose is none, or two objects have one name.
     """
     objects = tuple(ObjectState(o.name, o.model, pose_from_msg(o.pose)) for o in message.objects)
-    robot = pose_from_msg(message.robot) if message.has_robot else None
-    return Scene(objects, message.header.frame_id, robot, tuple(message.contacts))
+    robot = pose_from_msg(message.robot) if getattr(message, "has_robot", False) else None
+    return Scene(objects, message.header.frame_id, robot, tuple(getattr(message, "contacts", ())))
 
 
 def instruction_from_msg(message: Any) -> Instruction:
@@ -63,16 +65,15 @@ def instance_from_msg(message: Any) -> TestInstance:
     Raises:
         ValueError: as ``scene_from_msg``.
     """
+    claim = getattr(message, "claim", "")
     return TestInstance(
         instance_id=message.instance_id,
         task=message.task,
         instruction=instruction_from_msg(message.instruction),
         scene=scene_from_msg(message.scene),
         optimal_path_length=message.optimal_path_length,
-        reference_path=tuple((point.x, point.y) for point in message.reference_path),
-        proof=Proof(message.claim, tuple((m.name, m.value) for m in message.proof))
-        if message.claim
-        else None,
+        reference_path=tuple((point.x, point.y) for point in getattr(message, "reference_path", ())),
+        proof=Proof(claim, tuple((m.name, m.value) for m in message.proof)) if claim else None,
     )
 
 
@@ -99,9 +100,10 @@ def start_scene_from_msg(message: Any) -> tuple[int, Scene]:
     Where nothing was read back after set-up this is the scene that was wanted, and the stamp is -1:
     every control step counts.
     """
-    if not message.start_scene.objects:
+    start = scene_from_msg(message.start_scene)
+    if not start.objects and start.robot is None:
         return -1, scene_from_msg(message.instance.scene)
-    return stamp_from_msg(message.start_scene.header.stamp), scene_from_msg(message.start_scene)
+    return stamp_from_msg(message.start_scene.header.stamp), start
 
 
 def progress_from_msg(message: Any) -> Progress:
@@ -112,8 +114,8 @@ def progress_from_msg(message: Any) -> Progress:
         progress=message.progress,
         distance_to_goal=message.distance_to_goal,
         path_length=message.path_length,
-        subgoals_reached=message.subgoals_reached,
-        collisions=message.collisions,
+        subgoals_reached=getattr(message, "subgoals_reached", 0),
+        collisions=getattr(message, "collisions", 0),
     )
 
 
@@ -137,11 +139,11 @@ def result_from_msg(message: Any) -> TrialResult:
         duration=message.duration,
         clamped_steps=message.clamped_steps,
         final_scene=scene_from_msg(message.final_scene),
-        stopped=bool(message.stopped),
-        subgoals=message.subgoals,
-        subgoals_reached=message.subgoals_reached,
-        ndtw=message.ndtw,
-        collisions=message.collisions,
+        stopped=bool(getattr(message, "stopped", False)),
+        subgoals=getattr(message, "subgoals", 1),
+        subgoals_reached=getattr(message, "subgoals_reached", 0),
+        ndtw=getattr(message, "ndtw", math.nan),
+        collisions=getattr(message, "collisions", 0),
     )
 
 

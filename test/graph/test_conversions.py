@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import Image, JointState
+from sensor_msgs.msg import Image
 
 from robocontrast_ros import msg
 from robocontrast_ros.bags import decoding
@@ -21,6 +23,7 @@ from robocontrast_ros.domain import (
     Outcome,
     Pose,
     Progress,
+    Proof,
     Scene,
     SetupMove,
     TestInstance,
@@ -45,14 +48,27 @@ scenes = st.builds(
     Scene,
     st.lists(st.builds(ObjectState, words, words, poses), max_size=4, unique_by=lambda o: o.name).map(tuple),
     st.just("world"),
+    st.none() | poses,
+    st.lists(words, max_size=3).map(tuple),
 )
+proofs = st.builds(Proof, words.filter(bool), st.lists(st.tuples(words, numbers), max_size=3).map(tuple))
 instructions = st.builds(
     Instruction,
     words,
     words,
     st.dictionaries(words, words, max_size=3).map(lambda d: tuple(d.items())),
 )
-instances = st.builds(TestInstance, words, words, instructions, scenes, numbers)
+counts = st.integers(0, 2**32 - 1)
+instances = st.builds(
+    TestInstance,
+    words,
+    words,
+    instructions,
+    scenes,
+    numbers,
+    st.lists(st.tuples(numbers, numbers), max_size=4).map(tuple),
+    st.none() | proofs,
+)
 trials = st.builds(
     Trial,
     st.integers(0, 2**32 - 1),
@@ -73,6 +89,11 @@ results = st.builds(
     numbers,
     st.integers(0, 2**32 - 1),
     scenes,
+    st.booleans(),
+    st.integers(1, 2**32 - 1),
+    counts,
+    st.floats(0.0, 1.0) | st.just(math.nan),
+    counts,
 )
 CONTEXT = to_msg.TrialContext("run", "franka", "oracle", "abc", {"LB1": ("ΔLB1", "LB")})
 
@@ -87,7 +108,7 @@ def over_the_wire(message):
 def test_a_trial_comes_back_as_it_was(trial, start):
     received = over_the_wire(to_msg.trial_to_msg(trial, CONTEXT, start, 12.3))
     assert decoding.trial_from_msg(received) == trial
-    if start.objects:
+    if start.objects or start.robot:
         assert decoding.start_scene_from_msg(received) == (12_300_000_000, start)
     assert (received.session, received.robot, received.policy, received.task_digest) == (
         "run",
@@ -100,11 +121,21 @@ def test_a_trial_comes_back_as_it_was(trial, start):
 @settings(max_examples=40, deadline=None)
 @given(results)
 def test_a_result_comes_back_as_it_was(result):
-    assert decoding.result_from_msg(over_the_wire(to_msg.result_to_msg(result, 1.5))) == result
+    back = decoding.result_from_msg(over_the_wire(to_msg.result_to_msg(result, 1.5)))
+    assert repr(back) == repr(result), "as text NaN equals NaN"
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.builds(Progress, st.integers(0, 10**12).map(lambda ns: ns / 1e9), st.booleans(), *[numbers] * 3))
+@given(
+    st.builds(
+        Progress,
+        st.integers(0, 10**12).map(lambda ns: ns / 1e9),
+        st.booleans(),
+        *[numbers] * 3,
+        counts,
+        counts,
+    )
+)
 def test_progress_comes_back_with_its_stamp(progress):
     assert decoding.progress_from_msg(over_the_wire(to_msg.progress_to_msg(progress, "world"))) == progress
 
@@ -141,8 +172,14 @@ def test_an_observation_reaches_the_policy_whole():
     pixels = np.random.default_rng(2).integers(0, 256, (6, 4, 3), dtype=np.uint8)
     scene = Scene((ObjectState("red_moon", "red_moon", Pose.planar(0.3, 0.1)),))
     sent = Observation(3.25, {}, ("a", "b"), (0.5, -0.5), Pose.planar(0.1, 0.2), scene)
-    joints = JointState(name=["a", "b"], position=[0.5, -0.5])
-    message = observation_to_msg(sent, "world", {"board": array_to_image(pixels, "camera", 3.25)}, joints)
+    message = observation_to_msg(sent, "world", {"board": array_to_image(pixels, "camera", 3.25)})
     received = observation_from_msg(over_the_wire(message))
     assert np.array_equal(received.images.pop("board"), pixels)
+    assert received == sent
+
+
+@pytest.mark.parametrize("scene", [None, Scene(robot=Pose.planar(1.0, 2.0), contacts=("couch",))])
+def test_a_base_without_joints_observes_itself_and_only_a_privileged_policy_the_scene(scene):
+    sent = Observation(3.25, {}, (), (), Pose.planar(0.1, 0.2), scene)
+    received = observation_from_msg(over_the_wire(observation_to_msg(sent, "world", {})))
     assert received == sent

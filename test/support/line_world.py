@@ -96,12 +96,17 @@ class LineTask:
     world = "package://line"
     start_position = (0.0, 0.0, 0.0)
     control_rate = 10.0
+    physics_step = 0.002
     step_limit = 20
 
     @property
     def models(self) -> dict[str, str]:
         """Name the models."""
         return {name: f"package://{name}" for name in BLOCKS}
+
+    def outline(self, model: str) -> tuple[tuple[float, float], ...]:
+        """Return a little square."""
+        return ((-0.01, -0.01), (0.01, -0.01), (0.01, 0.01), (-0.01, 0.01))
 
     @classmethod
     def from_file(cls, path: Path) -> LineTask:

@@ -112,9 +112,9 @@ def finished(run: Path) -> list[TrialFinished]:
     return [event for event in events_of(run) if isinstance(event, TrialFinished)]
 
 
-def scores(run: Path) -> list[object]:
-    """Return what must not depend on when and how fast a session ran."""
-    return [(e.trial, e.result, e.observed, e.cost) for e in finished(run)]
+def scores(run: Path) -> list[str]:
+    """Return what must not depend on when and how fast a session ran, as text, in which NaN equals NaN."""
+    return [repr((e.trial, e.result, e.observed, e.cost)) for e in finished(run)]
 
 
 def node_pids(run: Path) -> dict[str, int]:

@@ -12,7 +12,7 @@ from rosbags.typesys.store import Typestore
 from robocontrast_ros.bags.decoding import NANOSECONDS
 from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.writer import BagTopic, BagWriter
-from robocontrast_ros.domain import Fault, Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.domain import Fault, Pose, Progress, Proof, Scene, Trial, TrialResult
 from robocontrast_ros.scoring import EpisodeScorer, StampJoin
 from robocontrast_ros.tasks.protocol import Task
 
@@ -50,7 +50,12 @@ class Messages:
             for o in scene
         ]
         return self.make(
-            "robocontrast_ros/msg/Scene", header=self.header(stamp, scene.frame_id), objects=objects
+            "robocontrast_ros/msg/Scene",
+            header=self.header(stamp, scene.frame_id),
+            objects=objects,
+            has_robot=scene.robot is not None,
+            robot=self.pose(scene.robot or Pose()),
+            contacts=list(scene.contacts),
         )
 
     def tool_pose(self, pose: Pose, stamp: int) -> object:
@@ -61,6 +66,7 @@ class Messages:
     ) -> object:
         words = trial.instance.instruction
         arguments = [self.make("robocontrast_ros/msg/Argument", key=k, value=v) for k, v in words.arguments]
+        proof = trial.instance.proof or Proof("")
         instance = self.make(
             "robocontrast_ros/msg/TestInstance",
             instance_id=trial.instance.instance_id,
@@ -70,6 +76,12 @@ class Messages:
             ),
             scene=self.scene(trial.instance.scene),
             optimal_path_length=trial.instance.optimal_path_length,
+            reference_path=[
+                self.make("geometry_msgs/msg/Point", x=x, y=y, z=0.0)
+                for x, y in trial.instance.reference_path
+            ],
+            claim=proof.claim,
+            proof=[self.make("robocontrast_ros/msg/Measure", name=n, value=v) for n, v in proof.measures],
         )
         perturbation = self.make(
             "robocontrast_ros/msg/Perturbation", name=trial.perturbation, symbol="", axes="", note=trial.note
@@ -97,6 +109,8 @@ class Messages:
             progress=progress.progress,
             distance_to_goal=progress.distance_to_goal,
             path_length=progress.path_length,
+            subgoals_reached=progress.subgoals_reached,
+            collisions=progress.collisions,
         )
 
     def result(self, result: TrialResult, stamp: int) -> object:
@@ -112,6 +126,11 @@ class Messages:
                 "steps",
                 "duration",
                 "clamped_steps",
+                "stopped",
+                "subgoals",
+                "subgoals_reached",
+                "ndtw",
+                "collisions",
             )
         }
         return self.make(
@@ -208,8 +227,7 @@ def record_trial(
     """
     messages = Messages()
     start = trial.instance.scene
-    goal = task.goal(trial.instance.instruction, start)
-    scorer = EpisodeScorer(goal, start, task.start_position, trial.instance.optimal_path_length)
+    scorer = EpisodeScorer.for_instance(task, trial.instance, start)
     join = StampJoin(epoch)
     moves = play(task, trial, rng)
     period = round(NANOSECONDS / task.control_rate)
@@ -237,7 +255,7 @@ def record_trial(
                 add = join.add_scene if topic == "scene" else join.add_tool_pose
                 sample = add(stamp, value)
                 if sample is not None:
-                    progress.append(scorer.update(stamp, sample.scene, sample.tool_pose.position))
+                    progress.append(scorer.update(stamp, sample.scene, sample.robot_pose.position))
                     write("progress", messages.progress(progress[-1], stamp))
         result = scorer.result(fault, "it broke" if fault else "", len(moves) - 1, 2)
         if with_result:

@@ -151,3 +151,25 @@ def test_a_session_does_not_write_into_the_journal_of_another_unasked(tmp_path):
 def test_the_scene_of_a_void_attempt_may_be_unknown():
     event = TrialVoid(TRIAL, 1, Fault.SIMULATOR_LOST, "gone", None, 3.0)
     assert from_line(to_line(event)) == event
+
+
+NEW_KEYS = {
+    *("robot", "contacts", "reference_path", "proof"),
+    *("stopped", "subgoals", "subgoals_reached", "ndtw", "collisions"),
+}
+"""What events got after the first journals were written."""
+
+
+def test_a_journal_from_before_robots_moved_about_is_read(tmp_path):
+    def without(value):
+        if isinstance(value, dict):
+            return {key: without(part) for key, part in value.items() if key not in NEW_KEYS}
+        return [without(part) for part in value] if isinstance(value, list) else value
+
+    path = tmp_path / "journal.jsonl"
+    run_session(line_evaluation(test_set_size=1), LineBench(), path)
+    lines = path.read_text().splitlines()
+    old = tmp_path / "old.jsonl"
+    old.write_text("".join(json.dumps(without(json.loads(line))) + "\n" for line in lines))
+    assert len(old.read_text()) < len(path.read_text())
+    assert repr(read_journal(old).events) == repr(read_journal(path).events)

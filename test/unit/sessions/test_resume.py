@@ -114,9 +114,11 @@ crashes = st.lists(
 
 
 def score(path: Path):
-    """Return what must not depend on crashes."""
+    """Return what must not depend on crashes, trials and results as text, in which NaN equals NaN."""
     events = read_journal(path).events
-    finished = [(e.trial, e.result, e.observed, e.cost) for e in events if isinstance(e, TrialFinished)]
+    finished = [
+        (repr(e.trial), repr(e.result), e.observed, e.cost) for e in events if isinstance(e, TrialFinished)
+    ]
     skipped = [(e.base_id, e.perturbation, e.reason) for e in events if isinstance(e, TrialSkipped)]
     ends = [(e.reason, e.detail) for e in events if isinstance(e, SessionFinished)]
     spent = sum(e.cost for e in events if isinstance(e, SetUp))

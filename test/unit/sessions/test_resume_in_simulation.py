@@ -51,7 +51,7 @@ def test_a_session_resumed_in_a_new_simulator_gives_every_float_and_scene_of_one
         run_session(evaluation, DyingBench(bench(), 2), broken, resume=True)
     run_session(evaluation, bench(), broken, resume=True)
     results = [
-        [(e.trial, e.result, e.cost) for e in read_journal(path).events if isinstance(e, TrialFinished)]
+        [repr((e.trial, e.result, e.cost)) for e in read_journal(path).events if isinstance(e, TrialFinished)]
         for path in (whole, broken)
     ]
     assert len(results[0]) == 4
