@@ -20,5 +20,18 @@ class JointTrajectoryCommand:
     duration: float
 
 
-RobotCommand = JointTrajectoryCommand
-"""Any command; a mobile base adds its twist to this union."""
+@dataclass(frozen=True)
+class TwistCommand:
+    """Drive with a velocity until the next command, as a geometry_msgs/Twist in the base frame.
+
+    Attributes:
+        linear: forwards [m/s].
+        angular: to the left [rad/s].
+    """
+
+    linear: float = 0.0
+    angular: float = 0.0
+
+
+RobotCommand = JointTrajectoryCommand | TwistCommand
+"""Any command."""

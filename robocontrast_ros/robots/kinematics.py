@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.model import TOOL_SITE, robot_mjcf
-from robocontrast_ros.robots.profile import ManipulatorProfile
 
 TOOL_DOWN = np.array([0.0, 1.0, 0.0, 0.0])
 """Orientation (w, x, y, z) of a tool whose z axis points down; its turn about that axis is free."""

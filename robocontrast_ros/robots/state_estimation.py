@@ -9,7 +9,7 @@ from typing import Protocol
 
 from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.robots.kinematics import Kinematics
-from robocontrast_ros.robots.profile import ManipulatorProfile, RobotProfile
+from robocontrast_ros.robots.profile import DifferentialDriveProfile, ManipulatorProfile, RobotProfile
 
 START_TOLERANCE = 0.01
 """How far the tool may be from its start position when an episode begins [m]."""
@@ -34,8 +34,21 @@ class JointReading:
     positions: tuple[float, ...]
 
 
-Reading = JointReading
-"""Any reading; a mobile base adds its odometry to this union."""
+@dataclass(frozen=True)
+class OdometryReading:
+    """Where a base believes that it is since its driver was started.
+
+    Attributes:
+        stamp: time of the reading [s].
+        pose: of the base in the driver's odometry frame.
+    """
+
+    stamp: float
+    pose: Pose
+
+
+Reading = JointReading | OdometryReading
+"""Any reading."""
 
 
 class StateEstimator(Protocol):
@@ -85,7 +98,42 @@ class ArmState:
         return RobotState(reading.stamp, tool, self._profile.joint_names, ordered)
 
 
-_ESTIMATORS: dict[type[RobotProfile], Callable[..., StateEstimator]] = {ManipulatorProfile: ArmState}
+class BaseState:
+    """A mobile base: odometry, put to where the episode begins. It drifts from the truth as odometry does."""
+
+    def __init__(self, profile: DifferentialDriveProfile) -> None:
+        """Take the robot."""
+        self._profile = profile
+        self._start: Pose | None = None
+        self._origin = (0.0, 0.0, 0.0)
+
+    def begin(self, start: Pose) -> None:
+        """Let the next reading be at `start`, of which position and heading in the plane count."""
+        self._start = start
+
+    def update(self, reading: Reading) -> RobotState:
+        """Return where the base is, on the floor."""
+        if not isinstance(reading, OdometryReading):
+            raise ValueError(f"odometry: got {type(reading).__name__}, expected a reading of odometry")
+        start, self._start = self._start, None
+        if start is not None:
+            turn = start.yaw - reading.pose.yaw
+            x, y = _turned(reading.pose.xy, turn)
+            self._origin = (start.xy[0] - x, start.xy[1] - y, turn)
+        origin_x, origin_y, turn = self._origin
+        x, y = _turned(reading.pose.xy, turn)
+        return RobotState(reading.stamp, Pose.planar(origin_x + x, origin_y + y, reading.pose.yaw + turn))
+
+
+def _turned(point: tuple[float, float], angle: float) -> tuple[float, float]:
+    x, y = point
+    return x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle)
+
+
+_ESTIMATORS: dict[type[RobotProfile], Callable[..., StateEstimator]] = {
+    DifferentialDriveProfile: BaseState,
+    ManipulatorProfile: ArmState,
+}
 
 
 def make_state_estimator(profile: RobotProfile) -> StateEstimator:

@@ -6,7 +6,6 @@ from robocontrast_ros.simulators.entities import (
     EntityState,
     InvalidModel,
     InvalidName,
-    JointState,
     NameNotUnique,
     NotMovable,
     ResetScope,
@@ -16,6 +15,7 @@ from robocontrast_ros.simulators.entities import (
     UnknownEntity,
 )
 from robocontrast_ros.simulators.rendering import Camera, CameraInfo, RenderingUnavailable
+from robocontrast_ros.simulators.sensors import Contacts, JointState, Odometry, Sensor, Transform
 from robocontrast_ros.simulators.world import World
 
 __all__ = [
@@ -23,16 +23,20 @@ __all__ = [
     "Camera",
     "CameraInfo",
     "Category",
+    "Contacts",
     "EntityState",
     "InvalidModel",
     "InvalidName",
     "JointState",
     "NameNotUnique",
     "NotMovable",
+    "Odometry",
     "RenderingUnavailable",
     "ResetScope",
     "ResourceNotFound",
+    "Sensor",
     "SimulationDiverged",
+    "Transform",
     "Twist",
     "UnknownEntity",
     "World",

@@ -9,8 +9,7 @@ from pathlib import Path
 import mujoco
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.model import BASE_BODY, robot_mjcf
-from robocontrast_ros.robots.profile import RobotProfile
+from robocontrast_ros.robots.mjcf import BASE_BODY
 from robocontrast_ros.simulators.entities import InvalidModel, ResourceNotFound
 
 
@@ -94,8 +93,14 @@ def check_object(entity: Spawned) -> None:
         raise InvalidModel(f"{entity.origin}: {_first_line(error)}; expected an MJCF model") from None
 
 
-def compose(world: Path, profile: RobotProfile, objects: Iterable[Spawned]) -> Composition:
+def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> Composition:
     """Return the world with its robot and objects, in the order given.
+
+    Args:
+        world: the world's MJCF file.
+        robot: the robot's name.
+        mjcf: its model.
+        objects: what was spawned.
 
     Raises:
         InvalidModel: a part is no MJCF model, or they do not fit together.
@@ -103,10 +108,10 @@ def compose(world: Path, profile: RobotProfile, objects: Iterable[Spawned]) -> C
     try:
         spec = mujoco.MjSpec.from_file(str(world))
         furniture = [body.name for body in spec.bodies if body.parent == spec.worldbody and body.name]
-        prefix = robot_prefix(profile)
-        robot = mujoco.MjSpec.from_string(robot_mjcf(profile))
-        spec.worldbody.add_frame().attach_body(robot.body(BASE_BODY), prefix, "")
-        roots = {profile.name: prefix + BASE_BODY} | {name: name for name in furniture}
+        prefix = robot_prefix(robot)
+        embodiment = mujoco.MjSpec.from_string(mjcf)
+        spec.worldbody.add_frame().attach_body(embodiment.body(BASE_BODY), prefix, "")
+        roots = {robot: prefix + BASE_BODY} | {name: name for name in furniture}
         parts = []  # a part must outlive the compilation of what it is attached to
         for entity in objects:
             part = object_spec(entity)
@@ -116,7 +121,7 @@ def compose(world: Path, profile: RobotProfile, objects: Iterable[Spawned]) -> C
             body.name = body.name or entity.name
             # The compiler derives the solver's constants from where bodies are. What can move is put there
             # afterwards, so that the physics does not depend, in the last bits, on where it was brought in.
-            if not any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints):
+            if not (body.mocap or any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints)):
                 body.pos, body.quat = entity.initial.position, (w, x, y, z)
             roots[entity.name] = f"{entity.name}/{body.name}"
             spec.worldbody.add_frame().attach_body(body, f"{entity.name}/", "")
@@ -125,9 +130,9 @@ def compose(world: Path, profile: RobotProfile, objects: Iterable[Spawned]) -> C
         raise InvalidModel(f"{world}: {_first_line(error)}") from None
 
 
-def robot_prefix(profile: RobotProfile) -> str:
-    """Return what stands before the robot's own names of bodies, joints and sites in the model."""
-    return f"{profile.name}/"
+def robot_prefix(robot: str) -> str:
+    """Return what stands before the robot's own names of bodies, joints, sites and cameras in the model."""
+    return f"{robot}/"
 
 
 def _first_line(error: Exception) -> str:

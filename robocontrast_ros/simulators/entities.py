@@ -62,23 +62,6 @@ class Bounds:
     upper: Triple
 
 
-@dataclass(frozen=True)
-class JointState:
-    """The robot's joints, in the order of its profile.
-
-    Attributes:
-        names: of the joints.
-        positions: [rad].
-        velocities: [rad/s].
-        efforts: torques of the servos [Nm].
-    """
-
-    names: tuple[str, ...]
-    positions: tuple[float, ...]
-    velocities: tuple[float, ...]
-    efforts: tuple[float, ...]
-
-
 class UnknownEntity(KeyError):
     """There is no entity of that name."""
 

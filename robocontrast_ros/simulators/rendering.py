@@ -39,7 +39,7 @@ class Camera:
     """A camera of the world at a resolution.
 
     Attributes:
-        name: of the camera in the world model.
+        name: of the camera in the world model, or on the robot.
         width: [pixel].
         height: [pixel].
     """
@@ -126,15 +126,22 @@ class Renderer:
         self._resources: mujoco.MjrContext | None = None
         self._scene: mujoco.MjvScene | None = None
 
-    def render(self, model: mujoco.MjModel, data: mujoco.MjData, name: str) -> NDArray[np.uint8]:
-        """Return the camera's image, shape (height, width, 3), RGB, the first row at the top."""
+    def render(self, model: mujoco.MjModel, data: mujoco.MjData, name: str, index: int) -> NDArray[np.uint8]:
+        """Return a camera's image, shape (height, width, 3), RGB, the first row at the top.
+
+        Args:
+            model: the model.
+            data: its state.
+            name: of the camera, as it was given at the start.
+            index: of the camera in the model.
+        """
         self._context.make_current()
         if model is not self._model:
             self._load(model)
         camera = self._cameras[name]
         view = mujoco.MjvCamera()
         view.type = mujoco.mjtCamera.mjCAMERA_FIXED
-        view.fixedcamid = model.camera(name).id
+        view.fixedcamid = index
         mujoco.mjv_updateScene(
             model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, self._scene
         )

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
@@ -18,10 +17,11 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.commands import JointTrajectoryCommand
-from robocontrast_ros.robots.kinematics import Kinematics
-from robocontrast_ros.robots.model import TOOL_SITE
-from robocontrast_ros.robots.profile import RobotProfile
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.profile import DifferentialDriveProfile, ManipulatorProfile, RobotProfile
+from robocontrast_ros.robots.state_estimation import Reading
+from robocontrast_ros.simulators.arm import Arm
+from robocontrast_ros.simulators.base import Base
 from robocontrast_ros.simulators.composition import (
     Spawned,
     check_object,
@@ -29,13 +29,13 @@ from robocontrast_ros.simulators.composition import (
     read_resource,
     robot_prefix,
 )
+from robocontrast_ros.simulators.embodiment import Embodiment, xyzw
 from robocontrast_ros.simulators.entities import (
     Bounds,
     Category,
     EntityState,
     InvalidModel,
     InvalidName,
-    JointState,
     NameNotUnique,
     NotMovable,
     ResetScope,
@@ -44,6 +44,7 @@ from robocontrast_ros.simulators.entities import (
     UnknownEntity,
 )
 from robocontrast_ros.simulators.rendering import Camera, CameraInfo, Renderer
+from robocontrast_ros.simulators.sensors import JointState, Sensor
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 NANOSECONDS = 1_000_000_000
@@ -51,6 +52,11 @@ NANOSECONDS = 1_000_000_000
 # Numbers that describe the position and the velocity of a joint, by its type: free, ball, slide, hinge.
 POSITIONS = {0: 7, 1: 4, 2: 1, 3: 1}
 VELOCITIES = {0: 6, 1: 3, 2: 1, 3: 1}
+
+EMBODIMENTS: dict[type[RobotProfile], Callable[..., Embodiment]] = {
+    DifferentialDriveProfile: Base,
+    ManipulatorProfile: Arm,
+}
 
 DIVERGED = tuple(
     kind.value
@@ -82,8 +88,9 @@ class World:
         Args:
             profile: the robot.
             world: URI or path of the world's MJCF file.
-            start: where the robot's tool starts, pointing down, in `world` [m]; None for its home posture.
-            cameras: cameras of the world model that will be rendered, with their resolutions.
+            start: where the robot starts, in `world` [m]: an arm's tool, pointing down, or a base. None for an
+                arm's home posture, or where the world model says that a base stands.
+            cameras: cameras of the world model or of the robot that will be rendered, with their resolutions.
             physics_step: simulated time of one physics step [s]; None for the world model's.
 
         Raises:
@@ -94,16 +101,14 @@ class World:
         self.profile = profile
         self._path = resolve_uri(world)
         read_resource(self._path)
-        self._kinematics = Kinematics(profile)
-        self._home = tuple(profile.home) if start is None else self._kinematics.posture(start)
+        self._robot = EMBODIMENTS[type(profile)](profile, start)
         self._cameras = tuple(cameras)
-        self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
         self._physics_step = physics_step
         self._spawned: dict[str, Spawned] = {}
         self._renderer: Renderer | None = None
         self._steps = 0
         self._compose()
-        self._put_robot(self._home)
+        self._robot.go_home()
         self._refresh()
 
     # -- time and physics -------------------------------------------------------------------------
@@ -124,7 +129,7 @@ class World:
         return self.time_ns / NANOSECONDS
 
     def step(self, count: int = 1) -> None:
-        """Advance the physics by a number of steps, following the robot's trajectory.
+        """Advance the physics by a number of steps, the robot following its command.
 
         Raises:
             SimulationDiverged: the physics engine found numbers that are not finite.
@@ -132,12 +137,9 @@ class World:
         model, data = self._model, self._data
         self._touched[:] = False
         for _ in range(count):
-            self._followed += 1
-            desired = self._trajectory.position(self._followed)
-            # A servo with damping lags behind a moving set point; leading by the velocity cancels that.
-            velocity = (desired - self._trajectory.position(self._followed - 1)) / self.step_duration
-            data.ctrl[self._actuators] = desired + self._lead * velocity
+            self._robot.before_step()
             mujoco.mj_step(model, data)
+            self._robot.after_step()
             self._steps += 1
             pairs = self._geom_entity[data.contact.geom]
             self._touched[pairs[:, 0], pairs[:, 1]] = True
@@ -158,61 +160,53 @@ class World:
             for name, entity in self._spawned.items():
                 if self.category(name) is Category.DYNAMIC_OBJECT:
                     self._put(name, EntityState(entity.initial))
-            self._put_robot(self._home)
+            self._robot.go_home()
             self._refresh()
 
     # -- robot ------------------------------------------------------------------------------------
 
+    def follow(self, command: RobotCommand) -> None:
+        """Let the robot carry out a command.
+
+        Raises:
+            ValueError: it is no command for this robot.
+        """
+        self._robot.follow(command)
+
+    def sensors(self) -> tuple[Sensor, ...]:
+        """Return what the robot's driver publishes besides images, as of the last `step` call."""
+        return self._robot.sensors(self.touched())
+
+    def latched_sensors(self) -> tuple[Sensor, ...]:
+        """Return what the robot's driver publishes once."""
+        return self._robot.latched_sensors()
+
+    def reading(self) -> Reading:
+        """Return what the state interface of the robot's driver says, for a state estimator."""
+        return self._robot.reading(self.time)
+
+    def touched(self) -> tuple[str, ...]:
+        """Return the names of the entities that the robot touched during the last `step` call, sorted."""
+        own = self.profile.name
+        others = ((a if b == own else b) for a, b in self.contacts() if own in (a, b))
+        return tuple(sorted(others))
+
     def joint_state(self) -> JointState:
         """Return positions, velocities and torques of the robot's joints."""
-        data = self._data
-        return JointState(
-            self.profile.joint_names,
-            tuple(data.qpos[self._joint_qpos].tolist()),
-            tuple(data.qvel[self._joint_qvel].tolist()),
-            tuple(self._efforts().tolist()),
-        )
+        return self._robot.joint_state()
 
     def tool_pose(self) -> Pose:
-        """Return the pose of the robot's tool, z pointing out of it."""
-        x, y, z = self._data.site_xpos[self._tool].tolist()
-        return Pose((x, y, z), _xyzw(self._data.site_xmat[self._tool]))
+        """Return where the robot acts: the pose of an arm's tool, z pointing out of it, or of a base."""
+        return self._robot.pose()
 
     def place_tool(self, x: float, y: float, z: float) -> None:
-        """Put the robot, at rest, where its tool points down at (x, y, z) [m]; resets restore that.
+        """Put the robot, at rest, where its tool, or its base, is at (x, y, z) [m]; resets restore that.
 
         Raises:
             Unreachable: the tool cannot be there.
         """
-        self._home = self._kinematics.posture((x, y, z))
-        self._put_robot(self._home)
+        self._robot.place((x, y, z))
         self._refresh()
-
-    def follow(self, command: JointTrajectoryCommand) -> None:
-        """Let the joints go to a position, straight in joint space, and hold it.
-
-        The motion starts from where the previous command has brought the set point, as
-        joint_trajectory_controller does when it interpolates from the desired state.
-
-        Raises:
-            ValueError: the joints are not the robot's, or a number is not finite or negative.
-        """
-        if sorted(command.names) != sorted(self.profile.joint_names) or len(command.positions) != len(
-            command.names
-        ):
-            raise ValueError(
-                f"joint trajectory: got a position for {', '.join(command.names) or 'no joint'}, expected "
-                f"one for each of {', '.join(self.profile.joint_names)}"
-            )
-        if not (all(map(math.isfinite, command.positions)) and 0.0 <= command.duration < math.inf):
-            raise ValueError(
-                f"joint trajectory: got {command}, expected finite positions and a duration >= 0 s"
-            )
-        order = [command.names.index(name) for name in self.profile.joint_names]
-        goal = np.asarray(command.positions, dtype=float)[order]
-        length = max(round(command.duration / self.step_duration), 1)
-        here = self._trajectory.position(self._followed)
-        self._trajectory, self._followed = _Trajectory(here, self._kinematics.clamp(goal), length), 0
 
     # -- entities ---------------------------------------------------------------------------------
 
@@ -229,7 +223,8 @@ class World:
         body = self._body(name)
         if name == self.profile.name:
             return Category.ROBOT
-        return Category.DYNAMIC_OBJECT if self._free_joint(body) is not None else Category.STATIC_OBJECT
+        movable = self._free_joint(body) is not None or self._mocap(body) is not None
+        return Category.DYNAMIC_OBJECT if movable else Category.STATIC_OBJECT
 
     def source(self, name: str) -> str:
         """Return where an entity's model came from: a URI or path, or nothing for one given as a string.
@@ -265,9 +260,14 @@ class World:
             UnknownEntity: there is none of that name.
         """
         body = self._body(name)
-        joint = self._free_joint(body)
-        if joint is not None:
-            # What was set is read back to the last bit.
+        joint, mocap = self._free_joint(body), self._mocap(body)
+        # What was set is read back to the last bit.
+        if mocap is not None:
+            (x, y, z), (qw, qx, qy, qz) = (
+                self._data.mocap_pos[mocap].tolist(),
+                self._data.mocap_quat[mocap].tolist(),
+            )
+        elif joint is not None:
             start = self._model.jnt_qposadr[joint]
             x, y, z, qw, qx, qy, qz = self._data.qpos[start : start + 7].tolist()
         else:
@@ -278,13 +278,18 @@ class World:
         return EntityState(Pose((x, y, z), (qx, qy, qz, qw)), Twist(tuple(linear), tuple(angular)))
 
     def set_entity_state(self, name: str, state: EntityState) -> None:
-        """Put a movable object somewhere, with a velocity.
+        """Put a movable object, or a mobile robot, somewhere, with a velocity.
+
+        What is moved by hand alone (a mocap body) has no velocity; a robot that is put somewhere has its
+        driver start anew.
 
         Raises:
             UnknownEntity: there is none of that name.
-            NotMovable: it is fixed, or the robot.
+            NotMovable: it is fixed.
         """
         self._put(name, state)
+        if name == self.profile.name:
+            self._robot.was_carried()
         self._refresh()
 
     def spawn(self, name: str, pose: Pose, *, uri: str = "", resource: str = "") -> None:
@@ -361,12 +366,12 @@ class World:
         """
         if self._renderer is None:
             self._renderer = Renderer(self._cameras)
-        return self._renderer.render(self._model, self._data, camera)
+        return self._renderer.render(self._model, self._data, camera, self._camera_index(camera))
 
     def camera_info(self, camera: str) -> CameraInfo:
         """Return a camera's intrinsics; pixel (0, 0) is the centre of the upper left pixel."""
         chosen = next(c for c in self._cameras if c.name == camera)
-        fovy = math.radians(self._model.cam_fovy[self._model.camera(camera).id])
+        fovy = math.radians(self._model.cam_fovy[self._camera_index(camera)])
         focal = chosen.height / 2 / math.tan(fovy / 2)
         centre_x, centre_y = (chosen.width - 1) / 2, (chosen.height - 1) / 2
         return CameraInfo(
@@ -375,10 +380,10 @@ class World:
 
     def camera_pose(self, camera: str) -> Pose:
         """Return the pose of a camera's optical frame (REP-105: z forward, y down)."""
-        index = self._model.camera(camera).id
+        index = self._camera_index(camera)
         matrix = self._data.cam_xmat[index].reshape(3, 3) * np.array([1.0, -1.0, -1.0])
         x, y, z = self._data.cam_xpos[index].tolist()
-        return Pose((x, y, z), _xyzw(matrix))
+        return Pose((x, y, z), xyzw(matrix))
 
     def close(self) -> None:
         """Free the renderer."""
@@ -390,8 +395,8 @@ class World:
 
     def _compose(self) -> None:
         """Compile the model from its parts, keeping by name where everything is."""
-        composition = compose(self._path, self.profile, self._spawned.values())
-        before, efforts = (self._motion(), self._efforts()) if hasattr(self, "_model") else ({}, 0.0)
+        composition = compose(self._path, self.profile.name, self._robot.mjcf(), self._spawned.values())
+        before, placed = (self._motion(), self._placed()) if hasattr(self, "_model") else ({}, {})
         model = composition.model
         model.opt.timestep = self._physics_step or model.opt.timestep
         self._model, self._data = model, mujoco.MjData(model)
@@ -401,23 +406,22 @@ class World:
         roots = model.body_rootid[model.geom_bodyid]
         self._geom_entity = np.array([entity_of.get(root, len(entity_of)) for root in roots], dtype=int)
         self._touched = np.zeros((len(entity_of) + 1, len(entity_of) + 1), dtype=bool)
-        prefix = robot_prefix(self.profile)
-        joints = [model.joint(prefix + name) for name in self.profile.joint_names]
-        self._joint_qpos = np.array([joint.qposadr[0] for joint in joints])
-        self._joint_qvel = np.array([joint.dofadr[0] for joint in joints])
-        self._actuators = np.array([model.actuator(prefix + name).id for name in self.profile.joint_names])
-        self._tool = model.site(prefix + TOOL_SITE).id
-        self._data.actuator_force[self._actuators] = efforts
+        self._robot.bind(model, self._data, robot_prefix(self.profile.name))
         for camera in self._cameras:
             self._keep_horizontal_view(camera)
         for key, (position, velocity) in before.items():
             if key in (slots := self._slots()):
                 qpos, qvel = slots[key]
                 self._data.qpos[qpos], self._data.qvel[qvel] = position, velocity
+        for name, pose in placed.items():
+            if name in self._roots:
+                self._put(name, EntityState(pose))
         self._refresh()
 
-    def _efforts(self) -> NDArray[np.float64]:
-        return self._data.actuator_force[self._actuators]
+    def _placed(self) -> dict[str, Pose]:
+        """Return where every entity is that is moved by hand alone."""
+        held = (name for name, body in self._roots.items() if self._mocap(body) is not None)
+        return {name: self.entity_state(name).pose for name in held}
 
     def _slots(self) -> dict[tuple[str, int], tuple[slice, slice]]:
         """Return where each joint's position and velocity are, by name of body and place in it."""
@@ -441,13 +445,20 @@ class World:
 
     def _keep_horizontal_view(self, camera: Camera) -> None:
         """Give a camera the vertical field of view that keeps the horizontal one at its resolution."""
-        index = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA.value, camera.name)
-        if index < 0:
-            known = ", ".join(self._model.camera(i).name for i in range(self._model.ncam))
-            raise InvalidModel(f"{self._path}: no camera '{camera.name}'; there are: {known}")
+        index = self._camera_index(camera.name)
         width, height = self._model.cam_resolution[index]
         half = math.tan(math.radians(self._model.cam_fovy[index]) / 2) * width / height
         self._model.cam_fovy[index] = math.degrees(2 * math.atan(half * camera.height / camera.width))
+
+    def _camera_index(self, name: str) -> int:
+        """Return the index of a camera of the robot, or else of the world model."""
+        own = robot_prefix(self.profile.name)
+        for candidate in (own + name, name):
+            index = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA.value, candidate)
+            if index >= 0:
+                return index
+        known = ", ".join(self._model.camera(i).name.removeprefix(own) for i in range(self._model.ncam))
+        raise InvalidModel(f"{self._path}: no camera '{name}'; there are: {known}")
 
     def _body(self, name: str) -> int:
         if name not in self._roots:
@@ -459,6 +470,11 @@ class World:
         joint = self._model.body_jntadr[body]
         free = joint >= 0 and self._model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
         return int(joint) if free else None
+
+    def _mocap(self, body: int) -> int | None:
+        """Return the index of a body that is moved by hand alone among those, or None for another."""
+        index = int(self._model.body_mocapid[body])
+        return index if index >= 0 else None
 
     def _corners(self, name: str) -> NDArray[np.float64]:
         """Return the corners of the boxes around an entity's geometries in the world, shape (n, 3)."""
@@ -476,10 +492,15 @@ class World:
         return np.concatenate(corners) if corners else np.empty((0, 3))
 
     def _put(self, name: str, state: EntityState) -> None:
-        joint = self._free_joint(self._body(name))
-        if joint is None:
+        body = self._body(name)
+        joint, mocap = self._free_joint(body), self._mocap(body)
+        if joint is None and mocap is None:
             raise NotMovable(f"entity '{name}' is fixed and cannot be moved")
         x, y, z, w = state.pose.orientation
+        self._data.qacc_warmstart[:] = 0.0
+        if mocap is not None:
+            self._data.mocap_pos[mocap], self._data.mocap_quat[mocap] = state.pose.position, (w, x, y, z)
+            return
         qpos, qvel = self._model.jnt_qposadr[joint], self._model.jnt_dofadr[joint]
         quaternion = np.array([w, x, y, z])
         rotation = np.empty(9)
@@ -488,14 +509,6 @@ class World:
         self._data.qvel[qvel : qvel + 3] = state.twist.linear
         # A free joint's angular velocity is in the body's own frame.
         self._data.qvel[qvel + 3 : qvel + 6] = rotation.reshape(3, 3).T @ np.asarray(state.twist.angular)
-        self._data.qacc_warmstart[:] = 0.0
-
-    def _put_robot(self, positions: Sequence[float]) -> None:
-        """Put the joints somewhere, at rest, and let the servos hold them there."""
-        self._data.qpos[self._joint_qpos] = positions
-        self._data.qvel[self._joint_qvel] = 0.0
-        self._data.qacc_warmstart[:] = 0.0
-        self._trajectory, self._followed = _Trajectory.hold(np.asarray(positions, dtype=float)), 0
 
     def _refresh(self) -> None:
         """Bring poses, velocities and cameras up to the joints; it leaves the solver's memory alone."""
@@ -505,39 +518,8 @@ class World:
         mujoco.mj_comVel(self._model, self._data)
 
 
-@dataclass(frozen=True)
-class _Trajectory:
-    """A straight line in joint space, counted in physics steps.
-
-    Attributes:
-        start: joint positions at the first step [rad].
-        goal: joint positions from the last step on [rad].
-        length: physics steps from the start to the goal, at least 1.
-    """
-
-    start: NDArray[np.float64]
-    goal: NDArray[np.float64]
-    length: int
-
-    @classmethod
-    def hold(cls, positions: NDArray[np.float64]) -> _Trajectory:
-        return cls(positions, positions, 1)
-
-    def position(self, step: int) -> NDArray[np.float64]:
-        """Return the joint positions after a number of steps [rad]."""
-        share = min(step / self.length, 1.0)
-        return self.start + share * (self.goal - self.start)
-
-
 def _box(points: NDArray[np.float64]) -> Bounds | None:
     """Return the axis-aligned box around points, shape (n, 3); None for none."""
     if not len(points):
         return None
     return Bounds(tuple(points.min(axis=0).tolist()), tuple(points.max(axis=0).tolist()))
-
-
-def _xyzw(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:
-    quaternion = np.empty(4)
-    mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(matrix).ravel())
-    w, x, y, z = quaternion.tolist()
-    return x, y, z, w

@@ -1,0 +1,90 @@
+"""What the house knows about any robot: its driver's topics, its cameras, what actions it takes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.robots.action_spaces import ActionSpaces
+
+Triple = tuple[float, float, float]
+Rgb = tuple[float, float, float]
+
+
+@record
+class Shape:
+    """A primitive that stands for a piece of a link, between two points of the link's frame."""
+
+    type: Literal["capsule", "cylinder", "box"] = Field(
+        description="Kind of primitive; a box has `start` as its centre and `end` as its half sizes."
+    )
+    start: Triple = Field(description="One end, or the centre of a box [m].")
+    end: Triple = Field(description="Other end, or the half sizes of a box [m].")
+    radius: float = Field(default=0.0, ge=0.0, description="Radius of a capsule or cylinder [m].")
+    color: Rgb = Field(default=(0.9, 0.9, 0.9), description="Red, green and blue in [0, 1].")
+
+    def __post_init__(self) -> None:
+        if self.type != "box" and self.radius <= 0.0:
+            raise ValueError(f"a `radius` above 0 m for a {self.type}")
+
+
+@record
+class CommandInterface:
+    """Where the robot's driver takes its commands; each kind of robot says of which type they are."""
+
+    topic: str = Field(min_length=1, description="Topic of the commands.")
+    type: str = Field(description="Type of the commands.")
+
+
+@record
+class StateInterface:
+    """Where the robot's driver says where the robot is; each kind of robot says in which type."""
+
+    topic: str = Field(min_length=1, description="Topic of the state.")
+    type: str = Field(description="Type of the state.")
+
+
+@record
+class CameraInterface:
+    """One camera's topics."""
+
+    name: str = Field(min_length=1, description="Name in observations, and in the embedded world.")
+    image_topic: str = Field(min_length=1, description="sensor_msgs/msg/Image.")
+    info_topic: str = Field(min_length=1, description="sensor_msgs/msg/CameraInfo.")
+    frame_id: str = Field(min_length=1, description="Optical frame (REP-105).")
+
+
+@record
+class RobotProfile:
+    """What the house knows about any robot (config/robots/<name>.yaml); each kind of robot adds its own."""
+
+    type: str = Field(description="Kind of robot; it says which further keys the file has.")
+    name: str = Field(min_length=1, description="Name of the robot, and of its entity in the simulator.")
+    description: str = Field(default="", description="One line for tables.")
+    world_frame: str = Field(default="world", description="Frame of poses, workspace and actions.")
+    action_spaces: ActionSpaces = Field(description="What actions the robot takes.")
+    command: CommandInterface = Field(description="Where the driver takes commands.")
+    state: StateInterface = Field(description="Where the driver says where the robot is.")
+    cameras: tuple[CameraInterface, ...] = Field(default=(), description="Cameras of the robot, or about it.")
+
+    def __post_init__(self) -> None:
+        names = tuple(camera.name for camera in self.cameras)
+        if len(set(names)) != len(names):
+            raise ValueError(f"each camera name once, not {', '.join(names)}")
+
+    @property
+    def mobile(self) -> bool:
+        """Whether the robot moves about, so that where it starts is a part of the scene."""
+        return False
+
+    @property
+    def driver_topics(self) -> tuple[tuple[str, str], ...]:
+        """What the driver publishes at every step besides images, as (topic, type); the state is the first."""
+        return ((self.state.topic, self.state.type),)
+
+    @property
+    def latched_topics(self) -> tuple[tuple[str, str], ...]:
+        """What the driver publishes once, for all who come later, as (topic, type)."""
+        return ()

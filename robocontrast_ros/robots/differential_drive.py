@@ -1,0 +1,192 @@
+"""A base on two driven wheels as data: dimensions, limits, the camera on its mast, and its driver's interfaces."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+from transforms3d.axangles import axangle2mat
+from transforms3d.quaternions import mat2quat
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.common import CommandInterface, RobotProfile, Shape, StateInterface, Triple
+
+OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+"""Axes of an optical frame (x right, y down, z forward) in a frame with x forward, y left, z up (REP-103)."""
+
+
+@record
+class Wheels:
+    """The two driven wheels; the base frame is on the floor, midway between them."""
+
+    left: str = Field(
+        min_length=1, description="Name of the left wheel's joint in the driver's joint_states."
+    )
+    right: str = Field(min_length=1, description="Name of the right wheel's joint.")
+    radius: float = Field(gt=0.0, description="Radius of a wheel [m].")
+    separation: float = Field(gt=0.0, description="Between the middles of the wheels [m].")
+    width: float = Field(gt=0.0, description="Width of a wheel [m].")
+    mass: float = Field(gt=0.0, description="Mass of a wheel [kg].")
+    friction: float = Field(gt=0.0, description="Coefficient of friction on the floor.")
+    torque: float = Field(gt=0.0, description="Greatest torque of a wheel's motor, after its gear [Nm].")
+    gain: float = Field(gt=0.0, description="Gain of the wheels' speed controllers [Nm s/rad].")
+    inertia: float = Field(ge=0.0, description="Inertia of motor and gear as the wheel sees it [kg m^2].")
+    ticks: float = Field(gt=0.0, description="Ticks of the encoder in one turn of a wheel.")
+
+
+@record
+class Caster:
+    """A wheel that only carries: in the simulator, a ball without friction."""
+
+    position: tuple[float, float] = Field(description="Where it touches the floor, in the base frame [m].")
+    radius: float = Field(gt=0.0, description="Radius [m].")
+
+
+@record
+class Body:
+    """All that the wheels carry, as one rigid body in the base frame."""
+
+    radius: float = Field(
+        gt=0.0, description="Radius of the circle that holds the robot seen from above [m]."
+    )
+    mass: float = Field(gt=0.0, description="Mass [kg].")
+    center_of_mass: Triple = Field(description="Centre of mass [m].")
+    inertia: Triple = Field(description="Moments of inertia about the centre of mass, x, y, z [kg m^2].")
+    shapes: tuple[Shape, ...] = Field(min_length=1, description="What it looks like and collides with.")
+
+
+@record
+class DriveLimits:
+    """What the driver lets the base do; it cuts off what a command asks for beyond."""
+
+    linear_speed: float = Field(gt=0.0, description="Greatest speed, forwards and backwards [m/s].")
+    angular_speed: float = Field(gt=0.0, description="Greatest turning speed [rad/s].")
+    linear_acceleration: float = Field(gt=0.0, description="When it drives faster [m/s^2].")
+    linear_deceleration: float = Field(gt=0.0, description="When it drives slower [m/s^2].")
+    angular_acceleration: float = Field(gt=0.0, description="When it turns faster [rad/s^2].")
+    angular_deceleration: float = Field(gt=0.0, description="When it turns slower [rad/s^2].")
+
+
+@record
+class CameraMount:
+    """A camera on a pan and tilt unit that is held still: base -> pan axis -> tilt axis -> lens."""
+
+    camera: str = Field(min_length=1, description="Name of the camera among `cameras`.")
+    pan_axis: Triple = Field(description="Where the pan axis is, in the base frame [m].")
+    tilt_axis: Triple = Field(description="Where the tilt axis is, in the frame that pan turns [m].")
+    lens: Triple = Field(description="Where the lens is, in the frame that tilt turns [m].")
+    pan: float = Field(default=0.0, ge=-math.pi, le=math.pi, description="Held pan angle, to the left [rad].")
+    tilt: float = Field(
+        default=0.0, ge=-math.pi / 2, le=math.pi / 2, description="Held tilt angle, downwards [rad]."
+    )
+    horizontal_view: float = Field(gt=0.0, lt=math.pi, description="Horizontal field of view [rad].")
+    width: int = Field(gt=0, description="Columns of the driver's images [pixel].")
+    height: int = Field(gt=0, description="Rows of the driver's images [pixel].")
+
+    @property
+    def optical_pose(self) -> Pose:
+        """Pose of the camera's optical frame (REP-103: x right, y down, z forward) in the base frame."""
+        pan = axangle2mat((0.0, 0.0, 1.0), self.pan)
+        tilt = pan @ axangle2mat((0.0, 1.0, 0.0), self.tilt)
+        x, y, z = (np.asarray(self.pan_axis) + pan @ self.tilt_axis + tilt @ self.lens).tolist()
+        w, qx, qy, qz = mat2quat(tilt @ OPTICAL).tolist()
+        return Pose((x, y, z), (qx, qy, qz, w))
+
+    @property
+    def vertical_view(self) -> float:
+        """Vertical field of view of the driver's images [rad]."""
+        return 2 * math.atan(math.tan(self.horizontal_view / 2) * self.height / self.width)
+
+
+@record
+class TwistInterface(CommandInterface):
+    """Where a driver takes the velocity of the base, in the base frame."""
+
+    type: Literal["geometry_msgs/msg/Twist"] = Field(description="Type of the commands.")
+    timeout: float = Field(gt=0.0, description="After which the driver stops the base by itself [s].")
+
+
+@record
+class OdometryInterface(StateInterface):
+    """Where a driver publishes odometry."""
+
+    type: Literal["nav_msgs/msg/Odometry"] = Field(description="Type of the state.")
+
+
+@record
+class DifferentialDriveProfile(RobotProfile):
+    """A base that drives on two wheels."""
+
+    type: Literal["differential_drive"] = Field(description="Kind of robot.")
+    base_frame: str = Field(
+        min_length=1, description="Frame on the floor, midway between the wheels, x ahead."
+    )
+    odom_frame: str = Field(min_length=1, description="Frame that the driver's odometry starts from.")
+    wheels: Wheels = Field(description="The driven wheels.")
+    casters: tuple[Caster, ...] = Field(min_length=1, description="What else stands on the floor.")
+    body: Body = Field(description="What the wheels carry.")
+    limits: DriveLimits = Field(description="Greatest speeds and accelerations.")
+    gyro_resolution: float = Field(
+        ge=0.0, description="Least difference of heading that the gyro tells [rad]; 0 for any."
+    )
+    mount: CameraMount = Field(description="The camera on the mast.")
+    command: TwistInterface = Field(description="Where the driver takes commands.")
+    state: OdometryInterface = Field(description="Where the driver publishes odometry.")
+    joint_states_topic: str = Field(min_length=1, description="sensor_msgs/msg/JointState of the wheels.")
+    contacts_topic: str = Field(
+        min_length=1, description="robocontrast_ros/msg/Contacts: what the robot touches."
+    )
+    transforms_topic: str = Field(default="/tf", min_length=1, description="odom frame -> base frame.")
+    static_transforms_topic: str = Field(
+        default="/tf_static", min_length=1, description="base frame -> camera's optical frame, latched."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = [camera.name for camera in self.cameras]
+        if self.mount.camera not in names:
+            raise ValueError(
+                f"`mount.camera` among `cameras` ({', '.join(names)}), not '{self.mount.camera}'"
+            )
+        if self.wheels.left == self.wheels.right:
+            raise ValueError(f"another name for the right wheel's joint than '{self.wheels.left}'")
+        if self.wheels.separation / 2 >= self.body.radius:
+            raise ValueError(
+                f"`wheels.separation` below twice `body.radius` ({2 * self.body.radius:g} m), "
+                f"not {self.wheels.separation:g}"
+            )
+        space = self.action_spaces.discrete_navigation
+        for speed, limit in (("forward_speed", "linear_speed"), ("turn_speed", "angular_speed")):
+            if space is not None and getattr(space, speed) > getattr(self.limits, limit):
+                raise ValueError(
+                    f"`action_spaces.discrete_navigation.{speed}` within `limits.{limit}` "
+                    f"({getattr(self.limits, limit):g}), not {getattr(space, speed):g}"
+                )
+
+    @property
+    def mobile(self) -> bool:
+        """Whether the robot moves about: it does."""
+        return True
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the wheels' joints: left, right."""
+        return (self.wheels.left, self.wheels.right)
+
+    @property
+    def driver_topics(self) -> tuple[tuple[str, str], ...]:
+        """What the driver publishes at every step besides images, as (topic, type); odometry is the first."""
+        return (
+            (self.state.topic, self.state.type),
+            (self.joint_states_topic, "sensor_msgs/msg/JointState"),
+            (self.contacts_topic, "robocontrast_ros/msg/Contacts"),
+            (self.transforms_topic, "tf2_msgs/msg/TFMessage"),
+        )
+
+    @property
+    def latched_topics(self) -> tuple[tuple[str, str], ...]:
+        """What the driver publishes once, for all who come later, as (topic, type)."""
+        return ((self.static_transforms_topic, "tf2_msgs/msg/TFMessage"),)

@@ -1,0 +1,173 @@
+"""An arm as data: kinematics, limits, tool, where it stands, and its driver's interfaces."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.common import CommandInterface, Rgb, RobotProfile, Shape, StateInterface, Triple
+
+
+@record
+class Joint:
+    """A revolute joint."""
+
+    name: str = Field(min_length=1, description="Name of the joint in the driver's joint_states.")
+    lower: float = Field(description="Lower position limit [rad].")
+    upper: float = Field(description="Upper position limit [rad].")
+    velocity: float = Field(gt=0.0, description="Greatest speed [rad/s].")
+    effort: float = Field(gt=0.0, description="Greatest torque [Nm].")
+
+    def __post_init__(self) -> None:
+        if not self.lower < self.upper:
+            raise ValueError(f"lower < upper for joint '{self.name}' (got {self.lower} and {self.upper})")
+
+
+@record
+class DenavitHartenberg:
+    """One row of the table of Denavit-Hartenberg parameters."""
+
+    a: float = Field(description="Distance along x [m].")
+    d: float = Field(description="Distance along z [m].")
+    alpha: float = Field(description="Angle about x [rad].")
+
+
+@record
+class Link:
+    """A moving link, in the frame that the joint of the same position in the list turns."""
+
+    mass: float = Field(gt=0.0, description="Mass [kg].")
+    shapes: tuple[Shape, ...] = Field(default=(), description="What it looks like and collides with.")
+
+
+@record
+class Pusher:
+    """A straight rod along the flange's z axis, held by a bracket; its tip is the tool frame."""
+
+    length: float = Field(gt=0.0, description="From the flange to the tip [m].")
+    offset: float = Field(
+        default=0.0, ge=0.0, description="Of the rod from the flange's axis, along its x [m]."
+    )
+    radius: float = Field(gt=0.0, description="Radius of the rod [m].")
+    mass: float = Field(default=0.15, gt=0.0, description="Mass [kg].")
+    color: Rgb = Field(default=(0.15, 0.15, 0.17), description="Red, green and blue in [0, 1].")
+
+
+@record
+class Workspace:
+    """Where the tool's tip may be, in the frame `world`."""
+
+    x: tuple[float, float] = Field(description="Least and greatest x [m].")
+    y: tuple[float, float] = Field(description="Least and greatest y [m].")
+    z: tuple[float, float] = Field(description="Least and greatest z [m].")
+
+    def __post_init__(self) -> None:
+        for axis in "xyz":
+            lower, upper = getattr(self, axis)
+            if not lower < upper:
+                raise ValueError(f"`{axis}` as [least, greatest] (got [{lower}, {upper}])")
+
+    def clamp(self, position: Triple) -> Triple:
+        """Return the nearest point inside [m]."""
+        x, y, z = (
+            min(max(value, lower), upper)
+            for value, (lower, upper) in zip(position, (self.x, self.y, self.z), strict=True)
+        )
+        return x, y, z
+
+
+@record
+class Servo:
+    """Gains of the embedded simulator's joint servos, which stand for the real controller's."""
+
+    stiffness: tuple[float, ...] = Field(description="One gain a joint [Nm/rad].")
+    damping: tuple[float, ...] = Field(description="One gain a joint [Nms/rad].")
+    armature: float = Field(
+        default=0.1, ge=0.0, description="Reflected rotor inertia of each joint [kg m^2]."
+    )
+
+
+@record
+class TrajectoryInterface(CommandInterface):
+    """Where a driver takes joint trajectories of one point."""
+
+    type: Literal["trajectory_msgs/msg/JointTrajectory"] = Field(description="Type of the commands.")
+    horizon: float = Field(gt=0.0, description="Time that a single command may take to be reached [s].")
+
+
+@record
+class JointStateInterface(StateInterface):
+    """Where a driver publishes the joints."""
+
+    type: Literal["sensor_msgs/msg/JointState"] = Field(description="Type of the state.")
+
+
+@record
+class ManipulatorProfile(RobotProfile):
+    """An arm that stands still and holds a pushing tool."""
+
+    type: Literal["manipulator"] = Field(description="Kind of robot.")
+    base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")
+    tool_frame: str = Field(min_length=1, description="Frame of the pusher's tip, z pointing out of it.")
+    base_position: Triple = Field(description="Where the base frame is in the world [m].")
+    base_yaw: float = Field(default=0.0, description="Turn of the base frame about the world's z [rad].")
+    convention: Literal["modified", "standard"] = Field(
+        description="Denavit-Hartenberg convention: modified (Craig) or standard (distal)."
+    )
+    kinematics: tuple[DenavitHartenberg, ...] = Field(
+        min_length=1, description="One row a joint; a further last row, if any, is the flange."
+    )
+    joints: tuple[Joint, ...] = Field(min_length=1, description="The joints from the base to the flange.")
+    home: tuple[float, ...] = Field(description="Preferred posture, one position a joint [rad].")
+    base: tuple[Shape, ...] = Field(default=(), description="What the fixed base looks like.")
+    links: tuple[Link, ...] = Field(description="One link a joint.")
+    pusher: Pusher = Field(description="The pushing tool.")
+    servo: Servo = Field(description="Joint servos in the embedded simulator.")
+    workspace: Workspace = Field(description="Where the tool's tip may be.")
+    command: TrajectoryInterface = Field(description="Where the driver takes commands.")
+    state: JointStateInterface = Field(description="Where the driver says where the joints are.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        count = len(self.joints)
+        for name, values in (
+            ("home", self.home),
+            ("links", self.links),
+            ("servo.stiffness", self.servo.stiffness),
+            ("servo.damping", self.servo.damping),
+        ):
+            if len(values) != count:
+                raise ValueError(f"`{name}` to have one entry a joint: {count}, not {len(values)}")
+        if len(self.kinematics) not in (count, count + 1):
+            raise ValueError(
+                f"`kinematics` to have one row a joint, and at most one for the flange: {count} or "
+                f"{count + 1}, not {len(self.kinematics)}"
+            )
+        for joint, position in zip(self.joints, self.home, strict=True):
+            if not joint.lower <= position <= joint.upper:
+                raise ValueError(
+                    f"`home` within the limits [{joint.lower}, {joint.upper}] of '{joint.name}', "
+                    f"not {position}"
+                )
+        if len(set(self.joint_names)) != count:
+            raise ValueError(f"each joint name once, not {', '.join(self.joint_names)}")
+        planar = self.action_spaces.planar_delta
+        if planar is not None and not self.workspace.z[0] <= planar.height <= self.workspace.z[1]:
+            raise ValueError(
+                f"`action_spaces.planar_delta.height` within `workspace.z` {list(self.workspace.z)}, "
+                f"not {planar.height}"
+            )
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, from the base to the flange."""
+        return tuple(joint.name for joint in self.joints)
+
+    @property
+    def base_pose(self) -> Pose:
+        """Pose of the base frame in the world."""
+        x, y, z = self.base_position
+        return Pose.planar(x, y, self.base_yaw, z)

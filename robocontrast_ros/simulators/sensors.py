@@ -1,0 +1,80 @@
+"""What the driver of a simulated robot publishes besides images, before it becomes messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robocontrast_ros.domain import Pose
+
+
+@dataclass(frozen=True)
+class JointState:
+    """The robot's joints, in the order of its profile.
+
+    Attributes:
+        names: of the joints.
+        positions: [rad].
+        velocities: [rad/s].
+        efforts: torques of the servos [Nm].
+    """
+
+    names: tuple[str, ...]
+    positions: tuple[float, ...]
+    velocities: tuple[float, ...]
+    efforts: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Odometry:
+    """Where a base believes that it is since its driver was started, and how fast it moves.
+
+    Attributes:
+        child_frame: the base frame.
+        pose: of the base frame in the odometry frame.
+        linear: speed ahead [m/s].
+        angular: turning speed, to the left [rad/s].
+    """
+
+    child_frame: str
+    pose: Pose
+    linear: float
+    angular: float
+
+
+@dataclass(frozen=True)
+class Transform:
+    """Pose of one frame in another, for tf.
+
+    Attributes:
+        child_frame: the frame.
+        pose: in the frame that the sensor names.
+    """
+
+    child_frame: str
+    pose: Pose
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """What the robot touched since the sensors before.
+
+    Attributes:
+        entities: their names, sorted; the floor is none.
+    """
+
+    entities: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """One thing that the driver publishes.
+
+    Attributes:
+        topic: where.
+        frame_id: frame of the message's header.
+        value: what.
+    """
+
+    topic: str
+    frame_id: str
+    value: JointState | Odometry | Transform | Contacts
