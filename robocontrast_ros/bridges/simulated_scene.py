@@ -7,6 +7,7 @@ that was set is read back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Protocol
@@ -62,8 +63,12 @@ class Simulation(Protocol):
         """Let that many physics steps pass."""
 
 
+HEADING_TOLERANCE = 0.02
+"""How far a mobile robot's heading may be from the one it was given [rad]."""
+
+
 class SimulatedScene:
-    """The movable objects of a simulated world."""
+    """The movable objects of a simulated world, and the robot where it moves about."""
 
     def __init__(
         self,
@@ -72,6 +77,7 @@ class SimulatedScene:
         settle_steps: int,
         tolerance: float,
         frame_id: str = "world",
+        robot: str = "",
     ) -> None:
         """Take charge of the objects of a task.
 
@@ -79,17 +85,19 @@ class SimulatedScene:
             simulation: the simulator's services.
             models: model name -> URI of its spawnable resource. An entity of such a name is an object.
             settle_steps: physics steps after objects were placed, before they are read back.
-            tolerance: how far an object may then be from where it was put [m].
+            tolerance: how far an object, or the robot, may then be from where it was put [m].
             frame_id: the simulator's world frame.
+            robot: the entity that is the robot, whose pose is part of the scene; empty where it stands still.
 
         Raises:
-            ConfigurationError: the simulator lacks a feature that cannot be done without.
+            ConfigurationError: the simulator lacks a feature that cannot be done without, or the robot.
         """
         self._simulation = simulation
         self._models = dict(models)
         self._settle_steps = settle_steps
         self._tolerance = tolerance
         self._frame_id = frame_id
+        self._robot = robot
         self._order: tuple[str, ...] = ()
         self._model_of: dict[str, str] = {}
         self._features = simulation.features()
@@ -102,12 +110,21 @@ class SimulatedScene:
                 f"also {', '.join(missing)}",
                 "Use a simulator, or a version of it, that serves them.",
             )
+        entities = simulation.poses()[1] if robot else {}
+        if robot and robot not in entities:
+            raise ConfigurationError(
+                "simulator",
+                "entities",
+                sorted(entities),
+                f"also '{robot}', the robot",
+                "Name the robot's profile as its entity in the simulator.",
+            )
 
     def read(self) -> tuple[float, Scene]:
-        """Return the time [s] and the objects that are there.
+        """Return the time [s] and the objects that are there; contacts are not known from states.
 
         Raises:
-            BenchFault: the simulator does not answer, or refuses.
+            BenchFault: the simulator does not answer, or refuses, or has lost the robot.
         """
         try:
             stamp, poses = self._simulation.poses()
@@ -115,21 +132,34 @@ class SimulatedScene:
             raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
         return stamp, self.scene(poses)
 
-    def scene(self, poses: Mapping[str, Pose]) -> Scene:
-        """Return the objects among entities, in the order of the last set-up, others behind it by name."""
+    def scene(self, poses: Mapping[str, Pose], contacts: tuple[str, ...] = ()) -> Scene:
+        """Return the objects among entities, in the order of the last set-up, others behind it by name.
+
+        Args:
+            poses: every entity's pose in the world frame.
+            contacts: what the robot has touched since the scene before.
+
+        Raises:
+            BenchFault: the robot is not among them.
+        """
         ours = [name for name in poses if self._model(name) is not None]
         rank = {name: index for index, name in enumerate(self._order)}
         ours.sort(key=lambda name: (rank.get(name, len(rank)), name))
+        if self._robot and self._robot not in poses:
+            raise BenchFault(Fault.SIMULATOR_LOST, f"the simulator has no entity '{self._robot}' any more")
         return Scene(
-            tuple(ObjectState(name, str(self._model(name)), poses[name]) for name in ours), self._frame_id
+            tuple(ObjectState(name, str(self._model(name)), poses[name]) for name in ours),
+            self._frame_id,
+            poses[self._robot] if self._robot else None,
+            contacts,
         )
 
     def set_up(self, target: Scene) -> tuple[float, Scene]:
         """Put the robot to its start and the objects to their poses; return the time and what is there then.
 
         Raises:
-            BenchFault: an object could not be brought in, or is not where it was put; or the simulator
-                does not answer.
+            BenchFault: an object could not be brought in, or it or the robot is not where it was put; or the
+                simulator does not answer.
         """
         try:
             self._place(target)
@@ -145,6 +175,10 @@ class SimulatedScene:
             raise BenchFault(
                 Fault.SETUP_FAILED, f"the scene is in frame '{target.frame_id}', expected '{self._frame_id}'"
             )
+        if target.robot is not None and not self._robot:
+            raise BenchFault(
+                Fault.SETUP_FAILED, "the scene says where the robot starts, but the robot stands still here"
+            )
         if {Feature.SIMULATION_RESET, Feature.SIMULATION_RESET_STATE} <= self._features:
             self._simulation.reset_state()
         _, poses = self._simulation.poses()
@@ -159,6 +193,8 @@ class SimulatedScene:
             else:
                 self._bring_in(wanted)
         self._order = target.names
+        if target.robot is not None:
+            self._simulation.set_pose(self._robot, target.robot)
 
     def _bring_in(self, wanted: ObjectState) -> None:
         self._require(Feature.SPAWNING, wanted.name)
@@ -185,10 +221,20 @@ class SimulatedScene:
                 Fault.SETUP_FAILED,
                 f"the scene holds {', '.join(scene.names) or 'nothing'}, expected {', '.join(target.names)}",
             )
-        for wanted in target:
-            off = scene[wanted.name].pose.distance_to(wanted.pose)
+        placed = [(o.name, scene[o.name].pose, o.pose) for o in target]
+        if target.robot is not None and scene.robot is not None:
+            placed.append((self._robot, scene.robot, target.robot))
+            turn = math.remainder(scene.robot.yaw - target.robot.yaw, math.tau)
+            if abs(turn) > HEADING_TOLERANCE:
+                raise BenchFault(
+                    Fault.SETUP_FAILED,
+                    f"'{self._robot}' is {abs(turn):.3f} rad from the heading it was given, "
+                    f"more than {HEADING_TOLERANCE:g} rad",
+                )
+        for name, pose, wanted in placed:
+            off = pose.distance_to(wanted)
             if off > self._tolerance:
                 raise BenchFault(
                     Fault.SETUP_FAILED,
-                    f"'{wanted.name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m",
+                    f"'{name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m",
                 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,10 +12,11 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
-from robocontrast_ros.bags.decoding import scene_from_msg
-from robocontrast_ros.bridges import SimulatedScene
+from robocontrast_ros.bags.decoding import NANOSECONDS, scene_from_msg, stamp_from_msg
+from robocontrast_ros.bridges import ContactsJoin, SimulatedScene, Touching
 from robocontrast_ros.configuration import load_configured, record
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.msg import Contacts
 from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.nodes.channel import Channel
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, scene_to_msg
@@ -32,6 +35,13 @@ class SimBridgeParameters(SimulationServices):
 
     task: Path = Field(description="Parameter file of the task, which names the movable objects' models.")
     frame_id: str = Field(default="world", description="The simulator's world frame.")
+    robot: str = Field(
+        default="",
+        description="Entity whose pose is the robot's, where it moves about; empty where it stands still.",
+    )
+    contacts_topic: str = Field(
+        default="", description="Contacts of each control step; empty where nothing reports them."
+    )
     scene_period: float = Field(
         default=0.1, gt=0.0, description="Least simulated time between two published scenes [s]."
     )
@@ -45,6 +55,9 @@ class SimBridgeParameters(SimulationServices):
         default=0.01, gt=0.0, description="How far an object may settle from where it was put [m]."
     )
     timeout: float = Field(default=30.0, gt=0.0, description="Limit of each call of the simulator [s].")
+    sensor_timeout: float = Field(
+        default=10.0, gt=0.0, description="Wait for the contacts of the scene that was set up [s]."
+    )
     startup_timeout: float = Field(default=60.0, gt=0.0, description="Time for the simulator to come up [s].")
 
 
@@ -56,6 +69,9 @@ class SimBridge(Node):
         super().__init__("sim_bridge")
         self._parameters = parameters = declare_record(self, SimBridgeParameters)
         task = load_configured("tasks", parameters.task)
+        self._scene: SimulatedScene | None = None
+        self._touched = threading.Condition()
+        self._join = ContactsJoin()
         self._channel = Channel(self)
         names = SimulationServices(
             **{f.name: getattr(parameters, f.name) for f in fields(SimulationServices)}
@@ -64,10 +80,19 @@ class SimBridge(Node):
         self._publisher = self._channel.node.create_publisher(SceneMsg, "scene", LOCKSTEP)
         self._last_published = float("-inf")
         self._channel.node.create_subscription(Clock, "/clock", self._on_clock, LOCKSTEP)
+        if parameters.contacts_topic:
+            self._channel.node.create_subscription(
+                Contacts, parameters.contacts_topic, self._on_contacts, LOCKSTEP
+            )
         self._channel.start()
         self._simulation.wait(parameters.startup_timeout)
         self._scene = SimulatedScene(
-            self._simulation, task.models, parameters.settle_steps, parameters.tolerance, parameters.frame_id
+            self._simulation,
+            task.models,
+            parameters.settle_steps,
+            parameters.tolerance,
+            parameters.frame_id,
+            parameters.robot,
         )
         group = ReentrantCallbackGroup()
         self.create_service(GetScene, "~/get_scene", self._get_scene, callback_group=group)
@@ -79,12 +104,54 @@ class SimBridge(Node):
 
     def _on_clock(self, message: Clock) -> None:
         now = seconds(message.clock)
+        if self._scene is None:
+            return
         if now >= self._last_published + 0.999 * self._parameters.scene_period or now < self._last_published:
             self._last_published = now
-            self._simulation.request_poses(self._publish)
+            self._simulation.request_poses(self._on_poses)
 
-    def _publish(self, stamp: float, poses: dict[str, Pose]) -> None:
-        self._publisher.publish(scene_to_msg(self._scene.scene(poses), stamp))
+    def _on_poses(self, stamp: float, poses: dict[str, Pose]) -> None:
+        if not self._parameters.contacts_topic:
+            self._publish(stamp, poses, ())
+            return
+        with self._touched:
+            complete = self._join.add_poses(round(stamp * NANOSECONDS), poses)
+        self._publish_all(complete)
+
+    def _on_contacts(self, message: Contacts) -> None:
+        with self._touched:
+            complete = self._join.add_contacts(stamp_from_msg(message.header.stamp), tuple(message.entities))
+            self._touched.notify_all()
+        self._publish_all(complete)
+
+    def _publish_all(self, complete: list[Touching]) -> None:
+        for touching in complete:
+            self._publish(touching.stamp / NANOSECONDS, touching.poses, touching.contacts)
+
+    def _publish(self, stamp: float, poses: Mapping[str, Pose], contacts: tuple[str, ...]) -> None:
+        try:
+            scene = self._scene.scene(poses, contacts)
+        except BenchFault as error:
+            self.get_logger().error(str(error), throttle_duration_sec=5.0)
+            return
+        self._publisher.publish(scene_to_msg(scene, stamp))
+
+    def _begin_untouched(self, stamp: float) -> None:
+        """Forget what was touched up to a time [s], once it is known.
+
+        Raises:
+            BenchFault: nobody says it, so that no scene of the trial would be complete.
+        """
+        topic, timeout = self._parameters.contacts_topic, self._parameters.sensor_timeout
+        if not topic:
+            return
+        due = round(stamp * NANOSECONDS)
+        with self._touched:
+            if not self._touched.wait_for(lambda: self._join.latest >= due, timeout):
+                raise BenchFault(
+                    Fault.SENSOR_LOST, f"nothing on {topic} of {stamp:.3f} s within {timeout:g} s"
+                )
+            self._join.forget(due)
 
     def _get_scene(self, _: GetScene.Request, response: GetScene.Response) -> GetScene.Response:
         try:
@@ -100,6 +167,7 @@ class SimBridge(Node):
     ) -> SetupScene.Response:
         try:
             stamp, scene = self._scene.set_up(scene_from_msg(request.target))
+            self._begin_untouched(stamp)
         except BenchFault as error:
             self.get_logger().error(str(error))
             response.fault = fault_to_msg(error.fault, error.detail)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from robocontrast_ros.bridges.simulated_scene import REQUIRED, Feature, SimulatedScene, SimulationError
@@ -16,8 +18,8 @@ ALL = frozenset(int(f) for f in Feature)
 class Simulator:
     """A simulator without physics, which remembers what it was asked."""
 
-    def __init__(self, features=ALL, slip=0.0, refuse=()):
-        self.known, self.slip, self.refuse = features, slip, refuse
+    def __init__(self, features=ALL, slip=0.0, refuse=(), turn=0.0):
+        self.known, self.slip, self.refuse, self.turn = features, slip, refuse, turn
         self.entities = {"robot": Pose(), "table": Pose()}
         self.time = 1.0
         self.log = []
@@ -37,7 +39,7 @@ class Simulator:
         self._do("set", entity)
         assert entity in self.entities, "Gazebo misbehaves for an entity that is not there"
         x, y = pose.xy
-        self.entities[entity] = Pose.planar(x + self.slip, y)
+        self.entities[entity] = Pose.planar(x + self.slip, y, pose.yaw + self.turn)
 
     def spawn(self, entity, uri, pose):
         self._do("spawn", entity, uri)
@@ -59,8 +61,8 @@ def scene(**places):
     return Scene(tuple(ObjectState(name, name, Pose.planar(*xy)) for name, xy in places.items()))
 
 
-def make(simulator):
-    return SimulatedScene(simulator, MODELS, settle_steps=50, tolerance=0.01)
+def make(simulator, robot=""):
+    return SimulatedScene(simulator, MODELS, settle_steps=50, tolerance=0.01, robot=robot)
 
 
 def test_objects_are_brought_in_moved_and_taken_out_and_read_back_in_the_wanted_order():
@@ -123,3 +125,51 @@ def test_an_unknown_model_is_refused_with_the_known_ones():
 def test_a_scene_in_another_frame_is_refused():
     with pytest.raises(BenchFault, match="frame 'map', expected 'world'"):
         make(Simulator()).set_up(Scene(frame_id="map"))
+
+
+START = Pose.planar(1.0, 2.0, 3.1)
+
+
+def test_a_robot_that_moves_about_is_put_where_the_scene_says_after_the_objects_and_read_back():
+    simulator = Simulator()
+    bridge = make(simulator, "robot")
+    target = replace(scene(cup=(0.3, 0.0)), robot=START)
+    _, got = bridge.set_up(target)
+    assert [entry[0] for entry in simulator.log] == ["reset", "spawn", "set", "step"]
+    assert got.names == ("cup",) and got.contacts == ()
+    assert got.robot.distance_to(START) < 1e-9 and got.robot.yaw == pytest.approx(START.yaw)
+    simulator.entities["robot"] = Pose.planar(1.5, 2.0)
+    assert bridge.read()[1].robot == Pose.planar(1.5, 2.0)
+    touching = bridge.scene(simulator.entities, ("cup",))
+    assert (touching.robot, touching.contacts) == (Pose.planar(1.5, 2.0), ("cup",))
+
+
+def test_a_robot_that_stands_still_is_no_part_of_the_scene():
+    assert make(Simulator()).set_up(scene(cup=(0.3, 0.0)))[1].robot is None
+    with pytest.raises(BenchFault, match="the robot stands still here") as error:
+        make(Simulator()).set_up(replace(scene(), robot=START))
+    assert error.value.fault is Fault.SETUP_FAILED
+
+
+@pytest.mark.parametrize(
+    ("simulator", "words"),
+    [
+        (Simulator(slip=0.02), r"'robot' is 0\.020 m from where it was put"),
+        (Simulator(turn=-0.1), r"'robot' is 0\.100 rad from the heading it was given"),
+    ],
+)
+def test_a_robot_that_is_not_where_it_was_put_voids_the_set_up(simulator, words):
+    with pytest.raises(BenchFault, match=words) as error:
+        make(simulator, "robot").set_up(replace(scene(), robot=START))
+    assert error.value.fault is Fault.SETUP_FAILED
+
+
+def test_a_simulator_without_the_robot_is_refused_with_what_it_has():
+    with pytest.raises(ConfigurationError, match=r"\['robot', 'table'\], expected also 'locobot', the robot"):
+        make(Simulator(), "locobot")
+    simulator = Simulator()
+    bridge = make(simulator, "robot")
+    del simulator.entities["robot"]
+    with pytest.raises(BenchFault, match="no entity 'robot' any more") as error:
+        bridge.read()
+    assert error.value.fault is Fault.SIMULATOR_LOST

@@ -1,0 +1,63 @@
+"""Bring the states of a control step and what the robot touched in it together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from robocontrast_ros.domain import Pose
+
+
+@dataclass(frozen=True)
+class Touching:
+    """Where everything is at one time, and what the robot has touched since the time before.
+
+    Attributes:
+        stamp: of the poses [ns].
+        poses: every entity's pose in the world frame.
+        contacts: names of what was touched, sorted.
+    """
+
+    stamp: int
+    poses: Mapping[str, Pose]
+    contacts: tuple[str, ...]
+
+
+class ContactsJoin:
+    """Pairs states and contacts by stamp, whichever arrives first.
+
+    Contacts come in the order of their stamps, so that those of a time are complete once a message of that
+    time, or a later one, is there. Contacts between two states belong to the later one: none is dropped.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing touched."""
+        self._contacts: dict[int, tuple[str, ...]] = {}
+        self._waiting: dict[int, Mapping[str, Pose]] = {}
+        self.latest = -1
+        """Stamp of the last contacts [ns]; -1 before the first."""
+
+    def add_contacts(self, stamp: int, entities: tuple[str, ...]) -> list[Touching]:
+        """Take what was touched up to a time [ns]; return what that completes, in the order of time."""
+        if stamp < self.latest:
+            # The simulator's time was set back.
+            self._contacts.clear()
+            self._waiting.clear()
+        self._contacts[stamp] = entities
+        self.latest = stamp
+        return [self._pair(waiting) for waiting in sorted(self._waiting) if waiting <= stamp]
+
+    def add_poses(self, stamp: int, poses: Mapping[str, Pose]) -> list[Touching]:
+        """Take the states of a time [ns]; return what that completes."""
+        self._waiting[stamp] = poses
+        return [self._pair(stamp)] if stamp <= self.latest else []
+
+    def forget(self, stamp: int) -> None:
+        """Drop what was touched up to a time [ns]: the scene was set up anew."""
+        for old in [s for s in self._contacts if s <= stamp]:
+            del self._contacts[old]
+
+    def _pair(self, stamp: int) -> Touching:
+        touched = {name for s, names in self._contacts.items() if s <= stamp for name in names}
+        self.forget(stamp)
+        return Touching(stamp, self._waiting.pop(stamp), tuple(sorted(touched)))
