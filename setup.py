@@ -46,7 +46,10 @@ setup(
             "robocontrast = robocontrast_ros.cli.main:app",
             *(f"{node} = robocontrast_ros.nodes.{node}_node:main" for node in NODES),
         ],
-        "robocontrast_ros.tasks": ["language_table = robocontrast_ros.tasks.language_table:LanguageTable"],
+        "robocontrast_ros.tasks": [
+            "language_table = robocontrast_ros.tasks.language_table:LanguageTable",
+            "vln = robocontrast_ros.tasks.vln:VisionLanguageNavigation",
+        ],
         "robocontrast_ros.perturbations": [
             "LB1 = robocontrast_ros.perturbations.language_table:SwapBlocks",
             "LB2 = robocontrast_ros.perturbations.language_table:InvertDirection",

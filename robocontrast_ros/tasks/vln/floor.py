@@ -1,0 +1,399 @@
+"""The floor of a scene seen from above: footprints, free space, regions, and shortest paths through them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import shapely
+from shapely import LineString, MultiPolygon, Polygon
+
+from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.tasks.protocol import Polygon as Outline
+from robocontrast_ros.tasks.vln.parameters import Furniture, NavigationParameters, Point
+from robocontrast_ros.tasks.vln.roadmap import Points, Roadmap
+
+ARC_CORNERS = 16
+"""Corners of the polygon that stands for the disc of the base: it holds the disc, and is 2 % larger at most."""
+
+ROUND_CORNERS = 12
+"""Corners of the polygon that stands for a round footprint, likewise."""
+
+INSIDE = 1e-3
+"""A path ends this far inside the region of its goal [m], so that rounding cannot undo that it is reached."""
+
+_SPACING = 0.06
+_SAME = 1e-6
+_FINE = 41
+
+
+def disc(radius: float, corners: int) -> Points:
+    """Return the regular polygon about a disc, with a side that faces +x, counter-clockwise."""
+    angles = (np.arange(corners) + 0.5) * (math.tau / corners)
+    return radius / math.cos(math.pi / corners) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def footprint(furniture: Furniture) -> tuple[Points, ...]:
+    """Return the convex parts of a footprint in the object's frame, each of shape (k, 2) [m]."""
+    if furniture.radius is not None:
+        return (disc(furniture.radius, ROUND_CORNERS),)
+    return tuple(np.asarray(polygon, dtype=float) for polygon in furniture.polygons)
+
+
+def grown(part: Points, by: float) -> Points:
+    """Return the convex polygon of all points about as near to a convex polygon as ``by`` [m], and no nearer ones."""
+    sums = (part[:, None] + disc(by, ARC_CORNERS)).reshape(-1, 2)
+    hull = shapely.convex_hull(shapely.multipoints(sums))
+    return shapely.get_coordinates(shapely.orient_polygons(hull))[:-1]
+
+
+def placed(part: Points, pose: Pose) -> Points:
+    """Return points of an object's frame in the world frame."""
+    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+    return part @ np.array([[c, s], [-s, c]]) + np.asarray(pose.xy)
+
+
+class Shapes:
+    """The furniture's footprints, and what the base must keep out of, in each model's own frame."""
+
+    def __init__(self, parameters: NavigationParameters, clearance: float | None = None) -> None:
+        """Take the task's furniture; ``clearance`` [m] stands in for that of the task's base."""
+        self.parameters = parameters
+        self.clearance = parameters.base.clearance if clearance is None else clearance
+        self._parts = {name: footprint(model) for name, model in parameters.furniture.items()}
+        self._grown = {
+            name: tuple(grown(part, self.clearance) for part in parts) for name, parts in self._parts.items()
+        }
+
+    def outline(self, model: str) -> Points:
+        """Return the polygon that a model covers, in its frame, shape (n, 2) [m]; of several parts, their hull."""
+        union = shapely.union_all([Polygon(part) for part in self._parts[model]])
+        whole = union if isinstance(union, Polygon) else union.convex_hull
+        return shapely.get_coordinates(shapely.orient_polygons(whole).exterior)[:-1]
+
+    def polygon(self, model: str, pose: Pose) -> Polygon | MultiPolygon:
+        """Return the footprint of a model at a pose, world frame [m]."""
+        parts = [Polygon(placed(part, pose)) for part in self._parts[model]]
+        return parts[0] if len(parts) == 1 else shapely.union_all(parts)
+
+    def obstacles(self, scene: Scene) -> list[Points]:
+        """Return what the base's centre must keep out of, as convex polygons, world frame [m]."""
+        return [placed(part, o.pose) for o in scene for part in self._grown[o.model]]
+
+
+@dataclass(frozen=True)
+class Route:
+    """The shortest path of the base through the region of a first place to that of a last one.
+
+    Attributes:
+        path: from the start, shape (n, 2) [m].
+        via: index in the path of the point in which it enters the first region.
+    """
+
+    path: tuple[Point, ...]
+    via: int
+
+    @property
+    def first_half(self) -> tuple[Point, ...]:
+        """The path to the first region."""
+        return self.path[: self.via + 1]
+
+    @property
+    def second_half(self) -> tuple[Point, ...]:
+        """The path from there on."""
+        return self.path[self.via :]
+
+    @property
+    def length(self) -> float:
+        """Of the whole path [m]."""
+        return path_length(self.path)
+
+
+class Region:
+    """Where the base's centre is when it has reached a place: near to the footprint of any of its objects."""
+
+    def __init__(self, footprints: Sequence[Polygon | MultiPolygon], reach: float) -> None:
+        """Take the objects' footprints in the world frame and how near is near [m]."""
+        self._footprints = np.asarray(footprints, dtype=object)
+        self._whole = shapely.union_all(self._footprints)
+        shapely.prepare(self._whole)
+        self.reach = reach
+
+    def excess(self, point: Point) -> float:
+        """Return how far a point is outside the region, as the crow flies [m]; 0 inside it."""
+        return max(float(shapely.distance(self._whole, shapely.Point(point))) - self.reach, 0.0)
+
+    def contains(self, point: Point) -> bool:
+        """Tell whether a point is in the region."""
+        return self.excess(point) == 0.0
+
+    def nearest(self, points: Points) -> list[Points]:
+        """Return for each object the point of the region's inside nearest to each point, shape (m, 2)."""
+        found = []
+        for shape in self._footprints:
+            lines = shapely.get_coordinates(shapely.shortest_line(shape, shapely.points(points)))
+            foot = lines.reshape(-1, 2, 2)[:, 0]
+            away = points - foot
+            gap = np.linalg.norm(away, axis=1)
+            share = np.minimum(1.0, (self.reach - INSIDE) / np.maximum(gap, 1e-9))
+            found.append(foot + away * share[:, None])
+        return found
+
+    def outlines(self) -> tuple[Outline, ...]:
+        """Return the edge of each object's region, shape (n, 2) [m]."""
+        return tuple(
+            tuple((float(x), float(y)) for x, y in s.buffer(self.reach, quad_segs=6).exterior.coords[:-1])
+            for s in self._footprints
+        )
+
+    def rims(self) -> list[LineString]:
+        """Return the edge of each object's region, ``INSIDE`` of it."""
+        return [s.buffer(self.reach - INSIDE, quad_segs=16).boundary for s in self._footprints]
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """How to get from a point straight into a region."""
+
+    length: Points
+    end: Points
+
+
+@dataclass(frozen=True)
+class Field:
+    """Shortest distances into a region.
+
+    Attributes:
+        region: the region.
+        rims: ends of the free pieces of its edge, shape (k, 2) [m].
+        distance: of each node of the map [m].
+        after: the node after each one on its path; negative where the path goes straight into the region.
+        end: where each node's straight way into the region ends, shape (n, 2) [m].
+    """
+
+    region: Region
+    rims: Points
+    distance: Points
+    after: Points
+    end: Points
+
+
+class FloorPlan:
+    """A scene from above, with everything that planning in it needs; made once a scene and kept."""
+
+    def __init__(self, scene: Scene, shapes: Shapes) -> None:
+        """Take a scene; its robot does not matter."""
+        self._shapes, self._scene = shapes, scene
+        room, clearance = shapes.parameters.room, shapes.clearance
+        low = np.array([clearance, clearance])
+        high = np.array([room.length - clearance, room.width - clearance])
+        self.roads = Roadmap(shapes.obstacles(scene), low, high)
+        self._inner = shapely.box(*low, *high)
+        self._fields: dict[str, Field] = {}
+
+    @cached_property
+    def footprints(self) -> dict[str, Polygon | MultiPolygon]:
+        """Object name -> footprint, world frame [m]."""
+        return {o.name: self._shapes.polygon(o.model, o.pose) for o in self._scene}
+
+    @cached_property
+    def free_space(self) -> Polygon | MultiPolygon:
+        """Where the base's centre may be."""
+        blocked = [Polygon(o) for o in self._shapes.obstacles(self._scene)]
+        space = shapely.difference(self._inner, shapely.union_all(blocked))
+        shapely.prepare(space)
+        return space
+
+    def free(self, point: Point) -> bool:
+        """Tell whether the base's centre may be at a point."""
+        return bool(self.roads.free(np.array([point]))[0])
+
+    def gap(self, path: Sequence[Point]) -> float:
+        """Return the least distance from a path to furniture and walls [m]; 0 where it goes through one."""
+        line = LineString(path) if len(path) > 1 else shapely.Point(path[0])
+        room = self._shapes.parameters.room
+        walls = shapely.box(0.0, 0.0, room.length, room.width)
+        if not walls.covers(line):
+            return 0.0
+        around = [*self.footprints.values(), walls.exterior]
+        return float(shapely.distance(np.asarray(around, dtype=object), line).min())
+
+    def region(self, model: str) -> Region:
+        """Return the region of a place.
+
+        Raises:
+            KeyError: no object of that model is in the scene.
+        """
+        return self.field(model).region
+
+    def field(self, model: str) -> Field:
+        """Return the distances into the region of a place.
+
+        Raises:
+            KeyError: no object of that model is in the scene.
+        """
+        if model not in self._fields:
+            shapes = [self.footprints[o.name] for o in self._scene if o.model == model]
+            if not shapes:
+                raise KeyError(f"no {model} in the scene; there are: {', '.join(self._scene.names)}")
+            self._fields[model] = self._field(Region(shapes, self._shapes.parameters.reach))
+        return self._fields[model]
+
+    def distance(self, point: Point, model: str) -> float:
+        """Return the length of the shortest path into the region of a place [m]; infinity when there is none.
+
+        From a point that is nearer to furniture or a wall than the base should be, it goes straight out first.
+        """
+        field = self.field(model)
+        if field.region.contains(point):
+            return 0.0
+        here = np.array([point])
+        out = 0.0
+        if not self.roads.free(here)[0]:
+            if self.free_space.is_empty:
+                return math.inf
+            line = shapely.shortest_line(self.free_space, shapely.Point(point))
+            here, out = shapely.get_coordinates(line)[:1], float(line.length)
+        _, node, length = self.roads.tangents(here)
+        straight = self._straight(here, field.region, field.rims).length[0]
+        return out + float(min(straight, (length + field.distance[node]).min(initial=math.inf)))
+
+    def route(self, start: Point, first: str, last: str) -> Route | None:
+        """Return the shortest path from a free point through the region of one place into that of another.
+
+        None when there is none. Its length is within a millimetre of the shortest of the grown polygons.
+        """
+        begin = np.array([start])
+        into_first, into_last = self.field(first), self.field(last)
+        _, node, joint = self.roads.tangents(begin)
+        reached, before = self.roads.distances(node, joint)
+
+        pieces = self._free_rims(into_first.region)
+        samples = [(piece, at) for piece in pieces for at in _along(piece)]
+        if not samples:
+            return None
+        points = shapely.get_coordinates(
+            shapely.line_interpolate_point(np.array([p for p, _ in samples]), [at for _, at in samples])
+        )
+        which, near, gap = self.roads.tangents(points)
+
+        here = np.full(len(points), np.inf)
+        seen = self.roads.sees(np.broadcast_to(begin, points.shape), points)
+        here[seen] = np.linalg.norm(points[seen] - begin, axis=1)
+        arrive = _least(here, which, near, reached[near] + gap)
+
+        straight = self._straight(points, into_last.region, into_last.rims)
+        leave = _least(straight.length, which, near, into_last.distance[near] + gap)
+        total = arrive.length + leave.length
+        best = int(np.argmin(total))
+        if not math.isfinite(total[best]):
+            return None
+
+        to = _chain(int(arrive.node[best]), before)[::-1]
+        onward = _chain(int(leave.node[best]), into_last.after)
+        end = into_last.end[onward[-1]] if onward else straight.end[best]
+        head = [begin[0], *self.roads.nodes[to]]
+        tail = [*self.roads.nodes[onward], end]
+        crossing = self._refined(head[-1], samples[best], points[best], tail[0])
+        if not onward:
+            # The end of a last straight leg follows the point that it starts from.
+            tail = [self._straight(crossing[None], into_last.region, into_last.rims).end[0]]
+        points_on = [(float(x), float(y)) for x, y in [*head, crossing, *tail]]
+        if math.dist(points_on[-2], points_on[-1]) < _SAME:
+            points_on.pop()
+        return Route(tuple(points_on), len(head))
+
+    def _field(self, region: Region) -> Field:
+        rims = self._rim_ends(region)
+        nodes = self.roads.nodes
+        straight = self._straight(nodes, region, rims)
+        joined = np.flatnonzero(np.isfinite(straight.length))
+        distance, after = self.roads.distances(joined, straight.length[joined])
+        return Field(region, rims, distance, after, straight.end)
+
+    def _straight(self, points: Points, region: Region, rims: Points) -> _Ends:
+        """Return the shortest straight free way of each free point into a region, infinite where there is none."""
+        ends = [*region.nearest(points), *(np.broadcast_to(rim, points.shape) for rim in rims)]
+        best, where = np.full(len(points), np.inf), np.array(points)
+        for end in ends:
+            gap = np.linalg.norm(end - points, axis=1)
+            shorter = np.flatnonzero(gap < best)
+            usable = shorter[self.roads.free(end[shorter])]
+            usable = usable[self.roads.sees(points[usable], end[usable])]
+            best[usable], where[usable] = gap[usable], end[usable]
+        return _Ends(best, where)
+
+    def _free_rims(self, region: Region) -> list[LineString]:
+        """Return the pieces of a region's edge on which the base may be."""
+        pieces = []
+        for rim in region.rims():
+            inside = shapely.intersection(rim, self.free_space)
+            lines = shapely.get_parts(inside)
+            pieces += list(shapely.get_parts(shapely.line_merge(shapely.union_all(_lines(lines)))))
+        return [piece for piece in pieces if piece.length > 0.0]
+
+    def _rim_ends(self, region: Region) -> Points:
+        pieces = [piece for piece in self._free_rims(region) if not piece.is_closed]
+        return np.array([xy for piece in pieces for xy in (piece.coords[0], piece.coords[-1])]).reshape(-1, 2)
+
+    def _refined(self, a: Points, sample: tuple[LineString, float], point: Points, b: Points) -> Points:
+        """Return the point of a rim, near to a sample, through which the way from a to b is shortest."""
+        piece, at = sample
+        lengths = np.linspace(at - _SPACING, at + _SPACING, _FINE)
+        lengths = lengths % piece.length if piece.is_closed else np.clip(lengths, 0.0, piece.length)
+        near = np.vstack([point, shapely.get_coordinates(shapely.line_interpolate_point(piece, lengths))])
+        total = np.linalg.norm(near - a, axis=1) + np.linalg.norm(near - b, axis=1)
+        seen = self.roads.sees(np.broadcast_to(a, near.shape), near)
+        seen &= self.roads.sees(near, np.broadcast_to(b, near.shape))
+        seen[0] = True
+        return near[np.argmin(np.where(seen, total, np.inf))]
+
+
+@dataclass(frozen=True)
+class _Least:
+    length: Points
+    node: Points
+
+
+def _least(direct: Points, which: Points, node: Points, length: Points) -> _Least:
+    """Return the least of a direct way (node -1) and those by nodes, for each point."""
+    best, by = direct.copy(), np.full(len(direct), -1)
+    order = np.argsort(-length, kind="stable")
+    which, node, length = which[order], node[order], length[order]
+    # In order of falling length, so that the last one written for a point is its shortest.
+    shorter = length < best[which]
+    best[which[shorter]], by[which[shorter]] = length[shorter], node[shorter]
+    return _Least(best, by)
+
+
+def _chain(node: int, following: Points) -> list[int]:
+    found = []
+    while node >= 0:
+        found.append(node)
+        node = int(following[node])
+    return found
+
+
+def _along(piece: LineString) -> Points:
+    """Return where along a piece its samples are [m], its ends included."""
+    count = max(math.ceil(piece.length / _SPACING), 1) + 1
+    return np.linspace(0.0, piece.length, count)
+
+
+def _lines(parts: Iterable[shapely.Geometry]) -> list[LineString]:
+    return [part for part in parts if isinstance(part, LineString)]
+
+
+def path_length(path: Sequence[Point]) -> float:
+    """Return the length of a path [m]."""
+    return math.fsum(math.dist(a, b) for a, b in itertools.pairwise(path))
+
+
+def frechet(a: Sequence[Point], b: Sequence[Point], spacing: float = 0.02) -> float:
+    """Return the Fréchet distance of two paths [m], on points at most ``spacing`` apart."""
+    lines = [shapely.segmentize(LineString(p if len(p) > 1 else (p[0], p[0])), spacing) for p in (a, b)]
+    return float(shapely.frechet_distance(*lines))

@@ -1,0 +1,136 @@
+"""Shortest paths of a point among convex polygons in a rectangle: the tangents of the visibility graph.
+
+A shortest path bends only at corners of obstacles, and runs along a tangent of each corner that it bends
+at. Polygons may overlap; a corner inside another polygon is no node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import dijkstra
+
+Points = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_TOLERANCE = 1e-7
+"""What is this little inside an obstacle, or outside the rectangle, is free [m]."""
+
+
+class Roadmap:
+    """Free space and the graph of its shortest paths; all in metres.
+
+    Attributes:
+        nodes: the corners at which a path may bend, shape (n, 2).
+    """
+
+    def __init__(self, obstacles: Sequence[Points], low: Points, high: Points) -> None:
+        """Set the map.
+
+        Args:
+            obstacles: convex polygons, counter-clockwise, each of shape (k, 2).
+            low: the rectangle's corner of least x and y, shape (2,).
+            high: its corner of greatest x and y, shape (2,).
+        """
+        self._low, self._high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        sides = max((len(o) for o in obstacles), default=3)
+        self._normals = np.zeros((len(obstacles), sides, 2))
+        self._offsets = np.zeros((len(obstacles), sides))
+        for i, obstacle in enumerate(obstacles):
+            along = np.roll(obstacle, -1, axis=0) - obstacle
+            outward = np.stack([along[:, 1], -along[:, 0]], axis=1)
+            outward /= np.linalg.norm(outward, axis=1)[:, None]
+            # The last side stands in for those that a polygon of fewer sides lacks.
+            fill = np.minimum(np.arange(sides), len(obstacle) - 1)
+            self._normals[i] = outward[fill]
+            self._offsets[i] = (outward * obstacle).sum(axis=1)[fill]
+        corners = np.concatenate([np.zeros((0, 2)), *obstacles])
+        before = np.concatenate([np.zeros((0, 2)), *(np.roll(o, 1, axis=0) for o in obstacles)]) - corners
+        after = np.concatenate([np.zeros((0, 2)), *(np.roll(o, -1, axis=0) for o in obstacles)]) - corners
+        free = self.free(corners)
+        self.nodes, self._before, self._after = corners[free], before[free], after[free]
+
+    def free(self, points: Points) -> NDArray[np.bool_]:
+        """Tell which points, shape (m, 2), are in the rectangle and inside no obstacle."""
+        inside = np.all((points >= self._low - _TOLERANCE) & (points <= self._high + _TOLERANCE), axis=1)
+        if not len(self._offsets):
+            return inside
+        return inside & np.all(self._beyond(points).max(axis=2) >= -_TOLERANCE, axis=1)
+
+    def sees(self, a: Points, b: Points) -> NDArray[np.bool_]:
+        """Tell which segments from a to b, each of shape (m, 2), both ends free, meet no obstacle's inside."""
+        if not len(self._offsets) or not len(a):
+            return np.ones(len(a), dtype=bool)
+        at_a, at_b = self._beyond(a), self._beyond(b)
+        slope = at_b - at_a
+        with np.errstate(divide="ignore", invalid="ignore"):
+            crossing = (-_TOLERANCE - at_a) / slope
+        parallel_outside = (slope == 0.0) & (at_a >= -_TOLERANCE)
+        enters = np.where(slope < 0.0, crossing, np.where(parallel_outside, np.inf, 0.0)).max(axis=2)
+        leaves = np.where(slope > 0.0, crossing, 1.0).min(axis=2)
+        return np.all(np.maximum(enters, 0.0) >= np.minimum(leaves, 1.0), axis=1)
+
+    def tangents(self, points: Points) -> tuple[Indices, Indices, Points]:
+        """Return the free tangents from points, shape (m, 2), to nodes.
+
+        Returns:
+            Index of the point, index of the node, and length of each [m].
+        """
+        which, node = np.nonzero(self._touches(points))
+        seen = self.sees(points[which], self.nodes[node])
+        which, node = which[seen], node[seen]
+        return which, node, np.linalg.norm(points[which] - self.nodes[node], axis=1)
+
+    def distances(self, node: Indices, length: Points) -> tuple[Points, NDArray[np.int32]]:
+        """Return the shortest distance of each node from a point that is joined to some of them.
+
+        Args:
+            node: the nodes that the point is joined to.
+            length: of each of those joints [m].
+
+        Returns:
+            Distance of each node [m], infinity where there is no path; and the node before it on that
+            path, negative where that is the point itself.
+        """
+        count = len(self.nodes)
+        rows, columns, lengths = self._edges
+        least = np.full(count, np.inf)
+        np.minimum.at(least, node, length)
+        joined = np.flatnonzero(np.isfinite(least))
+        graph: csr_array = coo_array(
+            (
+                # A length of 0 would be no edge at all.
+                np.concatenate([lengths, np.maximum(least[joined], 1e-12)]),
+                (np.concatenate([rows, np.full(len(joined), count)]), np.concatenate([columns, joined])),
+            ),
+            shape=(count + 1, count + 1),
+        ).tocsr()
+        found, before = dijkstra(graph, indices=count, return_predecessors=True)
+        return found[:count], np.where(before[:count] == count, -1, before[:count])
+
+    @cached_property
+    def _edges(self) -> tuple[Indices, Indices, Points]:
+        """Both directions of every free tangent between two nodes, with its length."""
+        touches = self._touches(self.nodes)
+        a, b = np.nonzero(np.triu(touches & touches.T, 1))
+        seen = self.sees(self.nodes[a], self.nodes[b])
+        a, b = a[seen], b[seen]
+        lengths = np.linalg.norm(self.nodes[a] - self.nodes[b], axis=1)
+        return np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([lengths, lengths])
+
+    def _touches(self, points: Points) -> NDArray[np.bool_]:
+        """Tell for each point and node whether the line through both leaves the node's polygon on one side."""
+        x = points[:, None, 0] - self.nodes[:, 0]
+        y = points[:, None, 1] - self.nodes[:, 1]
+        before = self._before[:, 0] * y - self._before[:, 1] * x
+        after = self._after[:, 0] * y - self._after[:, 1] * x
+        return before * after >= -1e-12
+
+    def _beyond(self, points: Points) -> Points:
+        """Return how far points, shape (m, 2), are beyond each side of each obstacle, shape (m, k, sides) [m]."""
+        flat = self._normals.reshape(-1, 2)
+        return (points @ flat.T).reshape(len(points), *self._offsets.shape) - self._offsets
