@@ -1,18 +1,28 @@
-"""The summary of a run as a table for the terminal."""
+"""The summary of a run as tables for the terminal."""
 
 from __future__ import annotations
 
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from robocontrast_ros.analysis.effort import MeanSpent, Spent
 from robocontrast_ros.analysis.summary import ALL, Estimate, Row, Summary
 
 NONE = "-"
 
+METRICS = {"spl": "SPL", "progress": "progress"}
+"""A task's metric -> its name in tables and figures."""
+
+
+def summary_report(summary: Summary) -> Group:
+    """Return what a run says: the scores, and under them what they cost; 80 columns do."""
+    return Group(summary_table(summary), "", effort_table(summary))
+
 
 def summary_table(summary: Summary) -> Table:
-    """Return the table: a row for the base trials, each perturbation, and all together; 80 columns do."""
-    unit = summary.cost_unit
+    """Return the table of scores: a row for the base trials, each perturbation, and all together."""
+    unit, metric = summary.cost_unit, METRICS[summary.metric]
     budget = "no budget" if summary.budget is None else f"budget {summary.budget:g} {unit}"
     # Text, because rich takes the brackets of a plain string for markup.
     table = Table(
@@ -20,27 +30,72 @@ def summary_table(summary: Summary) -> Table:
         caption=Text(
             f"{'finished' if summary.finished else 'not finished'}: "
             f"{summary.ended or 'the journal has no end'}\n"
-            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: success Wilson, SPL bootstrap "
-            "over instances. - base: mean difference of SPL to their own base trials. faults: of the policy. "
-            "void: attempts, in no mean. skip: could not be applied."
+            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: success Wilson, {metric} bootstrap "
+            f"over instances. - base: mean difference of {metric} to their own base trials. faults: of the "
+            "policy. void: attempts, in no mean. skip: could not be applied."
         ),
         box=None,
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
     table.add_column("", no_wrap=True)
-    for heading in ("n", "SPL", "success", "- base", "faults", "void", "skip", f"cost [{unit}]"):
+    for heading in ("n", metric, "success", "- base", "faults", "void", "skip", f"cost [{unit}]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for row in summary.rows:
-        table.add_row(*map(Text, _cells(row)), style="bold" if row.perturbation == ALL else None)
+        cells = _cells(row, summary.metric)
+        table.add_row(*map(Text, cells), style="bold" if row.perturbation == ALL else None)
     return table
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def effort_table(summary: Summary) -> Table:
+    """Return the table of what the run cost, beside a standard evaluation of the same test set."""
+    effort = summary.effort
+    table = Table(caption=Text(_explained(summary)), box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("cost of set-ups", no_wrap=True)
+    for heading in ("[m]", "[s]", "over"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    table.add_row("all", *_both(effort.total), f"{effort.set_ups} set-ups")
+    for words, mean, of in (
+        ("a test instance in a standard evaluation", effort.standard_instance, "instances"),
+        ("a perturbed instance", effort.perturbed_instance, "instances"),
+        ("all perturbations of a test instance", effort.perturbations, "instances"),
+        ("a perturbed trial", effort.perturbed_trial, "trials"),
+    ):
+        table.add_row(words, *_mean(mean), f"{mean.number} {of}" if mean.number else NONE)
+    return table
+
+
+def _explained(summary: Summary) -> str:
+    effort = summary.effort
+    if effort.measured == 0:
+        seconds = "by the model of seconds_to_move"
+    elif effort.measured == effort.set_ups:
+        seconds = "measured"
+    else:
+        seconds = f"measured for {effort.measured} of {effort.set_ups} set-ups, else by the model"
+    words = f"Seconds {seconds}. A scene that was brought in from outside costs nothing and is in no mean."
+    if effort.within is None:
+        return words
+    limit = f"{effort.within:.4g} {summary.cost_unit} ({effort.within_is})"
+    words += f"\nTrials within {limit}: {effort.trials_within} of {effort.trials} of this session"
+    if effort.standard_trials:
+        words += f", {effort.standard_within} of {effort.standard_trials} of a standard evaluation"
+    return f"{words}."
+
+
+def _both(spent: Spent) -> tuple[str, str]:
+    return f"{spent.metres:.2f}", f"{spent.seconds:.0f}"
+
+
+def _mean(mean: MeanSpent) -> tuple[str, str]:
+    return _both(mean.mean) if mean.mean else (NONE, NONE)
+
+
+def _cells(row: Row, metric: str) -> tuple[str, ...]:
     return (
-        row.perturbation,
+        row.symbol,
         str(row.trials),
-        in_words(row.spl),
+        in_words(row.score(metric)),
         in_words(row.success),
         NONE if row.difference.mean is None else f"{row.difference.mean:+.2f}",
         str(row.policy_faults),

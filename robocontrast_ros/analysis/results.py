@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from pathlib import Path
 
 import polars as pl
 from rich.console import Console
 
-from robocontrast_ros.analysis.console import summary_table
+from robocontrast_ros.analysis.console import summary_report
+from robocontrast_ros.analysis.effort import Prices, StandardTrial, compute_effort, standard_evaluation
 from robocontrast_ros.analysis.figures import draw_overview
 from robocontrast_ros.analysis.summary import Summary, summary_rows
 from robocontrast_ros.analysis.tables import trials_table, write_trials
@@ -31,12 +32,14 @@ class Results:
     Attributes:
         summary: means and intervals.
         trials: the table of trials.
+        standard: the standard evaluation that the base trials make up; empty where they do not.
         warning: one sentence when the journal's last line was cut off; else empty.
         figure: the picture, when it was written.
     """
 
     summary: Summary
     trials: pl.DataFrame
+    standard: tuple[StandardTrial, ...] = ()
     warning: str = ""
     figure: Path | None = None
 
@@ -51,26 +54,31 @@ def compute_results(journal: Journal) -> Results:
     if started is None:
         raise JournalError(f"{journal.path}: no session was started in it. Run the session first.")
     table = trials_table(journal.events)
+    prices = Prices(started)
+    standard = standard_evaluation(journal.events, prices)
     session = started.parameters.get("session", {})
     strategy = session.get("strategy", {})
     skipped = Counter(e.perturbation for e in journal.events if isinstance(e, TrialSkipped))
     planned = tuple(strategy.get("perturbations", ()))
     # A journal written without a session's file names its perturbations in its trials alone.
     found = tuple(table["perturbation"].unique(maintain_order=True))
-    names = tuple(dict.fromkeys((*planned, *found, *skipped)))
+    names = tuple(name for name in dict.fromkeys((*planned, *found, *skipped)) if name != BASE)
+    symbols = {name: started.symbols.get(name, name) for name in names}
     summary = Summary(
         session=started.session,
         robot=session.get("robot", ""),
         policy=session.get("policy", ""),
         strategy=strategy.get("name", ""),
         seed=started.seed,
+        metric=started.metric,
         cost_unit=started.cost_unit,
         budget=started.budget if math.isfinite(started.budget) else None,
         ended=_ending(journal),
         finished=any(isinstance(event, SessionFinished) for event in journal.events),
-        rows=summary_rows(table, tuple(name for name in names if name != BASE), dict(skipped)),
+        rows=summary_rows(table, symbols, dict(skipped), started.metric),
+        effort=compute_effort(journal.events, table, standard, prices),
     )
-    return Results(summary, table, journal.warning)
+    return Results(summary, table, standard, journal.warning)
 
 
 def _ending(journal: Journal) -> str:
@@ -93,9 +101,9 @@ def write_results(run: RunFolder) -> Results:
     summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
     (run.path / "summary.json").write_text(summary + "\n", encoding="utf-8")
     text = Console(file=StringIO(), width=TEXT_WIDTH)
-    text.print(summary_table(results.summary))
+    text.print(summary_report(results.summary))
     (run.path / "summary.txt").write_text(text.file.getvalue(), encoding="utf-8")
     run.figures.mkdir(exist_ok=True)
     figure = run.figures / "overview.png"
-    draw_overview(results.summary, results.trials, figure)
-    return Results(results.summary, results.trials, results.warning, figure)
+    draw_overview(results.summary, results.trials, results.standard, figure)
+    return replace(results, figure=figure)

@@ -1,13 +1,15 @@
-"""What a run says about the policy: mean SPL and success for each perturbation, with intervals.
+"""What a run says about the policy: mean scores for each perturbation, with intervals, and what it cost.
 
-Intervals are 95 %. For success they are Wilson's, which take trials as independent. For SPL they are
-bootstrap intervals over test instances: whole instances are drawn again, with all their trials, because
+Intervals are 95 %. For success they are Wilson's, which take trials as independent. For SPL, progress and
+nDTW they are bootstrap intervals over test instances: whole instances are drawn again, with all their trials, because
 the trials of one instance (its repeats, its perturbations) resemble each other. One test instance alone
 has no bootstrap interval. Void attempts count in no mean; their number always stands beside it.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import stats
 
+from robocontrast_ros.analysis.effort import Effort
 from robocontrast_ros.domain import BASE, Outcome
 
 CONFIDENCE = 0.95
@@ -40,36 +43,59 @@ class Estimate:
     high: float | None = None
 
 
+NO_ESTIMATE = Estimate()
+
+
 @dataclass(frozen=True)
 class Row:
     """What the trials of one perturbation say.
 
     Attributes:
         perturbation: ``base``, a perturbation's name, or ``all``.
+        symbol: the paper's symbol of the perturbation; else the name.
         trials: trials that count.
         instances: test instances among them.
         skipped: test instances that the perturbation could not be applied to.
         success: share of trials that succeeded.
         spl: mean success weighted by path length.
-        difference: mean, over test instances, of SPL less that of the instance's own base trials; empty
-            for ``base`` and ``all``.
+        progress: mean progress-to-goal.
+        ndtw: mean nDTW, over the trials that have a reference path.
+        collisions: mean number of collisions; None without a trial.
+        difference: mean, over test instances, of the session's metric less that of the instance's own base
+            trials; empty for ``base`` and ``all``.
         pairs: test instances in that difference.
         policy_faults: trials that failed by a fault of the policy; they are among ``trials``.
         void: attempts that were void, or were cut off; they are not among ``trials``.
-        cost: what was spent on set-ups, void attempts included.
+        cost: what was spent on set-ups, void attempts included, in the session's unit.
+        metres: the same as metres that objects were carried [m].
+        seconds: the same as time of a person [s].
+        metres_per_trial: of a trial that counts [m]; None without one.
+        seconds_per_trial: of a trial that counts [s]; None without one.
     """
 
     perturbation: str
+    symbol: str
     trials: int
     instances: int
     skipped: int
     success: Estimate
     spl: Estimate
+    progress: Estimate
+    ndtw: Estimate
+    collisions: float | None
     difference: Estimate
     pairs: int
     policy_faults: int
     void: int
     cost: float
+    metres: float
+    seconds: float
+    metres_per_trial: float | None
+    seconds_per_trial: float | None
+
+    def score(self, metric: str) -> Estimate:
+        """Return the mean of a metric: ``spl`` or ``progress``."""
+        return {"spl": self.spl, "progress": self.progress}[metric]
 
 
 @dataclass(frozen=True)
@@ -82,11 +108,13 @@ class Summary:
         policy: the policy's.
         strategy: the strategy's.
         seed: the session's seed.
+        metric: the task's score that is shown, ``spl`` or ``progress``.
         cost_unit: ``m`` or ``s``.
         budget: K; None when there is none.
         ended: how the session ended, in words; empty while it has not.
         finished: whether all that was asked was run.
         rows: ``base``, each perturbation in the order of the session, ``all``.
+        effort: what the run cost, beside a standard evaluation.
     """
 
     session: str
@@ -94,11 +122,13 @@ class Summary:
     policy: str
     strategy: str
     seed: int
+    metric: str
     cost_unit: str
     budget: float | None
     ended: str
     finished: bool
     rows: tuple[Row, ...]
+    effort: Effort
 
     def row(self, perturbation: str) -> Row:
         """Return the row of a perturbation.
@@ -113,20 +143,23 @@ class Summary:
 
 
 def summary_rows(
-    table: pl.DataFrame, perturbations: tuple[str, ...], skipped: dict[str, int]
+    table: pl.DataFrame, perturbations: dict[str, str], skipped: dict[str, int], metric: str
 ) -> tuple[Row, ...]:
     """Return the rows of a summary.
 
     Args:
         table: the trials (``tables.trials_table``).
-        perturbations: names in the order of the session, without ``base``.
+        perturbations: name -> symbol, in the order of the session, without ``base``.
         skipped: perturbation -> test instances that it could not be applied to.
+        metric: the score whose differences to the base trials are taken.
     """
     base = table.filter(pl.col("perturbation") == BASE)
-    rows = [_row(BASE, base, base, skipped.get(BASE, 0))]
-    for name in perturbations:
-        rows.append(_row(name, table.filter(pl.col("perturbation") == name), base, skipped.get(name, 0)))
-    rows.append(_row(ALL, table, base, sum(skipped.values())))
+    rows = [_row(BASE, BASE, base, skipped.get(BASE, 0))]
+    for name, symbol in perturbations.items():
+        perturbed = table.filter(pl.col("perturbation") == name)
+        difference = _difference(perturbed.filter("counts"), base.filter("counts"), metric)
+        rows.append(_row(name, symbol, perturbed, skipped.get(name, 0), *difference))
+    rows.append(_row(ALL, ALL, table, sum(skipped.values())))
     return tuple(rows)
 
 
@@ -169,45 +202,55 @@ def _ratio(sums: NDArray[np.float64], counts: NDArray[np.int64], axis: int = -1)
     return np.sum(sums, axis=axis) / np.sum(counts, axis=axis)
 
 
-def _row(name: str, attempts: pl.DataFrame, base: pl.DataFrame, skipped: int) -> Row:
+def _row(
+    name: str,
+    symbol: str,
+    attempts: pl.DataFrame,
+    skipped: int,
+    difference: Estimate = NO_ESTIMATE,
+    pairs: int = 0,
+) -> Row:
     trials = attempts.filter("counts")
-    difference, pairs = Estimate(), 0
-    if name not in (BASE, ALL):
-        difference, pairs = _difference(trials, base.filter("counts"))
+    metres, seconds = float(attempts["setup_metres"].sum()), float(attempts["setup_seconds"].sum())
     return Row(
         perturbation=name,
+        symbol=symbol,
         trials=len(trials),
         instances=trials["base_id"].n_unique(),
         skipped=skipped,
         success=success_estimate(int(trials["success"].sum()), len(trials)),
-        spl=mean_estimate(trials["spl"].to_numpy(), trials["base_id"].to_numpy()),
+        spl=_mean(trials, "spl"),
+        progress=_mean(trials, "progress"),
+        ndtw=_mean(trials, "ndtw"),
+        collisions=float(trials["collisions"].mean()) if len(trials) else None,
         difference=difference,
         pairs=pairs,
         policy_faults=int((trials["outcome"] == Outcome.POLICY_FAULT.name).sum()),
         void=len(attempts) - len(trials),
         cost=float(attempts["setup_cost"].sum()),
+        metres=metres,
+        seconds=seconds,
+        metres_per_trial=metres / len(trials) if len(trials) else None,
+        seconds_per_trial=seconds / len(trials) if len(trials) else None,
     )
 
 
-def _difference(trials: pl.DataFrame, base: pl.DataFrame) -> tuple[Estimate, int]:
+def _mean(trials: pl.DataFrame, score: str) -> Estimate:
+    known = trials.filter(pl.col(score).is_not_null())
+    return mean_estimate(known[score].to_numpy(), known["base_id"].to_numpy())
+
+
+def _difference(trials: pl.DataFrame, base: pl.DataFrame, metric: str) -> tuple[Estimate, int]:
     """Return the mean paired difference to the instances' own base trials, and the number of pairs."""
-    means = [t.group_by("base_id").agg(pl.col("spl").mean()) for t in (trials, base)]
-    pairs = means[0].join(means[1], on="base_id", suffix="_of_base").sort("base_id")
-    differences = (pairs["spl"] - pairs["spl_of_base"]).to_numpy()
+    means = [t.group_by("base_id").agg(pl.col(metric).mean()) for t in (trials, base)]
+    pairs = means[0].join(means[1], on="base_id", suffix="_of_base").drop_nulls().sort("base_id")
+    differences = (pairs[metric] - pairs[f"{metric}_of_base"]).to_numpy()
     return mean_estimate(differences, pairs["base_id"].to_numpy()), len(pairs)
 
 
-def running_estimates(table: pl.DataFrame) -> pl.DataFrame:
-    """Return how the estimate of mean SPL grew with cost.
-
-    Columns: ``cumulative_cost``, ``mean_spl`` (all trials so far), ``mean_spl_base`` (base trials so
-    far; null before the first), one row a trial that counts.
-    """
-    trials = table.filter("counts")
-    is_base = pl.col("perturbation") == BASE
-    base_spl = pl.when(is_base).then(pl.col("spl")).otherwise(0.0)
-    return trials.select(
-        "cumulative_cost",
-        (pl.col("spl").cum_sum() / pl.int_range(1, pl.len() + 1)).alias("mean_spl"),
-        pl.when(is_base.cum_sum() > 0).then(base_spl.cum_sum() / is_base.cum_sum()).alias("mean_spl_base"),
-    )
+def running_means(scores: Sequence[float | None]) -> NDArray[np.float64]:
+    """Return the mean of all known scores up to each, shape (n,); NaN before the first."""
+    values = np.array([math.nan if score is None else score for score in scores], dtype=float)
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.cumsum(np.where(known, values, 0.0)) / np.cumsum(known)

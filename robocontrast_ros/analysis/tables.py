@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
+from robocontrast_ros.analysis.effort import Prices, Spent
 from robocontrast_ros.domain import Fault, Outcome, Trial
 from robocontrast_ros.sessions.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
 
@@ -21,6 +23,8 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "family": (pl.String, "the task's family of instructions"),
     "instruction": (pl.String, "the words of the instruction"),
     "note": (pl.String, "what was perturbed, or why the scene was reset"),
+    "claim": (pl.String, "what the perturbation claims of the expected behaviour; empty when nothing"),
+    "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),
     "seed": (pl.Int64, "seed of the policy's own randomness"),
     "outcome": (pl.String, "SUCCESS, FAILURE, POLICY_FAULT or VOID"),
     "fault": (pl.String, "NONE, or the name of the fault"),
@@ -28,6 +32,11 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "success": (pl.Float64, "1 or 0"),
     "spl": (pl.Float64, "success weighted by path length, 0 to 1"),
     "progress": (pl.Float64, "progress to the goal at the end, 0 to 1"),
+    "subgoals_reached": (pl.Int64, "subgoals reached, in their order"),
+    "subgoals": (pl.Int64, "subgoals of the trial; 1 where the goal has no stages"),
+    "stopped": (pl.Boolean, "whether the policy itself ended the trial"),
+    "ndtw": (pl.Float64, "nDTW between the robot's path and the reference path, 0 to 1"),
+    "collisions": (pl.Int64, "times that the robot began to touch something"),
     "distance_to_goal_m": (pl.Float64, "what the goal measures at the end [m]"),
     "path_length_m": (pl.Float64, "the robot's path [m]"),
     "optimal_path_length_m": (pl.Float64, "the planner's path [m]"),
@@ -35,6 +44,9 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "duration_s": (pl.Float64, "of the trial, in the time of the sensors [s]"),
     "clamped_steps": (pl.Int64, "control steps whose action was clamped to a limit"),
     "setup_moves": (pl.Int64, "objects moved, brought in or taken out to set this attempt up"),
+    "setup_metres": (pl.Float64, "how far they were carried, together [m]"),
+    "setup_seconds": (pl.Float64, "how long that took a person, measured or by the model [s]"),
+    "setup_measured": (pl.Boolean, "whether all of those seconds were measured; false in simulation"),
     "setup_cost": (pl.Float64, "cost of that, in `cost_unit`"),
     "cumulative_cost": (pl.Float64, "cost of all set-ups up to and including this one, in `cost_unit`"),
     "cost_unit": (pl.String, "m or s"),
@@ -48,20 +60,22 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
 """Name of each column -> its type and its meaning. NaN never occurs: what is unknown is null."""
 
 
-def trials_table(events: Iterable[Event]) -> pl.DataFrame:
+def trials_table(events: Sequence[Event]) -> pl.DataFrame:
     """Return the trials of a journal, with the columns of ``COLUMNS``, in the order they were run."""
-    rows = []
-    unit, spent, cost, moves = "m", 0.0, 0.0, 0
+    started = next((e for e in events if isinstance(e, SessionStarted)), None)
+    prices, unit = Prices(started), started.cost_unit if started else "m"
+    rows, spent = [], 0.0
+    set_ups: list[SetUp] = []
     for event in events:
-        if isinstance(event, SessionStarted):
-            unit = event.cost_unit
-        elif isinstance(event, SetUp) and not event.restore:
-            cost, moves = cost + event.cost, moves + len(event.moves)
+        if isinstance(event, SetUp) and not event.restore:
+            set_ups.append(event)
             spent += event.cost
         elif isinstance(event, (TrialFinished, TrialVoid)):
-            set_up = {"setup_moves": moves, "setup_cost": cost, "cumulative_cost": spent, "cost_unit": unit}
-            rows.append(_conditions(event.trial, event.attempt) | set_up | _results(event))
-            cost, moves = 0.0, 0
+            costs = {"cumulative_cost": spent, "cost_unit": unit}
+            rows.append(
+                _conditions(event.trial, event.attempt) | _set_up(set_ups, prices) | costs | _results(event)
+            )
+            set_ups = []
     schema = {name: kind for name, (kind, _) in COLUMNS.items()}
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -73,6 +87,7 @@ def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:
 
 
 def _conditions(trial: Trial, attempt: int) -> dict[str, object]:
+    proof = trial.instance.proof
     return {
         "index": trial.index,
         "attempt": attempt,
@@ -83,7 +98,20 @@ def _conditions(trial: Trial, attempt: int) -> dict[str, object]:
         "family": trial.instance.instruction.family,
         "instruction": trial.instance.instruction.text,
         "note": trial.note,
+        "claim": proof.claim if proof else "",
+        "proof": json.dumps(dict(proof.measures)) if proof else "",
         "seed": trial.seed,
+    }
+
+
+def _set_up(events: Sequence[SetUp], prices: Prices) -> dict[str, object]:
+    spent = sum((prices.of(e.moves, e.measured) for e in events), Spent())
+    return {
+        "setup_moves": sum(len(e.moves) for e in events),
+        "setup_metres": spent.metres,
+        "setup_seconds": spent.seconds,
+        "setup_measured": bool(events) and all(e.measured is not None for e in events),
+        "setup_cost": sum(e.cost for e in events),
     }
 
 
@@ -95,6 +123,11 @@ def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
         "success": result.success,
         "spl": result.spl,
         "progress": result.progress,
+        "subgoals_reached": result.subgoals_reached,
+        "subgoals": result.subgoals,
+        "stopped": result.stopped,
+        "ndtw": result.ndtw,
+        "collisions": result.collisions,
         "distance_to_goal_m": result.distance_to_goal,
         "path_length_m": result.path_length,
         "optimal_path_length_m": result.optimal_path_length,

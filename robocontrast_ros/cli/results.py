@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.console import summary_table
+from robocontrast_ros.analysis.console import summary_report
 from robocontrast_ros.analysis.offline import score_run
 from robocontrast_ros.analysis.results import write_results
 from robocontrast_ros.sessions.journal import read_journal
@@ -84,7 +84,7 @@ def show_results(run: RunFolder, console: Console) -> None:
     results = write_results(run)
     if results.warning:
         console.print(results.warning, style="yellow", highlight=False)
-    console.print(summary_table(results.summary))
+    console.print(summary_report(results.summary))
     # Paths are for copying: they must not be broken at the terminal's edge.
     console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
     console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)

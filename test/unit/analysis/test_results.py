@@ -12,7 +12,7 @@ from line_world import LineBench, line_evaluation
 from PIL import Image
 from rich.console import Console
 
-from robocontrast_ros.analysis.console import in_words, summary_table
+from robocontrast_ros.analysis.console import in_words, summary_report
 from robocontrast_ros.analysis.results import compute_results, write_results
 from robocontrast_ros.analysis.summary import Estimate
 from robocontrast_ros.domain import Fault
@@ -46,7 +46,7 @@ def run(tmp_path):
 def printed(summary) -> str:
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(summary_table(summary))
+        console.print(summary_report(summary))
     return capture.get()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robocontrast_ros.analysis.summary import (
     Estimate,
     mean_estimate,
-    running_estimates,
+    running_means,
     success_estimate,
     summary_rows,
 )
@@ -29,9 +29,14 @@ def table(*rows):
                 "perturbation": perturbation,
                 "counts": spl is not None,
                 "spl": spl,
+                "progress": None if spl is None else min(1.0, spl + 0.1),
+                "ndtw": spl if base_id == "x0" else None,
+                "collisions": None if spl is None else 2,
                 "success": None if spl is None else float(spl > 0.0),
                 "outcome": "VOID" if spl is None else ("SUCCESS" if spl else "POLICY_FAULT"),
                 "setup_cost": cost,
+                "setup_metres": cost,
+                "setup_seconds": 10.0 * cost,
                 "cumulative_cost": total,
             }
             for (base_id, perturbation, spl, cost), total in zip(rows, costs, strict=True)
@@ -49,9 +54,11 @@ TABLE = table(
     ("x2", "base", 0.9, 2.0),
 )
 
+SYMBOLS = {"LB1": "ΔLB1", "SB1": "ΔSB1"}
+
 
 def test_a_row_counts_trials_instances_faults_voids_and_cost():
-    base, lb1, sb1, every = summary_rows(TABLE, ("LB1", "SB1"), {"LB1": 1, "SB1": 3})
+    base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {"LB1": 1, "SB1": 3}, "spl")
     assert (base.trials, base.instances, base.void, base.cost) == (3, 3, 1, 4.5)
     assert base.spl.mean == pytest.approx(0.7)
     assert (lb1.trials, lb1.instances, lb1.skipped, lb1.policy_faults) == (3, 2, 1, 1)
@@ -61,7 +68,7 @@ def test_a_row_counts_trials_instances_faults_voids_and_cost():
 
 
 def test_the_difference_is_taken_within_each_test_instance():
-    lb1 = summary_rows(TABLE, ("LB1",), {})[1]
+    lb1 = summary_rows(TABLE, SYMBOLS, {}, "spl")[1]
     # x0: (0.5 + 0.7) / 2 - 0.8; x1: 0.0 - 0.4; x2 has no LB1.
     assert lb1.pairs == 2
     assert lb1.difference.mean == pytest.approx((-0.2 - 0.4) / 2)
@@ -97,8 +104,26 @@ def test_one_test_instance_alone_has_a_mean_and_no_interval():
     assert mean_estimate(np.array([]), np.array([])) == Estimate()
 
 
-def test_the_running_estimate_counts_what_was_run_so_far_and_leaves_void_attempts_out():
-    running = running_estimates(TABLE)
-    assert running["cumulative_cost"].to_list() == pytest.approx([1.0, 1.0, 1.2, 2.7, 2.7, 4.7])
-    assert running["mean_spl"].to_list() == pytest.approx([0.8, 0.65, 2.0 / 3, 0.6, 0.48, 0.55])
-    assert running["mean_spl_base"].to_list() == pytest.approx([0.8, 0.8, 0.8, 0.6, 0.6, 0.7])
+def test_a_row_has_every_score_and_its_metres_and_seconds():
+    base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {}, "spl")
+    assert [row.symbol for row in (base, lb1, sb1, every)] == ["base", "ΔLB1", "ΔSB1", "all"]
+    assert base.progress.mean == pytest.approx(0.8)
+    assert base.score("progress") == base.progress
+    assert base.score("spl") == base.spl
+    assert base.ndtw == Estimate(0.8), "only one base trial has a reference path"
+    assert (base.collisions, sb1.collisions) == (2.0, None)
+    assert (base.metres, base.seconds) == (4.5, 45.0)
+    assert (base.metres_per_trial, base.seconds_per_trial) == (1.5, 15.0)
+    assert (sb1.metres_per_trial, sb1.seconds_per_trial) == (None, None)
+
+
+def test_the_difference_is_that_of_the_metric_asked_for():
+    lb1 = summary_rows(TABLE, SYMBOLS, {}, "progress")[1]
+    assert lb1.difference.mean == pytest.approx(((0.6 + 0.8) / 2 - 0.9 + 0.1 - 0.5) / 2)
+
+
+@given(st.lists(st.none() | st.floats(0.0, 1.0), max_size=12))
+def test_a_running_mean_is_the_mean_of_what_is_known_so_far(values):
+    for number, mean in enumerate(running_means(values), start=1):
+        known = [v for v in values[:number] if v is not None]
+        assert mean == pytest.approx(np.mean(known)) if known else np.isnan(mean)
