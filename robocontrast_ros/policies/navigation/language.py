@@ -1,0 +1,74 @@
+"""From an instruction to the places that it names, by the meaning of its phrases and by no grammar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.policies.navigation.sentence_encoder import SentenceEncoder
+
+
+@record
+class LanguageParameters:
+    """How phrases are cut, and when one is taken to name a place."""
+
+    separators: tuple[str, ...] = Field(description="words at which an instruction is cut into phrases")
+    template: str = Field(description="sentence that a phrase is compared with; {} stands for the category")
+    least_similarity: float = Field(
+        ge=-1, le=1, description="cosine of phrase and sentence from which the phrase names the category"
+    )
+
+    def __post_init__(self) -> None:
+        if "{}" not in self.template:
+            raise ValueError("template with the placeholder {}")
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A part of an instruction and the category nearest to it in meaning.
+
+    Attributes:
+        text: the words.
+        category: what they are nearest to.
+        similarity: how near, a cosine.
+    """
+
+    text: str
+    category: str
+    similarity: float
+
+
+class PhraseGrounder:
+    """Finds the categories that an instruction names, in the order in which it names them."""
+
+    def __init__(
+        self, parameters: LanguageParameters, categories: Sequence[str], encoder: SentenceEncoder
+    ) -> None:
+        """Take the parameters and the categories that there are; their embeddings are computed now."""
+        self._parameters, self._categories, self._encoder = parameters, tuple(categories), encoder
+        self._known = encoder.encode([parameters.template.format(category) for category in categories])
+        words = "|".join(re.escape(word) for word in parameters.separators)
+        self._cut = re.compile(rf"[,.;:!?]|\b(?:{words})\b" if words else "[,.;:!?]", re.IGNORECASE)
+
+    def phrases(self, instruction: str) -> tuple[Phrase, ...]:
+        """Return the phrases of an instruction, each with its nearest category; none of an empty text."""
+        texts = [text.strip() for text in self._cut.split(instruction) if text.strip()]
+        found = []
+        for text in texts:
+            (vector,) = self._encoder.encode([text])
+            similarities = self._known @ vector
+            best = int(similarities.argmax())
+            found.append(Phrase(text, self._categories[best], float(similarities[best])))
+        return tuple(found)
+
+    def places(self, instruction: str) -> tuple[str, ...]:
+        """Return the categories to go to, in order; the likeliest one where no phrase names any surely."""
+        phrases = self.phrases(instruction)
+        sure = [p.category for p in phrases if p.similarity >= self._parameters.least_similarity]
+        if not sure and phrases:
+            sure = [max(phrases, key=lambda p: p.similarity).category]
+        return tuple(c for c, before in zip(sure, [None, *sure], strict=False) if c != before)

@@ -1,0 +1,162 @@
+"""A modular baseline: words by sentence embeddings, places by the camera, ways by a map of its own.
+
+It sees what a robot sees: the camera's image, its odometry and the words. In the manner of modular object-goal
+navigation (Chaplot et al. 2020, "Object Goal Navigation using Goal-Oriented Semantic Exploration").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robocontrast_ros.configuration import load_record, record
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.policies.navigation.language import LanguageParameters, PhraseGrounder
+from robocontrast_ros.policies.navigation.memory import FloorMemory, Mask, MemoryParameters
+from robocontrast_ros.policies.navigation.moves import (
+    DISCRETE_NAVIGATION,
+    Move,
+    MoveSizes,
+    Point,
+    Search,
+    find_moves,
+)
+from robocontrast_ros.policies.navigation.sentence_encoder import SentenceEncoder
+from robocontrast_ros.policies.navigation.vision import Eye, View, VisionParameters
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+
+BLOCKED_SHARE = 0.5
+"""A FORWARD that got less than this share of its way was blocked."""
+
+
+@record
+class ModularParameters:
+    """The file config/policies/vln_modular.yaml."""
+
+    policy: str = Field(description="plug-in that reads this file")
+    name: str = Field(min_length=1, description="name of the policy in results")
+    language: LanguageParameters
+    vision: VisionParameters
+    memory: MemoryParameters
+    moves: MoveSizes
+    search: Search
+    radius: float = Field(gt=0, description="of the base [m]")
+    gaps: tuple[float, ...] = Field(
+        min_length=1, description="from the base's centre to what is in the way: the first with a way [m]"
+    )
+    unknown_cost: float = Field(ge=1, description="a metre over floor never seen counts as this many")
+    near: float = Field(gt=0, description="a place is reached when the nearest sight of it is this near [m]")
+
+
+class ModularNavigation:
+    """Goes from place to place in the order in which the words name them, and stops at the last."""
+
+    def __init__(self, parameters: ModularParameters, encoder: SentenceEncoder) -> None:
+        """Take the parameters and what gives words a meaning."""
+        self._p = parameters
+        self._categories = tuple(parameters.vision.categories)
+        self._grounder = PhraseGrounder(parameters.language, self._categories, encoder)
+        self._eye = Eye(parameters.vision)
+        self.reset("", 0)
+
+    @classmethod
+    def from_file(cls, path: Path) -> ModularNavigation:
+        """Return the policy that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file does not fit, or the encoder's weights are not installed.
+        """
+        return cls(load_record(ModularParameters, path), SentenceEncoder.shipped())
+
+    def describe(self) -> PolicyDescription:
+        """Say that it needs one camera and answers with moves."""
+        camera = self._p.vision.camera.name
+        return replace(DISCRETE_NAVIGATION, name=self._p.name, cameras=(camera,))
+
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial; from the seed comes to which side the robot turns when it looks around."""
+        self._places = list(self._grounder.places(instruction))
+        self._side = Move.LEFT if np.random.default_rng(seed).random() < 0.5 else Move.RIGHT
+        self._memory: FloorMemory | None = None
+        self._before: tuple[Move, Pose] | None = None
+        self._look_around()
+
+    def act(self, observation: Observation) -> NDArray[np.float64]:
+        """Return the next move, shape (1, 1)."""
+        pose = observation.tool_pose
+        if self._memory is None:
+            self._memory = FloorMemory(self._p.memory, pose.xy, self._categories)
+        view = self._eye.look(observation.images[self._p.vision.camera.name])
+        self._memory.add(view, pose)
+        if self._before is not None and self._before[0] is Move.FORWARD:
+            driven = math.dist(self._before[1].xy, pose.xy)
+            if driven < BLOCKED_SHARE * self._p.moves.distance:
+                self._memory.add_bump(pose, self._p.radius + self._p.memory.cell / 2)
+        move = self._move(self._memory, view, pose)
+        self._before = (move, pose)
+        return np.array([[float(move)]])
+
+    def _move(self, memory: FloorMemory, view: View, pose: Pose) -> Move:
+        while self._places:
+            place = self._places[0]
+            seen = memory.where(place)
+            if len(seen) and np.linalg.norm(seen - pose.xy, axis=1).min() <= self._p.near:
+                self._places.pop(0)
+                self._look_around()
+                continue
+            move = self._towards(memory, memory.around(seen, self._p.near), pose) if len(seen) else None
+            if move is None:
+                move = self._search(memory, view, place, pose)
+            if move is not None:
+                return move
+            # It was looked for everywhere.
+            self._places.pop(0)
+            self._look_around()
+        return Move.STOP
+
+    def _look_around(self) -> None:
+        self._turns = round(2 * math.pi / self._p.moves.angle)
+
+    def _search(self, memory: FloorMemory, view: View, place: str, pose: Pose) -> Move | None:
+        for sighting in view.sightings:
+            if sighting.category == place and abs(sighting.bearing) > self._p.moves.angle / 2:
+                return Move.LEFT if sighting.bearing > 0 else Move.RIGHT
+            if sighting.category == place:
+                ahead = np.asarray(pose.xy) + self._p.vision.range * np.array(
+                    [math.cos(pose.yaw + sighting.bearing), math.sin(pose.yaw + sighting.bearing)]
+                )
+                move = self._towards(memory, memory.around(ahead[None], self._p.near), pose)
+                if move is not None:
+                    return move
+        if self._turns > 0:
+            self._turns -= 1
+            return self._side
+        return self._towards(memory, memory.frontier(), pose)
+
+    def _towards(self, memory: FloorMemory, targets: Mask, pose: Pose) -> Move | None:
+        """Return the first move on the way to a set of cells; None when there is none."""
+        gaps = memory.gaps()
+        for gap in self._p.gaps:
+            passable = gaps >= gap
+            left = memory.distances(targets & passable, passable)
+
+            def cost(a: Point, b: Point, gap: float = gap) -> float | None:
+                middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
+                # Out of where it already is too near to something, the robot may go.
+                if min(memory.at(gaps, middle), memory.at(gaps, b)) < min(gap, memory.at(gaps, a)):
+                    return None
+                known = memory.at(memory.known, b)
+                return math.dist(a, b) * (1.0 if known else self._p.unknown_cost)
+
+            def remaining(place: Point, left: NDArray[np.float64] = left) -> float:
+                return memory.at(left, place)
+
+            moves = find_moves(pose.xy, pose.yaw, self._p.moves, self._p.search, cost, remaining)
+            if moves:
+                return moves[0]
+        return None

@@ -1,0 +1,165 @@
+"""What an image of the robot's own camera shows: furniture by its hue, and free floor, both on the ground."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+
+Image = NDArray[np.uint8]
+Points = NDArray[np.float64]
+
+
+@record
+class CameraView:
+    """Where the camera is on the robot, and what it sees."""
+
+    name: str = Field(min_length=1, description="camera whose images are received")
+    horizontal_view: float = Field(gt=0, lt=math.pi, description="angle between the image's left and right [rad]")
+    position: tuple[float, float, float] = Field(description="of the lens, in the base's frame [m]")
+    tilt: float = Field(gt=-math.pi / 2, lt=math.pi / 2, description="how far it looks down [rad]")
+
+
+@record
+class Colour:
+    """A range of colours."""
+
+    hue: tuple[float, float] = Field(description="from and to, 0 to 360; from > to goes through red [degrees]")
+    saturation: tuple[float, float] = Field(default=(0.0, 1.0), description="least and greatest, 0 to 1")
+    value: tuple[float, float] = Field(default=(0.0, 1.0), description="least and greatest, 0 to 1")
+
+
+@record
+class VisionParameters:
+    """How images are read."""
+
+    camera: CameraView
+    width: int = Field(ge=16, description="images are scaled to this width [pixels]")
+    floor: Colour = Field(description="what the floor looks like")
+    categories: dict[str, Colour] = Field(min_length=1, description="what is known -> what it looks like")
+    least_area: int = Field(ge=1, description="smaller patches of a colour are ignored [scaled pixels]")
+    range: float = Field(gt=0, description="what seems farther away is not trusted [m]")
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """One patch of a category's colour.
+
+    Attributes:
+        category: what it is.
+        bearing: direction of its middle from the robot's heading, left is positive [rad].
+        area: its pixels in the scaled image.
+        contact: where it seems to stand on the floor, in the base's frame, shape (n, 2) [m]; empty when that
+            cannot be seen.
+    """
+
+    category: str
+    bearing: float
+    area: int
+    contact: Points
+
+
+@dataclass(frozen=True)
+class View:
+    """What one image shows, in the base's frame [m].
+
+    Attributes:
+        sightings: furniture, the larger patch before the smaller.
+        free: points of free floor, shape (n, 2).
+        blocked: points where something stands on the floor, shape (m, 2).
+    """
+
+    sightings: tuple[Sighting, ...]
+    free: Points
+    blocked: Points
+
+
+class Eye:
+    """Reads images of one camera."""
+
+    def __init__(self, parameters: VisionParameters) -> None:
+        """Take the parameters."""
+        self._parameters = parameters
+        self._ground: Points = np.zeros((0, 0, 2))
+
+    def look(self, image: Image) -> View:
+        """Return what an RGB image, shape (height, width, 3), shows."""
+        p = self._parameters
+        height = max(round(image.shape[0] * p.width / image.shape[1]), 2)
+        small = cv2.resize(image, (p.width, height), interpolation=cv2.INTER_AREA)
+        if self._ground.shape[:2] != (height, p.width):
+            self._ground = ground_points(p.camera, p.width, height)
+        hsv = cv2.cvtColor(small, cv2.COLOR_RGB2HSV)
+        floor = cv2.morphologyEx(_mask(hsv, p.floor), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8)) > 0
+        # Row of the lowest pixel of each column that is no floor; the image's height where all are.
+        obstacle = np.where(floor.all(axis=0), -1, height - 1 - (~floor)[::-1].argmax(axis=0))
+        rows = np.arange(height)[:, None]
+        below = rows > obstacle
+        near = self._near()
+        columns = np.flatnonzero((obstacle >= 0) & (obstacle < height - 1))
+        at = obstacle[columns]
+        standing = near[at, columns]
+        return View(
+            sightings=self._sightings(hsv, floor, near),
+            free=self._ground[below & near],
+            blocked=self._ground[at[standing], columns[standing]],
+        )
+
+    def _near(self) -> NDArray[np.bool_]:
+        with np.errstate(invalid="ignore"):
+            return np.hypot(self._ground[..., 0], self._ground[..., 1]) <= self._parameters.range
+
+    def _sightings(
+        self, hsv: Image, floor: NDArray[np.bool_], near: NDArray[np.bool_]
+    ) -> tuple[Sighting, ...]:
+        width = floor.shape[1]
+        focal = width / 2 / math.tan(self._parameters.camera.horizontal_view / 2)
+        on_floor = np.zeros_like(floor)
+        on_floor[:-1] = floor[1:]
+        found = []
+        for category, colour in self._parameters.categories.items():
+            count, labels, stats, centres = cv2.connectedComponentsWithStats(_mask(hsv, colour), connectivity=8)
+            for patch in range(1, count):
+                area = int(stats[patch, cv2.CC_STAT_AREA])
+                if area < self._parameters.least_area:
+                    continue
+                contact = self._ground[(labels == patch) & on_floor & near]
+                bearing = math.atan2(width / 2 - 0.5 - centres[patch][0], focal)
+                found.append(Sighting(category, bearing, area, contact))
+        return tuple(sorted(found, key=lambda sighting: -sighting.area))
+
+
+def ground_points(camera: CameraView, width: int, height: int) -> Points:
+    """Return where the ray of each pixel meets the floor, in the base's frame, shape (height, width, 2) [m].
+
+    Not a number where it does not: at the horizon and above it.
+    """
+    focal = width / 2 / math.tan(camera.horizontal_view / 2)
+    left = (width / 2 - 0.5 - np.arange(width)) / focal
+    up = (height / 2 - 0.5 - np.arange(height)) / focal
+    forward = math.cos(camera.tilt) + up * math.sin(camera.tilt)
+    down = math.sin(camera.tilt) - up * math.cos(camera.tilt)
+    x, y, z = camera.position
+    scale = np.where(down > 1e-6, z / np.maximum(down, 1e-6), np.nan)[:, None]
+    points = np.empty((height, width, 2))
+    points[..., 0] = x + scale * forward[:, None]
+    points[..., 1] = y + scale * left
+    return points
+
+
+def _mask(hsv: Image, colour: Colour) -> Image:
+    """Return where a colour is, as 255 and 0; OpenCV's hue counts to 180, its saturation and value to 255."""
+
+    def within(hue_from: float, hue_to: float) -> Image:
+        low = (hue_from / 2, 255 * colour.saturation[0], 255 * colour.value[0])
+        high = (hue_to / 2, 255 * colour.saturation[1], 255 * colour.value[1])
+        return cv2.inRange(hsv, np.array(low), np.array(high))
+
+    first, last = colour.hue
+    return within(first, last) if first <= last else within(first, 360.0) | within(0.0, last)
