@@ -21,7 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 OLDEST, NEWEST = (3, 10), (3, 13)
 
 PACKAGES = {
-    "simulation_interfaces": ("compat/simulation_interfaces", "cmake/interfaces.cmake compat"),
+    "simulation_interfaces": (
+        "compat/simulation_interfaces",
+        "cmake/interfaces.cmake compat/simulation_interfaces",
+    ),
+    "tf2_msgs": ("compat/tf2_msgs", "cmake/interfaces.cmake compat/tf2_msgs"),
     "robocontrast_ros": (
         ".",
         "CMakeLists.txt package.xml setup.py cmake msg srv action robocontrast_ros launch config models",
@@ -205,23 +209,21 @@ class Environment:
         """Tell whether one of MuJoCo's ways to render without a screen works."""
         for backend in ("egl", "osmesa"):
             try:
-                self.run(
-                    [self.python, "-c", RENDERER_PROBE], MUJOCO_GL=backend, PYOPENGL_PLATFORM=backend
-                )
+                self.run([self.python, "-c", RENDERER_PROBE], MUJOCO_GL=backend, PYOPENGL_PLATFORM=backend)
             except SetupError:
                 continue
             return True
         return False
 
     def build_packages(self):
-        """Build and install our ROS packages; the stand-in only where the real one is absent."""
+        """Build and install our ROS packages; a stand-in only where the real one is absent."""
         wanted = {
             name: digest(ROOT / path for path in parts.split()) for name, (_, parts) in PACKAGES.items()
         }
         stale = [name for name in PACKAGES if self.done.get(name) != wanted[name]]
-        stand_in = "simulation_interfaces"
-        if stand_in not in self.done and (self.prefix / "share" / stand_in).exists():
-            stale.remove(stand_in)
+        for name in [name for name in stale if name not in self.done]:
+            if PACKAGES[name][0].startswith("compat/") and (self.prefix / "share" / name).exists():
+                stale.remove(name)
         if not stale:
             return
         say("building " + ", ".join(stale))
@@ -268,7 +270,7 @@ class Environment:
             PATH=str(self.prefix / "bin") + os.pathsep + os.environ.get("PATH", os.defpath),
             VIRTUAL_ENV=str(self.prefix),
             AMENT_PREFIX_PATH=str(self.prefix),
-            **variables
+            **variables,
         )
         status, output = run(command, environment)
         line = " ".join(str(part) for part in command)

@@ -14,15 +14,16 @@ from ament_index_python.packages import get_package_share_directory
 CHECKOUT = Path(__file__).resolve().parents[3]
 KINDS = ("msg", "srv", "action")
 OURS = sorted(path for kind in KINDS for path in CHECKOUT.glob(f"{kind}/*.{kind}"))
-STAND_IN = sorted(
-    path for kind in KINDS for path in CHECKOUT.glob(f"compat/simulation_interfaces/{kind}/*.{kind}")
-)
+STAND_INS = {
+    package: sorted(path for kind in KINDS for path in CHECKOUT.glob(f"compat/{package}/{kind}/*.{kind}"))
+    for package in ("simulation_interfaces", "tf2_msgs")
+}
 
 MEMBER = re.compile(r"^(?P<type>[\w/\[\]<>=]+)\s+(?P<name>\w+)\s*(?P<constant>=)?")
 
-# RIHS01 hashes of the published simulation_interfaces 1.x (Humble 1.4, Jazzy 1.5, Kilted 1.6). A node only
-# talks to nodes whose types have the same hash.
-PUBLISHED = {
+# RIHS01 hashes of the published simulation_interfaces 1.x (Humble 1.4, Jazzy 1.5, Kilted 1.6) and of tf2_msgs,
+# which is the same in all of them. A node only talks to nodes whose types have the same hash.
+SIMULATION_INTERFACES = {
     "action/SimulateSteps": "f0837c898e1219cd73bf4c041feab41e8c533e8e1057e982744dba7b093467eb",
     "msg/Bounds": "e8624fe51f0f5548197542697d924c5699ac7198f1e4c68e50c3ca2af73f5b3f",
     "msg/EntityCategory": "43bdf7933fddf75f6970f7a8fe7078524355d821d390b3954bb46ac36c03dfe1",
@@ -49,6 +50,10 @@ PUBLISHED = {
     "srv/SetSimulationState": "a868b916dce49974f637ba252141258c4b07b0c06858b88af560e3eb6bfbcb30",
     "srv/SpawnEntity": "d4c086345d4194a5fc4c9ae45095736ca4062b5cdac4d06a42dec93d683e03cf",
     "srv/StepSimulation": "913fe0653690ce6bf8f09f316e6a626747012e9fca31e26719910d417aa8565c",
+}
+PUBLISHED = {
+    "simulation_interfaces": SIMULATION_INTERFACES,
+    "tf2_msgs": {"msg/TFMessage": "e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087"},
 }
 
 
@@ -111,7 +116,7 @@ def test_constants_have_the_type_of_a_field_below_them(path):
 
 @pytest.mark.parametrize(
     ("package", "path"),
-    [("robocontrast_ros", p) for p in OURS] + [("simulation_interfaces", p) for p in STAND_IN],
+    [(package, p) for package, paths in {"robocontrast_ros": OURS, **STAND_INS}.items() for p in paths],
     ids=lambda value: getattr(value, "name", value),
 )
 def test_the_installed_interface_is_the_one_of_the_checkout(package, path):
@@ -137,7 +142,7 @@ print("offered", len(sys.argv) - 1)
 
 
 def test_every_type_has_all_the_type_support_that_dds_asks_for():
-    packages = {"robocontrast_ros": OURS, "simulation_interfaces": STAND_IN}
+    packages = {"robocontrast_ros": OURS, **STAND_INS}
     names = [
         f"{package}/{path.parent.name}/{path.stem}"
         for package, paths in packages.items()
@@ -150,15 +155,17 @@ def test_every_type_has_all_the_type_support_that_dds_asks_for():
     assert (done.stdout, done.stderr) == (f"offered {len(names)}\n", "")
 
 
-def test_the_stand_in_has_the_type_hashes_of_the_published_package():
-    share = Path(get_package_share_directory("simulation_interfaces"))
+@pytest.mark.parametrize("package", PUBLISHED)
+def test_a_stand_in_has_the_type_hashes_of_the_published_package(package):
+    share = Path(get_package_share_directory(package))
     hashes = {}
-    for name in PUBLISHED:
+    for name in PUBLISHED[package]:
         described = json.loads((share / f"{name}.json").read_text())["type_hashes"]
         by_type = {entry["type_name"]: entry["hash_string"] for entry in described}
-        hashes[name] = by_type[f"simulation_interfaces/{name}"].removeprefix("RIHS01_")
-    assert hashes == PUBLISHED
+        hashes[name] = by_type[f"{package}/{name}"].removeprefix("RIHS01_")
+    assert hashes == PUBLISHED[package]
 
 
-def test_every_interface_of_the_stand_in_is_published():
-    assert {f"{path.parent.name}/{path.stem}" for path in STAND_IN} == set(PUBLISHED)
+@pytest.mark.parametrize("package", PUBLISHED)
+def test_every_interface_of_a_stand_in_is_published(package):
+    assert {f"{path.parent.name}/{path.stem}" for path in STAND_INS[package]} == set(PUBLISHED[package])

