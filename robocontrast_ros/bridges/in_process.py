@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robocontrast_ros.bridges.simulated_scene import Feature, SimulatedScene, SimulationError
-from robocontrast_ros.domain import Pose, Progress, Scene, SetupMove, Trial
+from robocontrast_ros.domain import Fault, Pose, Progress, Scene, SetupMove, Trial
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.runner import Answer, PolicyRunner
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers import make_controller
-from robocontrast_ros.scoring import EpisodeScorer
+from robocontrast_ros.robots.state_estimation import NotAtStart, make_state_estimator
+from robocontrast_ros.scoring import EpisodeScorer, Sample
 from robocontrast_ros.sessions.bench import BenchFault, Execution, Recording
 from robocontrast_ros.sessions.episode import EpisodeRequest, run_episode
-from robocontrast_ros.simulators.entities import Category, EntityState, ResetScope
+from robocontrast_ros.sessions.graph import CONTACTS
+from robocontrast_ros.simulators.entities import EntityState, ResetScope
 from robocontrast_ros.simulators.world import World
 from robocontrast_ros.tasks.protocol import Task, robot_start
 
@@ -36,9 +38,8 @@ class WorldSimulation:
         return frozenset(int(feature) for feature in Feature)
 
     def poses(self) -> tuple[float, dict[str, Pose]]:
-        """Return the time [s] and every movable entity's pose in the world frame."""
-        movable = [n for n in self._world.entities() if self._world.category(n) is not Category.ROBOT]
-        return self._world.time, {name: self._world.entity_state(name).pose for name in movable}
+        """Return the time [s] and every entity's pose in the world frame."""
+        return self._world.time, {n: self._world.entity_state(n).pose for n in self._world.entities()}
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose."""
@@ -91,10 +92,14 @@ class InProcessEpisode:
             scorer,
             steps,
         )
+        self._estimator = make_state_estimator(world.profile)
+        self._contacts = any(kind == CONTACTS for _, kind in world.profile.driver_topics)
         self._latest = Scene()
+        self._tool_pose = Pose()
 
     def begin(self, request: EpisodeRequest) -> None:
-        """Do nothing: the world itself says where the robot is."""
+        """Tell the estimator where the robot starts."""
+        self._estimator.begin(request.start_pose)
 
     def reset_policy(self, instruction: str, seed: int) -> None:
         """Tell the policy the instruction."""
@@ -106,16 +111,21 @@ class InProcessEpisode:
 
     def observe(self, after: float) -> Observation:
         """Return what the sensors say now; every camera is rendered, as the simulator node does."""
-        stamp, self._latest = self._scene.read()
+        stamp, scene = self._scene.read()
+        self._latest = replace(scene, contacts=self._world.touched()) if self._contacts else scene
+        try:
+            robot = self._estimator.update(self._world.reading())
+        except NotAtStart as error:
+            raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
+        self._tool_pose = robot.pose
         images = {camera.name: self._world.render(camera.name) for camera in self._world.cameras}
         wanted = self._runner.description
-        joints = self._world.joint_state()
         return Observation(
             stamp=stamp,
             images={name: images[name] for name in wanted.cameras},
-            joint_names=joints.names,
-            joint_positions=joints.positions,
-            tool_pose=self._world.tool_pose(),
+            joint_names=robot.joint_names,
+            joint_positions=robot.joint_positions,
+            tool_pose=robot.pose,
             scene=self._latest if wanted.privileged else None,
         )
 
@@ -125,7 +135,8 @@ class InProcessEpisode:
 
     def progress(self, stamp: float) -> Progress:
         """Score the scene that is."""
-        return self._scorer.update(self._world.time_ns, self._latest, self._world.tool_pose().position)
+        sample = Sample(self._world.time_ns, self._latest, self._tool_pose)
+        return self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
 
     def command(self, command: RobotCommand) -> None:
         """Let the robot follow the command during the coming control period."""
@@ -146,7 +157,13 @@ class InProcessBench:
     ) -> None:
         """Put the parts together; see the parameters of sim_bridge for the numbers."""
         self._world, self._task, self._runner = world, task, runner
-        self._scene = SimulatedScene(WorldSimulation(world), task.models, settle_steps, tolerance)
+        self._scene = SimulatedScene(
+            WorldSimulation(world),
+            task.models,
+            settle_steps,
+            tolerance,
+            robot=world.profile.name if world.profile.mobile else "",
+        )
         period = 1.0 / task.control_rate
         self._steps = round(period / world.step_duration)
         self._controller = make_controller(world.profile, runner.description.action_space, period)

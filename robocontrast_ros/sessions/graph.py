@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robocontrast_ros.sessions.parameters import ResolvedSession, write_yaml
+from robocontrast_ros.sessions.parameters import ResolvedSession, steps_per_control, write_yaml
 from robocontrast_ros.sessions.run_folder import RunFolder
+
+CONTACTS = "robocontrast_ros/msg/Contacts"
+"""Type of the topic on which a robot's driver says what the robot touches."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,6 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
     task_file, robot_file = str(session.task_file), str(session.robot_file)
     period = 1.0 / task.control_rate
-    steps_per_control = round(period / task.physics_step)
     start = [float(value) for value in task.start_position or ()]
     simulator = {
         "robot": robot_file,
@@ -56,13 +58,16 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     bridge = {
         "task": task_file,
         "frame_id": robot.world_frame,
+        "robot": robot.name if robot.mobile else "",
+        "contacts_topic": next((topic for topic, kind in robot.driver_topics if kind == CONTACTS), ""),
         "scene_period": period,
         "timeout": timeouts.set_up,
+        "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,
     }
     rollout = {
         "robot": robot_file,
-        "steps_per_control": steps_per_control,
+        "steps_per_control": steps_per_control(task, task_file),
         "control_period": period,
         # The policy server itself answers within the policy's limit; beyond it, the server is gone.
         "policy_timeout": timeouts.policy + 5.0,

@@ -151,8 +151,8 @@ class SessionParameters:
     )
     setup: SetupParameters = Field(default_factory=SetupParameters)
     timeouts: TimeoutParameters = Field(default_factory=TimeoutParameters)
-    cameras: tuple[CameraParameters, ...] = Field(
-        default=(CameraParameters(name="board", width=320, height=180),), description="cameras in use"
+    cameras: tuple[CameraParameters, ...] | None = Field(
+        default=None, description="cameras in use; all of the robot's, with 320x180 pixels, when left out"
     )
     recording: RecordingParameters = Field(default_factory=RecordingParameters)
     output: str = Field(
@@ -163,7 +163,7 @@ class SessionParameters:
 
     def __post_init__(self) -> None:
         """Refuse a camera that is named twice, and a budget that is not a number."""
-        names = [camera.name for camera in self.cameras]
+        names = [camera.name for camera in self.cameras or ()]
         if len(set(names)) != len(names):
             raise ValueError("each of the cameras once")
         if self.budget is not None and math.isnan(self.budget):
@@ -274,9 +274,11 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
         },
     )
     robot = load_profile(str(files["robot"]))
-    _check_cameras(parameters, robot, str(source), files["robot"])
+    parameters = _with_cameras(parameters, robot, str(source), files["robot"])
     find_configured("policies", files["policy"])
     task: Task = load_configured("tasks", files["task"])
+    steps_per_control(task, str(files["task"]))
+    _check_fit(robot, files["robot"], task, files["task"], origin["robot"])
     for family in parameters.test_set.families:
         if family not in task.families:
             raise ConfigurationError.unknown(
@@ -365,13 +367,60 @@ def _override(
     return (changed if changed.budget != math.inf else replace(changed, budget=None)), origin
 
 
-def _check_cameras(parameters: SessionParameters, robot: RobotProfile, source: str, robot_file: Path) -> None:
+def steps_per_control(task: Task, source: str) -> int:
+    """Return how many steps of the physics one control period takes.
+
+    Args:
+        task: the task.
+        source: its file, for the error.
+
+    Raises:
+        ConfigurationError: the period is no whole number of them.
+    """
+    steps = 1.0 / (task.control_rate * task.physics_step)
+    if round(steps) < 1 or abs(steps - round(steps)) > 1e-3:
+        raise ConfigurationError(
+            source,
+            "physics_step",
+            task.physics_step,
+            f"a whole part of the control period, which is 1 / {task.control_rate:g} Hz",
+            f"{1.0 / (task.control_rate * max(round(steps), 1)):g} would do.",
+        )
+    return round(steps)
+
+
+def _with_cameras(
+    parameters: SessionParameters, robot: RobotProfile, source: str, robot_file: Path
+) -> SessionParameters:
+    """Return the parameters with the cameras in use, which the robot has to have."""
     known = [camera.name for camera in robot.cameras]
+    if parameters.cameras is None:
+        cameras = tuple(CameraParameters(name=name, width=320, height=180) for name in known)
+        return replace(parameters, cameras=cameras)
     for camera in parameters.cameras:
         if camera.name not in known:
             raise ConfigurationError.unknown(
                 source, "cameras", camera.name, known, f"camera of the robot '{robot.name}' ({robot_file})"
             )
+    return parameters
+
+
+def _check_fit(robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin) -> None:
+    """Refuse a robot that stands still where scenes say where the robot is, and the other way round."""
+    wanted = task.start_position is None
+    if robot.mobile == wanted:
+        return
+    kinds = ("stands still", "moves about")
+    source, key, _ = origin
+    fitting = [name for name, path in known_names("robots").items() if load_profile(path).mobile == wanted]
+    raise ConfigurationError(
+        source,
+        key,
+        robot.name,
+        f"a robot that {kinds[wanted]}, for the task '{task.name}' ({task_file}); "
+        f"{robot_file} describes one that {kinds[robot.mobile]}",
+        f"Name another task, or one of the robots {', '.join(fitting) or '(none is shipped)'}.",
+    )
 
 
 def _perturbations(

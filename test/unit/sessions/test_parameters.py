@@ -108,7 +108,7 @@ def test_overrides_take_the_place_of_what_the_file_says(write):
         ({"task": "language_tabel"}, "`task`: got 'language_tabel', expected a known task"),
         (
             {"robot": "./none.yaml"},
-            "expected a file that exists, or a known robot: franka, ur5e. There is no file",
+            "expected a file that exists, or a known robot: franka, locobot, ur5e. There is no file",
         ),
         (
             {"strategy": {"name": "contrast_sets", "perturbations": ["LB1"]}},
@@ -157,6 +157,34 @@ def test_what_does_not_fit_is_refused_in_one_line_with_file_key_and_cure(write, 
     assert message in text
     assert text.startswith(str(path))
     assert "\n" not in text
+
+
+def test_all_cameras_of_the_robot_are_in_use_where_none_is_named(write):
+    cameras = resolve(write()).parameters.cameras
+    assert [(c.name, c.width, c.height) for c in cameras] == [("board", 320, 180)]
+    assert resolve(write(cameras=[])).parameters.cameras == ()
+
+
+def test_a_robot_that_does_not_fit_the_task_is_refused_with_both_files_and_the_cure(write):
+    path = write(robot="locobot")
+    with pytest.raises(ConfigurationError) as caught:
+        resolve(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: `robot`: got 'locobot', expected a robot that stands still")
+    assert "config/tasks/language_table.yaml" in text and "config/robots/locobot.yaml" in text
+    assert "one of the robots franka, ur5e" in text
+    with pytest.raises(ConfigurationError, match="command line: `robot`: got 'locobot'"):
+        resolve(write(), Overrides(robot="locobot"))
+    with pytest.raises(ConfigurationError, match=r"expected a robot that moves about.*robots locobot"):
+        resolve(write(task="studio_apartment", strategy={"name": "standard"}))
+
+
+@pytest.mark.parametrize(("step", "cure"), [(0.003, "0.0030303 would do"), (0.0099, "0.01 would do")])
+def test_a_physics_step_that_does_not_divide_the_control_period_is_refused(write, tmp_path, step, cure):
+    task = yaml.safe_load((CONFIG / "tasks" / "language_table.yaml").read_text())
+    (tmp_path / "task.yaml").write_text(yaml.safe_dump({**task, "physics_step": step}))
+    with pytest.raises(ConfigurationError, match=rf"task\.yaml: `physics_step`: got {step}.*{cure}"):
+        resolve(write(task="task.yaml"))
 
 
 @pytest.mark.parametrize(
