@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from pydantic import Field
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMsg
-from sensor_msgs.msg import CameraInfo, Image, JointState
+from sensor_msgs.msg import CameraInfo, Image
 from simulation_interfaces.msg import Result, SimulationState, SimulatorFeatures, Spawnable
 from simulation_interfaces.srv import (
     DeleteEntity,
@@ -33,19 +34,22 @@ from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.nodes.conversions import simulation as convert
 from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_message_type
 from robocontrast_ros.nodes.conversions.observation import array_to_image
+from robocontrast_ros.nodes.conversions.sensors import sensor_message_type, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import Refusal, result_of
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
-from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP
+from robocontrast_ros.robots.common import CameraInterface
 from robocontrast_ros.robots.kinematics import Unreachable
-from robocontrast_ros.robots.profile import CameraInterface, load_profile
+from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.simulators import (
     Camera,
     InvalidModel,
     RenderingUnavailable,
     ResetScope,
     ResourceNotFound,
+    Sensor,
     SimulationDiverged,
     World,
 )
@@ -66,7 +70,9 @@ class SimulatorParameters:
     robot: Path = Field(description="Parameter file of the robot.")
     world: str = Field(description="URI of the world's MJCF file.")
     start_position: tuple[float, ...] = Field(
-        default=(), description="Where the tool starts, world frame [m]; the robot's home posture when empty."
+        default=(),
+        description="Where the robot (its tool, or its base) starts, world frame [m]; when empty, an arm is at "
+        "home and a base where the world says.",
     )
     physics_step: float = Field(default=0.002, gt=0.0, le=0.01, description="Simulated time of one step [s].")
     spawnables: tuple[str, ...] = Field(default=(), description="URIs that GetSpawnables answers with.")
@@ -102,7 +108,14 @@ class Simulator(Node):
         self._state = SimulationState.STATE_PAUSED
         self._last_image = float("-inf")
         self._clock_publisher = self.create_publisher(ClockMsg, "/clock", LOCKSTEP)
-        self._joints = self.create_publisher(JointState, self._profile.state.topic, LOCKSTEP)
+        self._sensors = {
+            topic: self.create_publisher(sensor_message_type(kind), topic, quality)
+            for topics, quality in (
+                (self._profile.driver_topics, LOCKSTEP),
+                (self._profile.latched_topics, LATCHED),
+            )
+            for topic, kind in topics
+        }
         self._images = {c.name: self.create_publisher(Image, c.image_topic, LOCKSTEP) for c in self._cameras}
         self._infos = {
             c.name: self.create_publisher(CameraInfo, c.info_topic, LOCKSTEP) for c in self._cameras
@@ -115,6 +128,7 @@ class Simulator(Node):
         self._played_until = 0.0
         self._player = self.create_timer(PLAYING_PERIOD, self._play, clock=self._wall)
         self._player.cancel()
+        self._publish_sensors(self._world.latched_sensors())
         for kind, name, callback in (
             (GetSimulatorFeatures, "get_simulator_features", self._get_simulator_features),
             (GetEntities, "get_entities", self._get_entities),
@@ -178,8 +192,7 @@ class Simulator(Node):
         """Publish time and sensors as they are now."""
         now = self._world.time
         self._clock_publisher.publish(ClockMsg(clock=time_to_msg(now)))
-        joints = self._world.joint_state()
-        self._joints.publish(convert.joint_state_to_msg(joints, self._profile.base_frame, now))
+        self._publish_sensors(self._world.sensors())
         # A nanosecond more or less must not cost an image.
         if 0.0 <= now - self._last_image < 0.999 * self._parameters.camera_period:
             return
@@ -189,6 +202,10 @@ class Simulator(Node):
             self._infos[camera.name].publish(info)
             image = array_to_image(self._world.render(camera.name), camera.frame_id, now)
             self._images[camera.name].publish(image)
+
+    def _publish_sensors(self, sensors: Iterable[Sensor]) -> None:
+        for sensor in sensors:
+            self._sensors[sensor.topic].publish(sensor_to_msg(sensor, self._world.time))
 
     def _reset_simulation(self, request: ResetSimulation.Request, response: Any) -> Any:
         response.result = result_of(lambda: self._world.reset(request.scope))

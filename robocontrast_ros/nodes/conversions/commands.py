@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Twist, Vector3
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robocontrast_ros.bags.decoding import NANOSECONDS
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
+from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 
-_TYPES = {"trajectory_msgs/msg/JointTrajectory": JointTrajectory}
+_TYPES = {
+    "geometry_msgs/msg/Twist": Twist,
+    "trajectory_msgs/msg/JointTrajectory": JointTrajectory,
+}
 
 
 def command_message_type(name: str) -> type:
@@ -20,7 +24,14 @@ def command_message_type(name: str) -> type:
 
 
 def command_to_msg(command: RobotCommand, stamp: float) -> Any:
-    """Return the command as the driver takes it, stamped with the observation that it answers [s]."""
+    """Return the command as the driver takes it.
+
+    Args:
+        command: what the robot is to do.
+        stamp: time of the observation that it answers [s]; a twist has no place for it.
+    """
+    if isinstance(command, TwistCommand):
+        return Twist(linear=Vector3(x=command.linear), angular=Vector3(z=command.angular))
     duration = round(command.duration * NANOSECONDS)
     point = JointTrajectoryPoint(
         positions=list(command.positions),
@@ -31,12 +42,17 @@ def command_to_msg(command: RobotCommand, stamp: float) -> Any:
     return message
 
 
-def command_from_msg(message: JointTrajectory) -> JointTrajectoryCommand:
+def command_from_msg(message: Any) -> RobotCommand:
     """Return the command that a driver's message holds.
 
     Raises:
-        ValueError: it has not exactly one point.
+        ValueError: a trajectory has not exactly one point; a twist is not one that wheels can follow.
     """
+    if isinstance(message, Twist):
+        impossible = (message.linear.y, message.linear.z, message.angular.x, message.angular.y)
+        if any(impossible):
+            raise ValueError(f"twist: got {message}, expected linear.x and angular.z alone")
+        return TwistCommand(message.linear.x, message.angular.z)
     if len(message.points) != 1:
         raise ValueError(f"joint trajectory: got {len(message.points)} points, expected 1")
     point = message.points[0]

@@ -1,15 +1,17 @@
-"""What a robot's driver says about the robot, to and from messages."""
+"""What a robot's driver says about where the robot is, from messages."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
+from robocontrast_ros.bags.decoding import pose_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds
-from robocontrast_ros.robots.state_estimation import JointReading, Reading
+from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading
 
-_TYPES = {"sensor_msgs/msg/JointState": JointState}
+_TYPES = {"nav_msgs/msg/Odometry": Odometry, "sensor_msgs/msg/JointState": JointState}
 
 
 def state_message_type(name: str) -> type:
@@ -18,5 +20,12 @@ def state_message_type(name: str) -> type:
 
 
 def reading_from_msg(message: Any) -> Reading:
-    """Return what a message of the state interface says."""
-    return JointReading(seconds(message.header.stamp), tuple(message.name), tuple(message.position))
+    """Return what a message of the state interface says.
+
+    Raises:
+        ValueError: an odometry's pose is none.
+    """
+    stamp = seconds(message.header.stamp)
+    if isinstance(message, Odometry):
+        return OdometryReading(stamp, pose_from_msg(message.pose.pose))
+    return JointReading(stamp, tuple(message.name), tuple(message.position))

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from geometry_msgs.msg import PoseStamped, Twist, Vector3
 from sensor_msgs.msg import CameraInfo as CameraInfoMsg
-from sensor_msgs.msg import JointState as JointStateMsg
 from simulation_interfaces.msg import (
     Bounds as BoundsMsg,
 )
@@ -27,7 +26,7 @@ from robocontrast_ros import simulators
 from robocontrast_ros.bags.decoding import pose_from_msg
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
-from robocontrast_ros.simulators import Bounds, CameraInfo, Category, EntityState, JointState, World
+from robocontrast_ros.simulators import Bounds, CameraInfo, Category, EntityState, World
 from robocontrast_ros.simulators import Twist as WorldTwist
 
 FEATURES = (
@@ -146,17 +145,6 @@ def bounds_to_msg(bounds: Bounds | None) -> BoundsMsg:
 def entity_info_to_msg(category: Category, source: str) -> EntityInfo:
     """Return what kind of thing an entity is, and where its model came from."""
     return EntityInfo(category=EntityCategory(category=_CATEGORIES[category]), description=source)
-
-
-def joint_state_to_msg(joints: JointState, frame_id: str, stamp: float) -> JointStateMsg:
-    """Return the joints at a time [s], as a driver publishes them."""
-    return JointStateMsg(
-        header=header(frame_id, stamp),
-        name=list(joints.names),
-        position=list(joints.positions),
-        velocity=list(joints.velocities),
-        effort=list(joints.efforts),
-    )
 
 
 def camera_info_to_msg(info: CameraInfo, frame_id: str, stamp: float) -> CameraInfoMsg:

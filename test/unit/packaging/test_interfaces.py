@@ -90,7 +90,9 @@ def test_the_comment_right_above_a_member_is_its_own_and_a_header_is_not():
     ]
 
 
-@pytest.mark.parametrize("path", [*OURS, *STAND_IN], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*OURS, *(path for paths in STAND_INS.values() for path in paths)], ids=lambda path: path.name
+)
 class TestEveryInterfaceFile:
     def test_begins_with_a_comment_that_says_what_it_is(self, path):
         first = path.read_text().splitlines()[0]

@@ -1,0 +1,72 @@
+"""What a simulated robot's driver publishes besides images, as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from geometry_msgs.msg import Transform as TransformMsg
+from geometry_msgs.msg import TransformStamped, Twist, Vector3
+from nav_msgs.msg import Odometry as OdometryMsg
+from sensor_msgs.msg import JointState as JointStateMsg
+from std_msgs.msg import Header
+from tf2_msgs.msg import TFMessage
+
+from robocontrast_ros.msg import Contacts as ContactsMsg
+from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
+from robocontrast_ros.simulators import Contacts, JointState, Odometry, Sensor, Transform
+
+_TYPES = {
+    "nav_msgs/msg/Odometry": OdometryMsg,
+    "robocontrast_ros/msg/Contacts": ContactsMsg,
+    "sensor_msgs/msg/JointState": JointStateMsg,
+    "tf2_msgs/msg/TFMessage": TFMessage,
+}
+
+
+def sensor_message_type(name: str) -> type:
+    """Return the message class of a type that a driver publishes."""
+    return _TYPES[name]
+
+
+def sensor_to_msg(sensor: Sensor, stamp: float) -> Any:
+    """Return what a sensor says at a time [s] as its driver publishes it."""
+    return _CONVERSIONS[type(sensor.value)](sensor.value, header(sensor.frame_id, stamp))
+
+
+def _joint_state(joints: JointState, header_: Header) -> JointStateMsg:
+    return JointStateMsg(
+        header=header_,
+        name=list(joints.names),
+        position=list(joints.positions),
+        velocity=list(joints.velocities),
+        effort=list(joints.efforts),
+    )
+
+
+def _odometry(odometry: Odometry, header_: Header) -> OdometryMsg:
+    """Return the odometry; its covariances are left at zero, which stands for unknown."""
+    message = OdometryMsg(header=header_, child_frame_id=odometry.child_frame)
+    message.pose.pose = pose_to_msg(odometry.pose)
+    message.twist.twist = Twist(linear=Vector3(x=odometry.linear), angular=Vector3(z=odometry.angular))
+    return message
+
+
+def _contacts(contacts: Contacts, header_: Header) -> ContactsMsg:
+    return ContactsMsg(header=header_, entities=list(contacts.entities))
+
+
+def _transform(transform: Transform, header_: Header) -> TFMessage:
+    pose = pose_to_msg(transform.pose)
+    x, y, z = transform.pose.position
+    stamped = TransformStamped(header=header_, child_frame_id=transform.child_frame)
+    stamped.transform = TransformMsg(translation=Vector3(x=x, y=y, z=z), rotation=pose.orientation)
+    return TFMessage(transforms=[stamped])
+
+
+_CONVERSIONS: dict[type, Callable[[Any, Header], Any]] = {
+    Contacts: _contacts,
+    JointState: _joint_state,
+    Odometry: _odometry,
+    Transform: _transform,
+}
