@@ -22,6 +22,7 @@ from robocontrast_ros.nodes.ros_bench import BenchParameters, RosBench
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.events import SessionFinished
+from robocontrast_ros.sessions.graph import recorded_topics
 from robocontrast_ros.sessions.journal import JournalError
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
@@ -62,6 +63,7 @@ class EpisodeManager(Node):
             self._run.path,
             self._session.task,
             self._session.parameters.stop_on_success,
+            {topic.partition(" ")[0] for topic in recorded_topics(self._session)},
             lambda: bool(self._control.abort_reason),
         )
         self.exit_code: int | None = None

@@ -197,14 +197,14 @@ class RosEpisodeBench:
         """Return the observation of the control step that follows a time [s], and publish the tool's pose."""
         due = after + 0.5 * self._parameters.control_period
         self._received = self._inbox.wait(self._sensors, due, self._parameters.sensor_timeout)
-        reading = reading_from_msg(self._received[self.profile.state.topic])
-        self._stamp = reading.stamp
         try:
+            reading = reading_from_msg(self._received[self.profile.state.topic])
             robot = self._estimator.update(reading)
         except NotAtStart as error:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+        self._stamp = reading.stamp
         self._tool_pose.publish(
             PoseStamped(header=header(self.profile.world_frame, self._stamp), pose=pose_to_msg(robot.pose))
         )
@@ -368,11 +368,12 @@ class Rollout(Node):
 
     def _result(self, report: EpisodeReport) -> RunEpisode.Result:
         profile = self._bench.profile
-        images = [TopicCount(topic=c.image_topic, count=report.observations) for c in profile.cameras]
-        steps = [
-            TopicCount(topic=topic, count=report.observations)
-            for topic in (*(topic for topic, _ in profile.driver_topics), "tool_pose", "scene", "progress")
+        every_step = [
+            *(topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic)),
+            *(topic for topic, _ in profile.driver_topics),
+            *("tool_pose", "scene", "progress"),
         ]
+        steps = [TopicCount(topic=topic, count=report.observations) for topic in every_step]
         return RunEpisode.Result(
             fault=fault_to_msg(report.fault, report.detail),
             steps=report.steps,
@@ -381,7 +382,7 @@ class Rollout(Node):
             last_stamp=time_to_msg(report.last_stamp),
             observed_instruction=report.observed.instruction,
             image_digest=report.observed.image_digest,
-            published=[*images, *steps, TopicCount(topic=profile.command.topic, count=report.steps)],
+            published=[*steps, TopicCount(topic=profile.command.topic, count=report.steps)],
             policy_latency=list(report.policy_latency),
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
@@ -76,6 +76,7 @@ class RosBench:
         run_folder: Path,
         task: Task,
         stop_on_success: bool,
+        recorded: Container[str],
         aborted: Callable[[], bool],
     ) -> None:
         """Make the clients.
@@ -87,10 +88,12 @@ class RosBench:
             run_folder: where ``bags/`` is.
             task: the session's task.
             stop_on_success: whether an episode ends at success.
+            recorded: the topics that go into the bags.
             aborted: asked while an episode runs; true cancels it.
         """
         self._parameters, self._context, self._run_folder = parameters, context, run_folder
         self._task, self._stop_on_success, self._aborted = task, stop_on_success, aborted
+        self._recorded = recorded
         self._channel = Channel(owner)
         node, p = self._channel.node, parameters
         self._setup_scene = node.create_client(SetupScene, f"{p.sim_bridge}/setup_scene")
@@ -244,7 +247,7 @@ class RosBench:
         if not bag:
             return Recording()
         published = [
-            *episode.published,
+            *(count for count in episode.published if count.topic in self._recorded),
             TopicCount(topic="trial", count=1),
             TopicCount(topic="trial_result", count=1),
         ]
