@@ -1,4 +1,4 @@
-"""The contract of a robot profile: inherit the class, give the profile's name, and all of it is checked."""
+"""The contracts of robot profiles: inherit the class of its kind, give the profile's name, and all is checked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.robots.controllers import Controller, ControlStep, make_controller
 from robocontrast_ros.robots.kinematics import Kinematics
-from robocontrast_ros.robots.profile import RobotProfile, load_profile
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.profile import load_profile
 
 PERIOD = 0.1
 BOARD_X, BOARD_Y, MARGIN = (0.15, 0.60), (-0.3048, 0.3048), 0.05
@@ -25,14 +27,28 @@ def between(limits: tuple[float, float], share: float) -> float:
     return limits[0] + share * (limits[1] - limits[0])
 
 
-class RobotContract:
-    """A robot that pushes on the board of Language-Table."""
+def at(joints: tuple[float, ...]) -> RobotState:
+    """Return the state of an arm with its joints somewhere; its controller takes nothing else from it."""
+    return RobotState(0.0, Pose(), joint_positions=tuple(joints))
+
+
+def carry_out(controller: Controller, action: tuple[float, ...], state: RobotState) -> ControlStep:
+    """Return the one control step of an action that takes one control period."""
+    controller.begin(action, state)
+    step = controller.step(state)
+    assert step is not None
+    assert controller.step(state) is None, "the action takes one control period"
+    return step
+
+
+class ArmContract:
+    """An arm that pushes on the board of Language-Table."""
 
     robot: str
 
     @pytest.fixture(scope="class")
     @classmethod
-    def profile(cls) -> RobotProfile:
+    def profile(cls) -> ManipulatorProfile:
         return load_profile(cls.robot)
 
     @pytest.fixture(scope="class")
@@ -43,15 +59,15 @@ class RobotContract:
     @pytest.fixture
     def controller(self, profile):
         controller = make_controller(profile, "planar_delta", PERIOD)
-        controller.reset(Kinematics(profile).posture((0.35, 0.0, self.height(profile))))
+        controller.reset(at(Kinematics(profile).posture((0.35, 0.0, self.height(profile)))))
         return controller
 
     @staticmethod
-    def height(profile: RobotProfile) -> float:
+    def height(profile: ManipulatorProfile) -> float:
         return profile.action_spaces.planar_delta.height
 
     @staticmethod
-    def within_limits(profile: RobotProfile, positions: tuple[float, ...]) -> bool:
+    def within_limits(profile: ManipulatorProfile, positions: tuple[float, ...]) -> bool:
         return all(j.lower <= q <= j.upper for j, q in zip(profile.joints, positions, strict=True))
 
     def test_the_tool_points_down_everywhere_on_the_board_and_5_cm_beyond(self, profile, kinematics):
@@ -101,7 +117,7 @@ class RobotContract:
         self, profile, kinematics, controller
     ):
         joints = kinematics.posture((0.35, 0.0, self.height(profile)))
-        step = controller.command((0.02, -0.01), joints)
+        step = carry_out(controller, (0.02, -0.01), at(joints))
         assert not step.clamped
         assert step.reasons == ()
         assert step.command.names == profile.joint_names
@@ -112,7 +128,8 @@ class RobotContract:
 
     def test_a_delta_beyond_the_bound_is_clamped_and_says_so(self, profile, kinematics, controller):
         bound = profile.action_spaces.planar_delta.max_step
-        step = controller.command((10 * bound, 0.0), kinematics.posture((0.35, 0.0, self.height(profile))))
+        joints = kinematics.posture((0.35, 0.0, self.height(profile)))
+        step = carry_out(controller, (10 * bound, 0.0), at(joints))
         assert step.clamped
         assert str(bound) in step.reasons[0]
         x, y, _ = kinematics.tool_pose(step.command.positions).position
@@ -122,7 +139,7 @@ class RobotContract:
         joints = kinematics.posture((0.35, 0.0, self.height(profile)))
         steps = []
         for _ in range(40):
-            steps.append(controller.command((0.03, 0.0), joints))
+            steps.append(carry_out(controller, (0.03, 0.0), at(joints)))
             joints = steps[-1].command.positions
         assert steps[-1].clamped
         assert any("workspace" in reason for reason in steps[-1].reasons)
@@ -131,20 +148,20 @@ class RobotContract:
     @pytest.mark.parametrize("action", [(math.nan, 0.0), (math.inf, 0.0), (0.01,), (0.01, 0.0, 0.0)])
     def test_an_action_of_another_size_or_not_finite_is_refused(self, profile, controller, action):
         with pytest.raises(ValueError, match="2 finite numbers"):
-            controller.command(action, profile.home)
+            controller.begin(action, at(profile.home))
 
     def test_a_lagging_robot_loses_no_part_of_the_deltas(self, profile, kinematics, controller):
         z = self.height(profile)
         for index in range(10):
             # The joints are always one step behind.
             lagging = kinematics.posture((0.35 + 0.01 * max(index - 1, 0), 0.0, z))
-            step = controller.command((0.01, 0.0), lagging)
+            step = carry_out(controller, (0.01, 0.0), at(lagging))
             assert not step.clamped
         assert kinematics.tool_pose(step.command.positions).position[0] == pytest.approx(0.45, abs=1e-3)
 
     def test_a_robot_that_was_pushed_away_goes_on_from_where_it_is(self, profile, kinematics, controller):
         elsewhere = kinematics.posture((0.45, 0.1, self.height(profile)))
-        step = controller.command((0.01, 0.0), elsewhere)
+        step = carry_out(controller, (0.01, 0.0), at(elsewhere))
         assert step.clamped
         assert kinematics.tool_pose(step.command.positions).xy == pytest.approx((0.46, 0.1), abs=1e-3)
 
@@ -152,19 +169,22 @@ class RobotContract:
         self, profile, kinematics, controller
     ):
         joints = kinematics.posture((0.4, 0.1, self.height(profile)))
-        assert controller.hold(joints).positions == pytest.approx(joints)
+        assert controller.hold(at(joints)).positions == pytest.approx(joints)
         beyond = tuple(joint.upper + 1.0 for joint in profile.joints)
-        assert self.within_limits(profile, controller.hold(beyond).positions)
+        assert self.within_limits(profile, controller.hold(at(beyond)).positions)
 
     def test_the_same_actions_give_the_same_commands(self, profile, kinematics):
         joints = kinematics.posture((0.3, 0.1, self.height(profile)))
 
         def run() -> list[tuple[float, ...]]:
             controller = make_controller(profile, "planar_delta", PERIOD)
-            controller.reset(joints)
-            return [controller.command((0.01, 0.02), joints).command.positions for _ in range(5)]
+            controller.reset(at(joints))
+            return [carry_out(controller, (0.01, 0.02), at(joints)).command.positions for _ in range(5)]
 
         assert run() == run()
+
+    def test_no_displacement_says_that_the_robot_is_done(self, controller):
+        assert not controller.ends_episode((0.0, 0.0))
 
     def test_an_action_space_that_it_does_not_offer_is_refused_by_name(self, profile):
         with pytest.raises(ConfigurationError, match=r"got 'base_twist', expected .* offers: planar_delta"):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.controllers import make_controller
 from robocontrast_ros.robots.kinematics import Unreachable
@@ -60,6 +60,18 @@ def spread(world: World) -> None:
     for index, block in enumerate(BLOCKS):
         pose = Pose.planar(0.3 + 0.1 * (index // 4), -0.21 + 0.14 * (index % 4), 0.7 * index)
         world.spawn(block, pose, uri=uri(block))
+
+
+def arm_state(world: World) -> RobotState:
+    joints = world.joint_state()
+    return RobotState(world.time, world.tool_pose(), joints.names, joints.positions)
+
+
+def command(world: World, controller, delta):
+    """Return what a displacement of the tool becomes in its one control period."""
+    state = arm_state(world)
+    controller.begin(delta, state)
+    return controller.step(state)
 
 
 def everything(world: World) -> tuple:
@@ -118,10 +130,10 @@ def test_the_tool_can_be_placed_elsewhere_and_resets_keep_it_there(world):
 def test_commanded_deltas_add_up_to_the_motion_of_the_tool(any_world):
     any_world.reset(ResetScope.ALL)
     controller = make_controller(any_world.profile, "planar_delta", 0.1)
-    controller.reset(any_world.joint_state().positions)
+    controller.reset(arm_state(any_world))
     deltas = [(0.02, 0.01)] * 10 + [(0.0, -0.02)] * 10 + [(-0.01, 0.01)] * 10
     for delta in deltas:
-        step = controller.command(delta, any_world.joint_state().positions)
+        step = command(any_world, controller, delta)
         assert not step.clamped
         any_world.follow(step.command)
         any_world.step(CONTROL)
@@ -291,7 +303,7 @@ def push(world: World, controller, deltas) -> list[float]:
     """Carry out deltas of the tool; return the greatest tilt of the block meanwhile."""
     tilts = []
     for delta in deltas:
-        world.follow(controller.command(delta, world.joint_state().positions).command)
+        world.follow(command(world, controller, delta).command)
         world.step(CONTROL)
         tilts.append(tilt(world.entity_state("block").pose))
     return tilts
@@ -302,13 +314,13 @@ def test_a_pushed_block_moves_with_the_tool_stays_flat_and_stops_with_it(any_wor
     any_world.reset(ResetScope.ALL)
     any_world.spawn("block", Pose.planar(0.26, 0.0, 0.4), uri=uri(block))
     controller = make_controller(any_world.profile, "planar_delta", 0.1)
-    controller.reset(any_world.joint_state().positions)
+    controller.reset(arm_state(any_world))
     tilts = push(any_world, controller, [(0.02, 0.0)] * 6)
     pushed = any_world.entity_state("block").pose
     assert pushed.position[0] > 0.29
     assert max(tilts) < math.radians(4)
     assert (block_and_robot := tuple(sorted(("block", any_world.profile.name)))) in any_world.contacts()
-    any_world.follow(controller.hold(any_world.joint_state().positions))
+    any_world.follow(controller.hold(arm_state(any_world)))
     any_world.step(2 * CONTROL)
     at_rest = any_world.entity_state("block")
     assert pushed.distance_to(at_rest.pose) < 0.006
@@ -322,10 +334,10 @@ def test_a_block_pushes_another_and_both_contacts_are_reported(world):
     world.spawn("near", Pose.planar(0.25, 0.0), uri=uri("blue_cube"))
     world.spawn("far", Pose.planar(0.292, 0.0), uri=uri("red_moon"))
     controller = make_controller(world.profile, "planar_delta", 0.1)
-    controller.reset(world.joint_state().positions)
+    controller.reset(arm_state(world))
     seen = set()
     for _ in range(5):
-        world.follow(controller.command((0.02, 0.0), world.joint_state().positions).command)
+        world.follow(command(world, controller, (0.02, 0.0)).command)
         world.step(CONTROL)
         seen |= world.contacts()
     assert {("far", "near"), ("franka", "near"), ("board", "near")} <= seen
@@ -377,11 +389,11 @@ def episode(world: World, seed: int) -> list[tuple]:
     """Push about for a while; return every state on the way."""
     rng = np.random.default_rng(seed)
     controller = make_controller(world.profile, "planar_delta", 0.1)
-    controller.reset(world.joint_state().positions)
+    controller.reset(arm_state(world))
     states = []
     for _ in range(25):
         delta = rng.uniform((0.0, -0.02), (0.03, 0.02))
-        world.follow(controller.command(delta, world.joint_state().positions).command)
+        world.follow(command(world, controller, delta).command)
         world.step(CONTROL)
         states.append(everything(world))
     return states
