@@ -15,7 +15,7 @@ from shapely import LineString, MultiPolygon, Polygon
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.tasks.protocol import Polygon as Outline
 from robocontrast_ros.tasks.vln.parameters import Furniture, NavigationParameters, Point
-from robocontrast_ros.tasks.vln.roadmap import Points, Roadmap
+from robocontrast_ros.tasks.vln.roadmap import Indices, Points, Roadmap
 
 ARC_CORNERS = 16
 """Corners of the polygon that stands for the disc of the base: it holds the disc, and is 2 % larger at most."""
@@ -182,6 +182,25 @@ class Field:
     end: Points
 
 
+@dataclass(frozen=True)
+class _Gate:
+    """Points on the free edge of a region, and the tangents from them.
+
+    Attributes:
+        samples: for each point, the piece of the edge that it is on, and where along it [m].
+        points: shape (m, 2) [m].
+        which: for each tangent, the index of its point.
+        near: the node that it touches.
+        gap: its length [m].
+    """
+
+    samples: list[tuple[LineString, float]]
+    points: Points
+    which: Indices
+    near: Indices
+    gap: Points
+
+
 class FloorPlan:
     """A scene from above, with everything that planning in it needs; made once a scene and kept."""
 
@@ -194,6 +213,8 @@ class FloorPlan:
         self.roads = Roadmap(shapes.obstacles(scene), low, high)
         self._inner = shapely.box(*low, *high)
         self._fields: dict[str, Field] = {}
+        self._gates: dict[str, _Gate | None] = {}
+        self._routes: dict[tuple[Point, str, str], Route | None] = {}
 
     @cached_property
     def footprints(self) -> dict[str, Polygon | MultiPolygon]:
@@ -267,20 +288,19 @@ class FloorPlan:
 
         None when there is none. Its length is within a millimetre of the shortest of the grown polygons.
         """
+        key = (start, first, last)
+        if key not in self._routes:
+            self._routes[key] = self._route(start, self._gate(first), self.field(last))
+        return self._routes[key]
+
+    def _route(self, start: Point, gate: _Gate | None, into_last: Field) -> Route | None:
+        if gate is None:
+            return None
         begin = np.array([start])
-        into_first, into_last = self.field(first), self.field(last)
         _, node, joint = self.roads.tangents(begin)
         reached, before = self.roads.distances(node, joint)
 
-        pieces = self._free_rims(into_first.region)
-        samples = [(piece, at) for piece in pieces for at in _along(piece)]
-        if not samples:
-            return None
-        points = shapely.get_coordinates(
-            shapely.line_interpolate_point(np.array([p for p, _ in samples]), [at for _, at in samples])
-        )
-        which, near, gap = self.roads.tangents(points)
-
+        points, which, near, gap = gate.points, gate.which, gate.near, gate.gap
         here = np.full(len(points), np.inf)
         seen = self.roads.sees(np.broadcast_to(begin, points.shape), points)
         here[seen] = np.linalg.norm(points[seen] - begin, axis=1)
@@ -298,7 +318,7 @@ class FloorPlan:
         end = into_last.end[onward[-1]] if onward else straight.end[best]
         head = [begin[0], *self.roads.nodes[to]]
         tail = [*self.roads.nodes[onward], end]
-        crossing = self._refined(head[-1], samples[best], points[best], tail[0])
+        crossing = self._refined(head[-1], gate.samples[best], points[best], tail[0])
         if not onward:
             # The end of a last straight leg follows the point that it starts from.
             tail = [self._straight(crossing[None], into_last.region, into_last.rims).end[0]]
@@ -306,6 +326,19 @@ class FloorPlan:
         if math.dist(points_on[-2], points_on[-1]) < _SAME:
             points_on.pop()
         return Route(tuple(points_on), len(head))
+
+    def _gate(self, model: str) -> _Gate | None:
+        """Return points through which a path can enter the region of a place; None when there are none."""
+        if model not in self._gates:
+            pieces = self._free_rims(self.region(model))
+            samples = [(piece, float(at)) for piece in pieces for at in _along(piece)]
+            gate = None
+            if samples:
+                lines, at = np.array([piece for piece, _ in samples]), [at for _, at in samples]
+                points = shapely.get_coordinates(shapely.line_interpolate_point(lines, at))
+                gate = _Gate(samples, points, *self.roads.tangents(points))
+            self._gates[model] = gate
+        return self._gates[model]
 
     def _field(self, region: Region) -> Field:
         rims = self._rim_ends(region)

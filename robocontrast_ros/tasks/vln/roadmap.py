@@ -48,6 +48,10 @@ class Roadmap:
             fill = np.minimum(np.arange(sides), len(obstacle) - 1)
             self._normals[i] = outward[fill]
             self._offsets[i] = (outward * obstacle).sum(axis=1)[fill]
+        self._centres = np.array([o.mean(axis=0) for o in obstacles]).reshape(-1, 2)
+        self._radii = np.array(
+            [np.linalg.norm(o - c, axis=1).max() for o, c in zip(obstacles, self._centres, strict=True)]
+        )
         corners = np.concatenate([np.zeros((0, 2)), *obstacles])
         before = np.concatenate([np.zeros((0, 2)), *(np.roll(o, 1, axis=0) for o in obstacles)]) - corners
         after = np.concatenate([np.zeros((0, 2)), *(np.roll(o, -1, axis=0) for o in obstacles)]) - corners
@@ -63,16 +67,24 @@ class Roadmap:
 
     def sees(self, a: Points, b: Points) -> NDArray[np.bool_]:
         """Tell which segments from a to b, each of shape (m, 2), both ends free, meet no obstacle's inside."""
-        if not len(self._offsets) or not len(a):
-            return np.ones(len(a), dtype=bool)
-        at_a, at_b = self._beyond(a), self._beyond(b)
-        slope = at_b - at_a
+        clear = np.ones(len(a), dtype=bool)
+        # Most obstacles are far from most segments: what does not meet the circle about one does not meet it.
+        along = b - a
+        x, y = (self._centres[:, i] - a[:, i, None] for i in (0, 1))
+        square = np.maximum((along * along).sum(axis=1), 1e-18)
+        share = np.clip((x * along[:, :1] + y * along[:, 1:]) / square[:, None], 0.0, 1.0)
+        gap_x, gap_y = x - share * along[:, :1], y - share * along[:, 1:]
+        which, obstacle = np.nonzero(gap_x * gap_x + gap_y * gap_y < self._radii**2)
+        normals, offsets = self._normals[obstacle], self._offsets[obstacle]
+        at_a = (normals @ a[which, :, None])[..., 0] - offsets
+        slope = (normals @ along[which, :, None])[..., 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             crossing = (-_TOLERANCE - at_a) / slope
-        parallel_outside = (slope == 0.0) & (at_a >= -_TOLERANCE)
-        enters = np.where(slope < 0.0, crossing, np.where(parallel_outside, np.inf, 0.0)).max(axis=2)
-        leaves = np.where(slope > 0.0, crossing, 1.0).min(axis=2)
-        return np.all(np.maximum(enters, 0.0) >= np.minimum(leaves, 1.0), axis=1)
+        beside = (slope == 0.0) & (at_a >= -_TOLERANCE)
+        enters = np.where(slope < 0.0, crossing, np.where(beside, np.inf, 0.0)).max(axis=1)
+        leaves = np.where(slope > 0.0, crossing, 1.0).min(axis=1)
+        clear[which[np.maximum(enters, 0.0) < np.minimum(leaves, 1.0)]] = False
+        return clear
 
     def tangents(self, points: Points) -> tuple[Indices, Indices, Points]:
         """Return the free tangents from points, shape (m, 2), to nodes.
