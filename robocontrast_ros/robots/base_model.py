@@ -43,7 +43,7 @@ def base_mjcf(profile: DifferentialDriveProfile) -> str:
             base,
             "geom",
             type="sphere",
-            pos=numbers((*caster.position, caster.radius)),
+            pos=numbers((*caster.position, caster.radius + caster.clearance)),
             size=f"{caster.radius:.9g}",
             condim="1",
             priority="1",

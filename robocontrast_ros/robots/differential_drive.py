@@ -41,8 +41,9 @@ class Wheels:
 class Caster:
     """A wheel that only carries: in the simulator, a ball without friction."""
 
-    position: tuple[float, float] = Field(description="Where it touches the floor, in the base frame [m].")
+    position: tuple[float, float] = Field(description="Where it stands, in the base frame [m].")
     radius: float = Field(gt=0.0, description="Radius [m].")
+    clearance: float = Field(default=0.0, ge=0.0, description="How far above the floor it hangs [m].")
 
 
 @record
