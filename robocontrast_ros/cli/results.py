@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
@@ -81,10 +82,18 @@ def show_results(run: RunFolder, console: Console) -> None:
     if not read_journal(run.journal).events:
         console.print(f"No trial was begun. The nodes' logs are in {run.path / 'logs'}", highlight=False)
         return
-    results = write_results(run)
+    drawing = {
+        "description": "maps",
+        "console": console,
+        "transient": True,
+        "disable": not console.is_terminal,
+    }
+    results = write_results(run, lambda missing: track(missing, **drawing))
     if results.warning:
         console.print(results.warning, style="yellow", highlight=False)
     console.print(summary_report(results.summary))
     # Paths are for copying: they must not be broken at the terminal's edge.
     console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
+    if results.maps:
+        console.print(f"maps: {run.maps}", soft_wrap=True, highlight=False)
     console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)

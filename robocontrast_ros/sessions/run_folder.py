@@ -112,6 +112,15 @@ class RunFolder:
         """Folder of the pictures."""
         return self.path / "figures"
 
+    @property
+    def maps(self) -> Path:
+        """Folder of the maps, one a trial that counts."""
+        return self.path / "maps"
+
+    def map(self, trial_id: str) -> Path:
+        """Return where the map of a trial goes."""
+        return self.maps / f"{trial_id}.png"
+
     def bag(self, trial_id: str, attempt: int) -> Path:
         """Return where the bag of one execution of a trial goes."""
         return self.bags / (trial_id if attempt == 0 else f"{trial_id}_attempt{attempt}")
