@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,10 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from mcap.exceptions import McapError
 from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
-from rosbags.rosbag2 import Reader, ReaderError
+from rosbags.rosbag2 import Reader
 from rosbags.serde import SerdeError
 from rosbags.typesys import TypesysError, get_types_from_msg
 from rosbags.typesys.store import Typestore
@@ -107,8 +105,8 @@ def read_bag(bag: Path, wanted: Wanted = _everything) -> BagContent:
         return _read_torn(bag, wanted, "no metadata.yaml: the recorder ended before it could close the bag")
     try:
         return _read_whole(bag, wanted)
-    # A damaged index makes rosbags fail in many ways, of which only some are its own error.
-    except (ReaderError, OSError, ValueError, TypeError, AssertionError, EOFError, MemoryError) as error:
+    # A damaged index or chunk makes rosbags fail in many ways, of which only some are its own error.
+    except Exception as error:
         return _read_torn(bag, wanted, f"{type(error).__name__}: {error}".rstrip(": ."))
 
 
@@ -139,8 +137,8 @@ def _read_torn(bag: Path, wanted: Wanted, why: str) -> BagContent:
                         messages.append(message)
         except OSError as error:
             raise BagError.of_system(file, error) from None
-        # At the break the reader meets whatever bytes stand there.
-        except (McapError, struct.error, ValueError, KeyError, MemoryError) as error:
+        # At the break the reader, and what decompresses its chunks, meet whatever bytes stand there.
+        except Exception as error:
             why += f"; {file.name} breaks off ({type(error).__name__})"
     return BagContent(tuple(messages), dict(sorted(counts.items())), why)
 

@@ -6,12 +6,12 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.bags.writer import BagTopic, BagWriter
+from robocontrast_ros.bags.writer import BagTopic, BagWriter, Compression
 
 _MEBIBYTE = 1 << 20
 
@@ -43,7 +43,12 @@ class Recorder:
     """
 
     def __init__(
-        self, topics: Mapping[str, BagTopic], queue_size: float = 256.0, flush_period: float = 1.0
+        self,
+        topics: Mapping[str, BagTopic],
+        queue_size: float = 256.0,
+        flush_period: float = 1.0,
+        compression: Compression = "zstd",
+        kept: Container[str] = (),
     ) -> None:
         """Make a recorder that records nothing yet.
 
@@ -51,10 +56,16 @@ class Recorder:
             topics: name by which a topic is counted -> what it is in the bag.
             queue_size: messages waiting to be written, at most [MiB].
             flush_period: time after which written messages are safe from the death of the process [s].
+            compression: of the bags.
+            kept: names of topics that are published once for all trials: what came on them, at any time, goes
+                to the beginning of every bag.
         """
         self._topics = dict(topics)
         self._queue_bytes = int(queue_size * _MEBIBYTE)
         self._flush_period = flush_period
+        self._compression: Compression = compression
+        self._kept_names = kept
+        self._kept: dict[tuple[str, bytes], None] = {}
         self._recording: _Recording | None = None
 
     @property
@@ -70,7 +81,11 @@ class Recorder:
         """
         if self._recording is not None:
             raise BagError(f"{bag}: '{self._recording.bag}' is still being recorded. Stop it first.")
-        self._recording = _Recording(bag, self._topics, self._queue_bytes, self._flush_period)
+        self._recording = recording = _Recording(
+            bag, self._topics, self._queue_bytes, self._flush_period, self._compression
+        )
+        for name, cdr in tuple(self._kept):
+            recording.receive(name, time.time_ns(), cdr)
 
     def receive(self, name: str, timestamp: int, cdr: bytes) -> None:
         """Take a message; cheap, and never waits.
@@ -83,6 +98,8 @@ class Recorder:
             cdr: the serialised message.
         """
         recording = self._recording
+        if name in self._kept_names:
+            self._kept[name, cdr] = None
         if recording is not None:
             recording.receive(name, timestamp, cdr)
 
@@ -114,10 +131,11 @@ class _Recording:
     topics: Mapping[str, BagTopic]
     queue_bytes: int
     flush_period: float
+    compression: Compression
     received: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._writer = BagWriter(self.bag, list(self.topics.values()))
+        self._writer = BagWriter(self.bag, list(self.topics.values()), self.compression)
         self._overflowed: Counter[str] = Counter()
         self._latest: dict[str, int] = {}
         self._problem = ""

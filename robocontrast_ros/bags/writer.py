@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Literal
 
 from rosbags.interfaces import (
     Connection,
@@ -17,10 +18,13 @@ from rosbags.interfaces import (
     QosReliability,
     QosTime,
 )
-from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer, WriterError
 
 from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
+
+Compression = Literal["zstd", "none"]
+"""How the chunks of a bag's file are compressed."""
 
 _INFINITE = QosTime(9223372036, 854775807)
 
@@ -51,12 +55,13 @@ class BagWriter:
     process is killed, unless ``flush`` was called; what is on the disk stays readable in any case.
     """
 
-    def __init__(self, bag: Path, topics: Sequence[BagTopic]) -> None:
+    def __init__(self, bag: Path, topics: Sequence[BagTopic], compression: Compression = "zstd") -> None:
         """Make the bag's folder and open it.
 
         Args:
             bag: the folder; it must not be there yet. Folders above it are made.
             topics: what it will hold.
+            compression: of the file's chunks, which every reader of MCAP undoes by itself.
 
         Raises:
             BagError: it is there, a definition is not to be found, or the system refuses to write.
@@ -68,6 +73,8 @@ class BagWriter:
         self._open = False
         try:
             self._writer = Writer(bag, version=Writer.VERSION_LATEST, storage_plugin=StoragePlugin.MCAP)
+            if compression == "zstd":
+                self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
             self._writer.open()
             self._open = True
             for topic, definition in zip(topics, definitions, strict=True):

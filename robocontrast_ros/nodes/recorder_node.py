@@ -20,7 +20,7 @@ from rclpy.task import Future
 from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.recorder import Recorder
-from robocontrast_ros.bags.writer import BagTopic
+from robocontrast_ros.bags.writer import BagTopic, Compression
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.msg import TopicCount
@@ -42,8 +42,14 @@ class RecorderParameters:
         description="What to record: 'topic package/msg/Type' each, the topic relative to the namespace.",
     )
     latched: tuple[str, ...] = Field(
-        default=("trial",), description="Those of the topics that are published transient local."
+        default=("trial",),
+        description="Those of the topics that are published transient local, in each trial.",
     )
+    kept: tuple[str, ...] = Field(
+        default=(),
+        description="Those of the latched topics that are published once, for all trials: they go into every bag.",
+    )
+    compression: Compression = Field(default="zstd", description="Of the bags' chunks: zstd or none.")
     queue_size: float = Field(
         default=256.0, gt=0.0, le=65536.0, description="Messages that wait to be written, at most [MiB]."
     )
@@ -85,7 +91,14 @@ class RecorderNode(Node):
             self._recorder.stop({})
 
     def _make_recorder(self) -> Recorder:
-        return Recorder(self._topics, self._parameters.queue_size, self._parameters.flush_period)
+        parameters = self._parameters
+        return Recorder(
+            self._topics,
+            parameters.queue_size,
+            parameters.flush_period,
+            parameters.compression,
+            parameters.kept,
+        )
 
     def _bag_topics(self) -> dict[str, BagTopic]:
         topics: dict[str, BagTopic] = {}
@@ -103,7 +116,7 @@ class RecorderNode(Node):
             topics[name] = BagTopic(
                 name=self.resolve_topic_name(name),
                 type_name=definition.type_name,
-                latched=name in self._parameters.latched,
+                latched=name in (*self._parameters.latched, *self._parameters.kept),
             )
         return topics
 

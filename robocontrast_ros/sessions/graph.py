@@ -31,7 +31,9 @@ class NodeProcess:
     def write_parameters(self, folder: Path) -> Path:
         """Write a ROS parameter file for the node and return its path."""
         path = folder / f"{self.name}.yaml"
-        write_yaml(path, {f"/{self.name}": {"ros__parameters": self.parameters}})
+        # A ROS parameter file cannot say of what type an empty list is; where there is none, the default is empty.
+        given = {name: value for name, value in self.parameters.items() if value != []}
+        write_yaml(path, {f"/{self.name}": {"ros__parameters": given}})
         return path
 
 
@@ -75,6 +77,12 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,
     }
+    recorder = {
+        "topics": recorded_topics(session),
+        "kept": [topic for topic, _ in robot.latched_topics],
+        "compression": session.parameters.recording.compression,
+        "stop_deadline": timeouts.recording,
+    }
     manager = {
         "run": str(run.path),
         "resume": resume,
@@ -89,7 +97,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         NodeProcess("policy_server", {"policy": str(session.policy_file), "timeout": timeouts.policy}),
         NodeProcess("scorer", {"task": task_file}),
         NodeProcess("rollout", rollout),
-        NodeProcess("recorder", {"topics": recorded_topics(session), "stop_deadline": timeouts.recording}),
+        NodeProcess("recorder", recorder),
         NodeProcess("episode_manager", manager),
     )
 
@@ -103,7 +111,7 @@ def recorded_topics(session: ResolvedSession) -> list[str]:
         "tool_pose geometry_msgs/msg/PoseStamped",
         "progress robocontrast_ros/msg/Progress",
         "trial_result robocontrast_ros/msg/TrialResult",
-        *(f"{topic} {kind}" for topic, kind in robot.driver_topics),
+        *(f"{topic} {kind}" for topic, kind in (*robot.driver_topics, *robot.latched_topics)),
         f"{robot.command.topic} {robot.command.type}",
     ]
     used = {camera.name for camera in session.parameters.cameras}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import Field
@@ -109,6 +109,9 @@ class RecordingParameters:
     """What goes into the bags besides what scoring them again needs."""
 
     images: bool = Field(default=True, description="whether the cameras' images are recorded")
+    compression: Literal["zstd", "none"] = Field(
+        default="zstd", description="of the bags' chunks: zstd or none"
+    )
     topics: tuple[str, ...] = Field(
         default=(), description="further topics, relative to the session's namespace"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -156,13 +157,14 @@ def test_a_bag_without_metadata_is_read_whole_and_said_to_be_broken(recorded, tm
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(share=st.floats(0.0, 1.0))
+@given(share=st.floats(0.0, 1.0), compression=st.sampled_from(["zstd", "none"]))
 def test_a_bag_cut_off_anywhere_gives_what_stood_before_the_cut_or_says_what_is_wrong(
-    tmp_path_factory, share
+    tmp_path_factory, share, compression
 ):
     run = tmp_path_factory.mktemp("cut")
     count = 60
-    with BagWriter(run / "bag", [t for t in TRIAL_TOPICS if t.name.endswith("scene")]) as writer:
+    topics = [t for t in TRIAL_TOPICS if t.name.endswith("scene")]
+    with BagWriter(run / "bag", topics, compression) as writer:
         for i in range(count):
             writer.write("/eval/scene", i, bytes([0, 1, 0, 0]) + i.to_bytes(4, "little") * 200)
             if i % 7 == 6:
@@ -180,6 +182,26 @@ def test_a_bag_cut_off_anywhere_gives_what_stood_before_the_cut_or_says_what_is_
         assert len(content.messages) == count
     else:
         assert "breaks off" in content.broken or len(content.messages) == count
+
+
+@pytest.mark.parametrize("metadata", [True, False], ids=["closed", "killed"])
+def test_a_chunk_that_cannot_be_decompressed_is_a_break(tmp_path, metadata):
+    topics = [t for t in TRIAL_TOPICS if t.name.endswith("scene")]
+    with BagWriter(tmp_path / "bag", topics) as writer:
+        for i in range(9):
+            writer.write("/eval/scene", i, bytes([0, 1, 0, 0]) + bytes(range(200)))
+            if i == 4:
+                writer.flush()
+    bag = tmp_path / "bag" if metadata else without_metadata(tmp_path / "bag", tmp_path / "torn")
+    (file,) = bag.glob("*.mcap")
+    content = bytearray(file.read_bytes())
+    # The frame of the third chunk: definitions, then five messages, then four.
+    frame = [m.start() for m in re.finditer(re.escape(b"\x28\xb5\x2f\xfd"), content)][2]
+    content[frame : frame + 8] = bytes(8)
+    file.write_bytes(content)
+    damaged = read_bag(bag)
+    assert damaged.counts == {"/eval/scene": 5}
+    assert "ZstdError" in damaged.broken
 
 
 def test_a_bag_whose_end_was_lost_after_it_was_closed_is_read_up_to_the_break(recorded, tmp_path):

@@ -55,6 +55,16 @@ def test_what_arrives_between_start_and_stop_is_in_the_bag_and_nothing_else(tmp_
     assert [m.timestamp for m in read_bag(second.bag).messages] == [5]
 
 
+def test_what_is_published_once_for_all_trials_is_in_every_bag(tmp_path, scene_cdr, image_cdr):
+    recorder = Recorder(TOPICS, kept=("scene",))
+    recorder.receive("scene", 1, scene_cdr)
+    recorder.receive("image", 2, image_cdr)
+    for bag in ("first", "second"):
+        recorder.start(tmp_path / bag)
+        assert recorder.stop({}).written == {"image": 0, "scene": 1}
+        assert [m.cdr for m in read_bag(tmp_path / bag).messages] == [scene_cdr]
+
+
 def test_what_was_expected_and_did_not_come_is_missing_by_topic(tmp_path, scene_cdr):
     recorder = Recorder(TOPICS)
     recorder.start(tmp_path / "bag")
@@ -160,16 +170,16 @@ def test_what_was_recorded_is_on_the_disk_within_the_flush_period(tmp_path, scen
 
 
 FULL_DISK = """
-import resource, sys
+import os, resource, sys
 from pathlib import Path
 from robocontrast_ros.bags.recorder import Recorder
 from robocontrast_ros.bags.writer import BagTopic
 resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, 3_000_000))
 recorder = Recorder({"t": BagTopic("/t", "std_msgs/msg/UInt8MultiArray")})
 recorder.start(Path(sys.argv[1]))
-message = bytes([0, 1, 0, 0]) + bytes(8) + (100_000).to_bytes(4, "little") + bytes(100_000)
+head = bytes([0, 1, 0, 0]) + bytes(8) + (100_000).to_bytes(4, "little")
 for i in range(100):
-    recorder.receive("t", i, message)
+    recorder.receive("t", i, head + os.urandom(100_000))
 recorded = recorder.stop({"t": 100})
 print(recorded.problem)
 print(recorded.written["t"] + recorded.missing["t"])

@@ -34,11 +34,14 @@ def mcap_file(bag: Path) -> Path:
     return file
 
 
-def test_another_reader_reads_the_same_values_and_stamps_without_our_packages(tmp_path, messages):
+@pytest.mark.parametrize("compression", ["zstd", "none"])
+def test_another_reader_reads_the_same_values_and_stamps_without_our_packages(
+    tmp_path, messages, compression
+):
     rng = np.random.default_rng(0)
     pixels = [rng.integers(0, 256, (224, 224, 3), dtype=np.uint8) for _ in range(20)]
     bag = tmp_path / "bag"
-    with BagWriter(bag, [SCENE_TOPIC, IMAGE_TOPIC]) as writer:
+    with BagWriter(bag, [SCENE_TOPIC, IMAGE_TOPIC], compression) as writer:
         for i, frame in enumerate(pixels):
             writer.write("/camera/image_raw", 10**18 + 2 * i, messages.cdr(messages.image(frame, i)))
             writer.write(
@@ -46,7 +49,11 @@ def test_another_reader_reads_the_same_values_and_stamps_without_our_packages(tm
             )
         assert writer.counts() == {"/eval/scene": 20, "/camera/image_raw": 20}
     with mcap_file(bag).open("rb") as stream:
-        read = list(make_reader(stream, decoder_factories=[DecoderFactory()]).iter_decoded_messages())
+        reader = make_reader(stream, decoder_factories=[DecoderFactory()])
+        chunks = reader.get_summary().chunk_indexes
+        read = list(reader.iter_decoded_messages())
+    assert {chunk.compression for chunk in chunks} == {"zstd" if compression == "zstd" else ""}
+    assert [m.cdr for m in read_bag(bag).messages] == [m.message.data for m in read]
     assert [m.message.log_time for m in read] == [10**18 + k for k in range(40)]
     images = [m.decoded_message for m in read if m.channel.topic == "/camera/image_raw"]
     assert [m.schema.name for m in read[:2]] == ["sensor_msgs/msg/Image", "robocontrast_ros/msg/Scene"]
@@ -56,6 +63,22 @@ def test_another_reader_reads_the_same_values_and_stamps_without_our_packages(tm
     scenes = [m.decoded_message for m in read if m.channel.topic == "/eval/scene"]
     assert [s.objects[0].pose.position.x for s in scenes] == [0.1 * i for i in range(20)]
     assert scenes[0].objects[0].pose.orientation.z == scene_at(0.0)["red_moon"].pose.orientation[2]
+
+
+def test_pictures_of_a_scene_take_a_fraction_of_their_size_in_a_compressed_bag(tmp_path, messages):
+    frame = np.full((180, 320, 3), 200, np.uint8)
+    frame[40:90, 100:180] = (20, 90, 160)
+    cdr = messages.cdr(messages.image(frame, 0))
+    sizes = {}
+    for compression in ("zstd", "none"):
+        bag = tmp_path / compression
+        with BagWriter(bag, [IMAGE_TOPIC], compression) as writer:
+            for i in range(20):
+                writer.write("/camera/image_raw", i, cdr)
+        sizes[compression] = mcap_file(bag).stat().st_size
+        info = yaml.safe_load((bag / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+        assert info["compression_mode"] == "", "the file itself is no other format: readers need not be told"
+    assert sizes["zstd"] < sizes["none"] / 20
 
 
 def test_the_metadata_names_types_counts_hashes_and_offered_qos(tmp_path, messages):
@@ -140,7 +163,7 @@ def test_nothing_is_written_to_a_bag_that_was_closed(tmp_path):
 
 
 CHILD = """
-import resource, signal, sys
+import os, resource, signal, sys
 from pathlib import Path
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.writer import BagTopic, BagWriter
@@ -148,10 +171,10 @@ bag, limit = Path(sys.argv[1]), int(sys.argv[2])
 if limit:
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 writer = BagWriter(bag, [BagTopic("/t", "std_msgs/msg/UInt8MultiArray")])
-message = bytes([0, 1, 0, 0]) + bytes(8) + (100_000).to_bytes(4, "little") + bytes(100_000)
+head = bytes([0, 1, 0, 0]) + bytes(8) + (100_000).to_bytes(4, "little")
 try:
     for i in range(100):
-        writer.write("/t", i, message)
+        writer.write("/t", i, head + os.urandom(100_000))
         if not limit and i == 49:
             writer.flush()
             print("flushed", flush=True)
