@@ -37,9 +37,6 @@ RIGHT_AND_UP = {
 }
 """What is up on the map -> the directions of the scene's frame that are right and up."""
 
-LEGEND = (
-    "blue: robot · green: reference path · pink: goal, in order · orange: moved for this trial · ✕: collision"
-)
 WIDTH, DPI = 6.4, 100
 
 
@@ -134,7 +131,7 @@ def write_map(content: TrialMap, path: Path) -> None:
     axes = figure.add_axes((0.1 / WIDTH, below / total, inner / WIDTH, 1.0 - (above + below) / total))
     draw_map(axes, content)
     figure.text(0.5, 1.0 - 0.08 / total, title_of(content), ha="center", va="top", fontsize=8.5)
-    figure.text(0.97, 0.04 / total, LEGEND, ha="right", va="bottom", fontsize=6.5, color=GREY)
+    figure.text(0.97, 0.04 / total, legend_of(content), ha="right", va="bottom", fontsize=6.5, color=GREY)
     figure.savefig(path, pil_kwargs={"compress_level": 1})
 
 
@@ -144,6 +141,18 @@ def title_of(content: TrialMap) -> str:
     words = wrap(f"“{trial.instance.instruction.text}”", 88, max_lines=2, placeholder=" …")
     which = f"trial {trial.trial_id} · {content.symbol} of {trial.base_id}, repeat {trial.repeat}"
     return "\n".join([*words, f"{which} · {_scores(result)}"])
+
+
+def legend_of(content: TrialMap) -> str:
+    """Return what the colours mean, as far as they are on the map."""
+    parts = {
+        "blue: the robot, and what it moved": True,
+        "green: reference path": content.trial.instance.reference_path,
+        "pink: goal" + (", in order" if len(content.regions) > 1 else ""): content.regions,
+        "orange: moved for this trial": any(move.start and move.goal for move in content.moves),
+        "✕: collision": content.collisions,
+    }
+    return " · ".join(words for words, there in parts.items() if there)
 
 
 def _scores(result: TrialResult | None) -> str:

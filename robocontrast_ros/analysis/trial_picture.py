@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robocontrast_ros.analysis.figures import GREY
 from robocontrast_ros.analysis.maps import map_of_recording
 from robocontrast_ros.analysis.offline import find_task
-from robocontrast_ros.analysis.trial_map import LEGEND, draw_map, title_of
+from robocontrast_ros.analysis.trial_map import draw_map, legend_of, title_of
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_bag, read_trial
 
@@ -44,7 +44,7 @@ def draw_trial(bag: Path, path: Path) -> None:
         axes.set_title(f"control step {index}", fontsize=9)
         axes.axis("off")
     draw_map(above, content)
-    above.set_title(LEGEND, fontsize=5.5, color=GREY)
+    above.set_title(legend_of(content), fontsize=5.5, color=GREY)
     figure.savefig(path)
 
 

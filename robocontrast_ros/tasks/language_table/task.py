@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from robocontrast_ros.configuration import load_record
+from robocontrast_ros.configuration import load_record, resolve_uri
 from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
 from robocontrast_ros.tasks.language_table import grammar
 from robocontrast_ros.tasks.language_table.goals import (
@@ -23,6 +23,7 @@ from robocontrast_ros.tasks.language_table.goals import (
     goal_point,
     make_goal,
 )
+from robocontrast_ros.tasks.language_table.outlines import block_outline
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import NoPlan, find_plan, require_on_board
 from robocontrast_ros.tasks.language_table.sampler import draw_pose, draw_scene, has_room
@@ -77,16 +78,14 @@ class LanguageTable:
         return self.parameters.physics_step
 
     def outline(self, model: str) -> tuple[tuple[float, float], ...]:
-        """Return the circle about a block as a polygon, in its frame, shape (12, 2) [m].
+        """Return the polygon that a block covers, in its frame, shape (n, 2) [m].
 
         Raises:
             KeyError: the task has no such block.
         """
-        if model not in self.parameters.blocks:
+        if model not in self.models:
             raise KeyError(f"no block '{model}'; there are: {', '.join(self.parameters.blocks)}")
-        angles = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
-        radius = self.parameters.block_size.radius
-        return tuple((radius * math.cos(a), radius * math.sin(a)) for a in angles)
+        return block_outline(resolve_uri(self.models[model]), self.parameters.block_size.radius)
 
     def backdrop(self) -> Backdrop:
         """Return the board, seen the way the instructions mean top, bottom, left and right."""
