@@ -33,6 +33,9 @@ LOST_HEADING = math.radians(5.0)
 BRAKING = 0.9
 """Share of the driver's deceleration that the approach counts on."""
 
+RESPONSE = 0.02
+"""How long the wheels take to follow [s]."""
+
 STALLED = 0.8
 """How long the base may come no nearer, before it counts as blocked [s]."""
 
@@ -59,6 +62,15 @@ class _Target:
         return cls(*state.pose.xy, state.pose.yaw)
 
 
+@dataclass(frozen=True)
+class _Ramp:
+    """How fast the base may move, and how fast its driver lets that change: in m or rad, and s."""
+
+    speed: float
+    acceleration: float
+    braking: float
+
+
 class DiscreteNavigationController:
     """0 STOP, 1 FORWARD, 2 LEFT, 3 RIGHT, each carried out to its end and to rest.
 
@@ -77,7 +89,10 @@ class DiscreteNavigationController:
             space: its amounts, speeds and tolerances of this action space.
             period: duration of a control step [s].
         """
-        self._limits, self._space, self._period = profile.limits, space, period
+        limits = profile.limits
+        self._driving = _Ramp(space.forward_speed, limits.linear_acceleration, limits.linear_deceleration)
+        self._turning = _Ramp(space.turn_speed, limits.angular_acceleration, limits.angular_deceleration)
+        self._space, self._period = space, period
         self._target: _Target | None = None
         self._move: Move | None = None
 
@@ -99,7 +114,7 @@ class DiscreteNavigationController:
         self._move, self._before = move, state
         self._whole = self._nearest = self._remaining(state)
         self._periods = self._since_nearest = 0
-        self._speed = 0.0
+        self._speed = self._moving = 0.0
 
     def step(self, state: RobotState) -> ControlStep | None:
         """Return the velocity for the next control period; None when the action is done.
@@ -156,30 +171,34 @@ class DiscreteNavigationController:
 
     def _approach(self, state: RobotState) -> TwistCommand:
         along, across, turn = self._errors(state)
-        limits, space = self._limits, self._space
-        turning = self._profile(
-            turn, space.angle_tolerance / 2, space.turn_speed, limits.angular_deceleration
-        )
+        space = self._space
         if self._move is not Move.FORWARD:
-            self._speed = turning
-            return TwistCommand(0.0, turning)
-        self._speed = self._profile(
-            along, space.distance_tolerance / 2, space.forward_speed, limits.linear_deceleration
-        )
+            self._speed = self._profile(turn, space.angle_tolerance / 2, self._turning)
+            return TwistCommand(0.0, self._speed)
+        self._speed = self._profile(along, space.distance_tolerance / 2, self._driving)
         if self._speed == 0.0:
-            self._speed = turning = turning if abs(turn) > space.angle_tolerance else 0.0
-            return TwistCommand(0.0, turning)
+            # What the heading is still off by is left to the next action, unless it is too much.
+            self._speed = STEERING * turn if abs(turn) > space.angle_tolerance else 0.0
+            return TwistCommand(0.0, self._speed)
         aim = turn + math.copysign(1.0, along) * math.atan2(across, LOOK_AHEAD)
         steering = min(max(STEERING * aim, -space.turn_speed), space.turn_speed)
         return TwistCommand(self._speed, steering)
 
-    def _profile(self, remaining: float, tolerance: float, speed: float, deceleration: float) -> float:
-        """Return the greatest speed from which the base can still brake after one period at that speed."""
-        if abs(remaining) <= tolerance:
-            return 0.0
-        braking, period = BRAKING * deceleration, self._period
-        safe = braking * (math.sqrt(period * period + 2 * abs(remaining) / braking) - period)
-        return math.copysign(min(safe, speed), remaining)
+    def _profile(self, remaining: float, tolerance: float, ramp: _Ramp) -> float:
+        """Return the speed to ask for: the greatest from which the base can brake after the coming period.
+
+        The base is taken to move as the driver's ramp lets it, given what was asked for before.
+        """
+        now = self._moving * math.copysign(1.0, remaining)
+        half = self._period / 2
+        wanted = 0.0
+        if abs(remaining) > tolerance:
+            left = max(abs(remaining) - now * (half + RESPONSE), 0.0)
+            braking = BRAKING * ramp.braking
+            wanted = min(braking * (math.sqrt(half * half + 2 * left / braking) - half), ramp.speed)
+        faster, slower = ramp.acceleration * self._period, ramp.braking * self._period
+        self._moving = math.copysign(1.0, remaining) * min(max(wanted, now - slower), now + faster)
+        return math.copysign(wanted, remaining)
 
     def _is_there(self, state: RobotState) -> bool:
         along, _, turn = self._errors(state)
