@@ -28,7 +28,7 @@ class Evaluation:
         strategy: the order of trials.
         test_set_size: |X|, the number of i.i.d. test instances.
         perturbations: the perturbation set P, in the order they are applied.
-        families: the task's families to sample from; all of them, as the task mixes them, when empty.
+        families: the task's families to sample from, in turn; all of them, as the task mixes them, when empty.
         repeats: how often each instance is run.
         cost_model: what a set-up costs.
         budget: K, in the cost model's unit; infinity for no limit.
@@ -70,7 +70,7 @@ class Evaluation:
 
     def _draw(self, number: int) -> TestInstance:
         rng = generator(self.seed, "test_set", number)
-        family = str(rng.choice(self.families)) if self.families else None
+        family = self.families[number % len(self.families)] if self.families else None
         return self.task.sample(rng, f"x{number:04d}", family)
 
     def context(self) -> StrategyContext:

@@ -58,7 +58,7 @@ class TestSetParameters:
     size: int = Field(ge=1, le=100_000, description="number of test instances")
     families: tuple[str, ...] = Field(
         default=(),
-        description="families of the task to draw from, equally often; all, as the task mixes them, if empty",
+        description="families of the task to draw from, in turn; all, as the task mixes them, if empty",
     )
 
     def __post_init__(self) -> None:
