@@ -14,7 +14,9 @@ from robocontrast_ros.domain import Trial
 
 
 def test_a_trial_without_images_or_result_is_drawn_from_above(tmp_path):
-    task = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+    task = load_configured(
+        "tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml")
+    )
     instance = task.sample(np.random.default_rng(0), "x0")
     trial = Trial(0, instance.instance_id, "base", 0, instance, 0)
     record_trial(tmp_path / "bag", task, trial, np.random.default_rng(0), with_result=False)

@@ -9,8 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from line_world import line
 
-from robocontrast_ros.domain import ObjectState, Pose, Scene
-from robocontrast_ros.strategies.cost import MetresMoved, Tolerance, agree, angle_between, setup_moves
+from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.strategies.cost import (
+    COST_MODELS,
+    MetresMoved,
+    Mover,
+    SecondsToMove,
+    Tolerance,
+    agree,
+    angle_between,
+    cost_model,
+    setup_moves,
+)
 
 EXACT = Tolerance()
 coordinates = st.floats(-1.0, 1.0)
@@ -89,3 +99,45 @@ def test_the_angle_between_a_pose_and_itself_turned_is_the_turn(pose, turn):
     turned = Pose.planar(*pose.xy, pose.yaw + turn)
     assert angle_between(pose, turned) == pytest.approx(abs(turn), abs=1e-7)
     assert angle_between(pose, pose) == 0.0
+
+
+MOVER = Mover(walking_speed=2.0, carrying_speed=0.5, taking=3.0, placing=5.0)
+
+
+def carry(name: str, start: tuple[float, float] | None, goal: tuple[float, float] | None) -> SetupMove:
+    return SetupMove(name, name, start and Pose.planar(*start), goal and Pose.planar(*goal))
+
+
+def test_the_seconds_are_walking_taking_carrying_and_placing_in_the_order_of_the_moves():
+    model = SecondsToMove(MOVER)
+    first, second = carry("a", (0.0, 0.0), (2.0, 0.0)), carry("b", (2.0, 3.0), (2.0, 4.0))
+    assert model.cost((first,)) == pytest.approx(3.0 + 4.0 + 5.0)
+    assert model.cost((first, second)) == pytest.approx((3.0 + 4.0 + 5.0) + 1.5 + (3.0 + 2.0 + 5.0))
+    assert model.cost((second, first)) == pytest.approx(12.0 + 10.0 + math.hypot(2.0, 4.0) / 2.0)
+
+
+def test_turning_an_object_takes_time_and_bringing_one_in_takes_none():
+    model = SecondsToMove(MOVER)
+    assert model.cost((carry("a", (1.0, 1.0), (1.0, 1.0)),)) == 8.0
+    assert model.cost((carry("a", None, (1.0, 1.0)), carry("b", (0.0, 0.0), None))) == 0.0
+
+
+@given(scenes, scenes)
+def test_seconds_are_never_less_than_the_carrying_and_grow_with_every_move(actual, wanted):
+    moves, model = setup_moves(actual, wanted, EXACT), SecondsToMove(MOVER)
+    costs = [model.cost(moves[:n]) for n in range(len(moves) + 1)]
+    assert costs == sorted(costs)
+    assert costs[-1] >= MetresMoved().cost(moves) / MOVER.carrying_speed
+
+
+@given(scenes, scenes, st.floats(0.0, 1e4))
+def test_what_was_measured_counts_as_seconds_and_changes_no_metres(actual, wanted, measured):
+    moves = setup_moves(actual, wanted, EXACT)
+    assert SecondsToMove(MOVER).cost(moves, measured) == measured
+    assert MetresMoved().cost(moves, measured) == MetresMoved().cost(moves)
+
+
+def test_every_cost_model_is_found_by_its_name():
+    models = [cost_model(name, MOVER) for name in COST_MODELS]
+    assert [(m.name, m.unit) for m in models] == [("metres_moved", "m"), ("seconds_to_move", "s")]
+    assert models[1].cost((carry("a", (0.0, 0.0), (0.0, 0.0)),)) == 8.0

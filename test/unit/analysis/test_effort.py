@@ -1,0 +1,169 @@
+"""What a run cost beside a standard evaluation, in metres and in seconds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import pytest
+from line_world import LineBench, line, line_evaluation
+
+from robocontrast_ros.analysis.effort import (
+    MeanSpent,
+    Prices,
+    Spent,
+    compute_effort,
+    cumulative,
+    standard_evaluation,
+)
+from robocontrast_ros.analysis.results import compute_results
+from robocontrast_ros.analysis.tables import trials_table
+from robocontrast_ros.domain import Scene
+from robocontrast_ros.sessions.events import SetUp, TrialFinished
+from robocontrast_ros.sessions.journal import Journal, read_journal
+from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.strategies.contrast_set import ContrastSet
+from robocontrast_ros.strategies.cost import Mover, SecondsToMove
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+from robocontrast_ros.strategies.standard import Standard
+
+
+@pytest.fixture
+def ran(tmp_path):
+    """Run a session and return its journal."""
+
+    def run(bench=None, **changes) -> Journal:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
+        run_session(line_evaluation(**changes), bench or LineBench(), path)
+        return read_journal(path)
+
+    return run
+
+
+def effort_of(journal: Journal):
+    prices = Prices(journal.started)
+    table = trials_table(journal.events)
+    return compute_effort(journal.events, table, standard_evaluation(journal.events, prices), prices)
+
+
+def empty() -> LineBench:
+    """Return a bench whose first scene is brought in from outside, as in simulation."""
+    return LineBench(present=Scene())
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_the_standard_evaluation_in_a_contrast_set_costs_what_a_real_one_does(ran, repeats):
+    contrast = ran(empty(), test_set_size=6, repeats=repeats)
+    real = ran(empty(), test_set_size=6, repeats=repeats, strategy=Standard(), perturbations=())
+    computed = standard_evaluation(contrast.events, Prices(contrast.started))
+    finished = [e for e in real.events if isinstance(e, TrialFinished)]
+    assert [t.spent.metres for t in computed] == pytest.approx([e.cost for e in finished])
+    assert [repr(t.result) for t in computed] == [repr(e.result) for e in finished]
+
+
+def test_the_scene_that_was_brought_in_is_in_no_mean_but_in_the_sums(ran):
+    journal = ran(empty(), test_set_size=4)
+    effort, standard = effort_of(journal), standard_evaluation(journal.events, Prices(journal.started))
+    assert [t.brought_in for t in standard] == [True, False, False, False]
+    assert standard[0].spent == Spent()
+    assert effort.standard_instance.number == 3
+    total = cumulative(standard, "m")[-1]
+    assert effort.standard_instance.mean.metres == pytest.approx(total / 3)
+
+
+def test_a_first_scene_that_was_set_up_by_hand_counts_like_any_other(ran):
+    effort = effort_of(ran(test_set_size=4))
+    assert effort.standard_instance.number == 4
+
+
+def test_the_means_of_perturbed_instances_add_up_to_what_was_spent_on_them(ran):
+    journal = ran(empty(), test_set_size=6, repeats=2)
+    effort = effort_of(journal)
+    spent = math.fsum(e.cost for e in journal.events if isinstance(e, SetUp) and not e.trial.is_base)
+    assert effort.perturbed_instance.mean.metres * effort.perturbed_instance.number == pytest.approx(spent)
+    assert effort.perturbations.mean.metres * effort.perturbations.number == pytest.approx(spent)
+    assert effort.perturbed_trial.mean.metres * effort.perturbed_trial.number == pytest.approx(spent)
+    trials = [e for e in journal.events if isinstance(e, TrialFinished) and not e.trial.is_base]
+    assert effort.perturbed_trial.number == len(trials)
+    assert effort.total.metres == pytest.approx(
+        math.fsum(e.cost for e in journal.events if isinstance(e, SetUp))
+    )
+
+
+def test_without_a_budget_trials_are_counted_within_what_the_standard_evaluation_costs(ran):
+    journal = ran(empty(), test_set_size=6)
+    effort, table = effort_of(journal), trials_table(journal.events)
+    assert effort.within_is == "what the standard evaluation costs"
+    assert (effort.standard_within, effort.standard_trials) == (6, 6)
+    assert effort.trials_within == sum(table["cumulative_cost"] <= effort.within)
+    assert effort.trials_within < effort.trials
+
+
+def test_trials_are_counted_within_the_budget_or_what_the_session_names(ran):
+    journal = ran(empty(), test_set_size=6, budget=1.5)
+    effort = effort_of(journal)
+    assert (effort.within, effort.within_is) == (1.5, "the budget")
+    assert effort.trials_within == effort.trials
+    named = {"parameters": {"session": {"compare_within": 0.5}}}
+    effort = effort_of(ran(empty(), test_set_size=6, budget=1.5, **named))
+    assert (effort.within, effort.within_is) == (0.5, "`compare_within` of the session")
+    assert effort.trials_within < effort.trials
+
+
+def test_limited_intervention_tells_no_standard_evaluation(ran):
+    effort = effort_of(ran(strategy=LimitedIntervention(), perturbations=()))
+    assert effort.standard_instance == MeanSpent()
+    assert (effort.standard_trials, effort.within) == (0, None)
+    assert effort.total.metres > 0.0
+
+
+def test_a_session_in_seconds_still_tells_its_metres_and_the_other_way_round(ran):
+    in_seconds = ran(empty(), cost_model=SecondsToMove(), strategy=ContrastSet())
+    in_metres = ran(empty())
+    seconds, metres = (compute_results(journal).summary for journal in (in_seconds, in_metres))
+    assert (seconds.cost_unit, metres.cost_unit) == ("s", "m")
+    assert seconds.effort.total == metres.effort.total
+    assert seconds.row("all").cost == pytest.approx(seconds.effort.total.seconds)
+    assert metres.row("all").cost == pytest.approx(metres.effort.total.metres)
+    assert seconds.effort.total.seconds > 0.0
+
+
+def test_the_seconds_are_those_of_the_person_in_the_session_s_file(ran):
+    slow = {"session": {"mover": {"taking": 104.0}}}
+    usual, slower = effort_of(ran(empty())), effort_of(ran(empty(), parameters=slow))
+    assert slower.total.metres == usual.total.metres
+    assert slower.total.seconds > usual.total.seconds + 100.0
+    assert Mover().taking == 4.0
+
+
+@dataclass
+class Operated(LineBench):
+    """A person sets up the scenes in this bench, and takes a minute for each."""
+
+    def set_up_seconds(self) -> float:
+        return 60.0
+
+
+def test_measured_seconds_are_in_the_journal_and_count_instead_of_the_model(ran):
+    journal = ran(Operated(), cost_model=SecondsToMove(), test_set_size=3, budget=100_000.0)
+    set_ups = [e for e in journal.events if isinstance(e, SetUp)]
+    assert {(e.measured, e.cost) for e in set_ups} == {(60.0, 60.0)}
+    effort, table = effort_of(journal), trials_table(journal.events)
+    assert effort.measured == effort.set_ups == len(set_ups)
+    assert effort.total.seconds == 60.0 * len(set_ups)
+    assert table["setup_seconds"].to_list() == [60.0] * len(table)
+    assert table["setup_measured"].all()
+
+
+def test_without_a_person_nothing_is_measured(ran):
+    journal = ran(test_set_size=2)
+    assert effort_of(journal).measured == 0
+    assert not trials_table(journal.events)["setup_measured"].any()
+
+
+def test_a_scene_within_the_session_s_tolerance_of_the_one_before_costs_nothing(ran):
+    journal = ran(LineBench(present=line(a=0.02, b=0.2, c=0.4, d=0.98)), test_set_size=2)
+    wide = {"session": {"setup": {"position_tolerance": 2.0}}}
+    started = replace(journal.started, parameters=wide)
+    trials = standard_evaluation(journal.events, Prices(started))
+    assert trials[1].spent == Spent()
