@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.robots.commands import TwistCommand
 from robocontrast_ros.robots.controllers import Controller, ControlStep, make_controller
+from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.profile import load_profile
@@ -195,3 +198,187 @@ def down(pose) -> float:
     """Return the angle between the tool's axis and straight down [rad]."""
     x, y, _, _ = pose.orientation
     return math.acos(min(1.0, max(-1.0, -(1.0 - 2.0 * (x * x + y * y)))))
+
+
+class IdealBase:
+    """A base that does what it is told as its driver's limits let it, on a floor without anything."""
+
+    substeps = 20
+
+    def __init__(self, profile: DifferentialDriveProfile, x: float, y: float, yaw: float) -> None:
+        self._limits = profile.limits
+        self.x, self.y, self.yaw = x, y, yaw
+        self._speed = self._turn = 0.0
+        self.stuck = False
+
+    def state(self) -> RobotState:
+        return RobotState(0.0, Pose.planar(self.x, self.y, self.yaw))
+
+    def move(self, command: TwistCommand, period: float) -> None:
+        """Follow a command for a period [s]."""
+        limits, step = self._limits, period / self.substeps
+        if self.stuck:
+            return
+        for _ in range(self.substeps):
+            self._speed = ramp(
+                self._speed, command.linear, limits.linear_acceleration, limits.linear_deceleration, step
+            )
+            self._turn = ramp(
+                self._turn, command.angular, limits.angular_acceleration, limits.angular_deceleration, step
+            )
+            self.x += self._speed * math.cos(self.yaw) * step
+            self.y += self._speed * math.sin(self.yaw) * step
+            self.yaw += self._turn * step
+
+
+def ramp(now: float, wanted: float, faster: float, slower: float, step: float) -> float:
+    """Return a speed after a step of time, as the driver lets it change."""
+    rate = faster if wanted * now >= 0.0 and abs(wanted) > abs(now) else slower
+    return now + min(max(wanted - now, -rate * step), rate * step)
+
+
+def drive(controller: Controller, base: IdealBase, action: int) -> list[ControlStep]:
+    """Carry out one action; return its steps."""
+    controller.begin((action,), base.state())
+    steps: list[ControlStep] = []
+    while (step := controller.step(base.state())) is not None:
+        steps.append(step)
+        assert len(steps) < 100, "the action does not end"
+        base.move(step.command, PERIOD)
+    return steps
+
+
+class BaseContract:
+    """A mobile base that takes `discrete_navigation`."""
+
+    robot: str
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def profile(cls) -> DifferentialDriveProfile:
+        return load_profile(cls.robot)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def space(cls, profile):
+        return profile.action_spaces.discrete_navigation
+
+    @pytest.fixture
+    def base(self, profile) -> IdealBase:
+        return IdealBase(profile, 1.0, 2.0, 0.5)
+
+    @pytest.fixture
+    def controller(self, profile, base):
+        controller = make_controller(profile, "discrete_navigation", PERIOD)
+        controller.reset(base.state())
+        return controller
+
+    def test_it_moves_about_and_its_driver_says_where_it_is_first_of_all(self, profile):
+        assert profile.mobile
+        assert profile.driver_topics[0] == (profile.state.topic, profile.state.type)
+
+    def test_forward_drives_its_distance_straight_ahead_and_comes_to_rest(self, space, base, controller):
+        assert not any(step.clamped for step in drive(controller, base, 1))
+        x, y = 1.0 + space.distance * math.cos(0.5), 2.0 + space.distance * math.sin(0.5)
+        assert math.dist((base.x, base.y), (x, y)) < space.distance_tolerance
+        assert base.yaw == pytest.approx(0.5, abs=space.angle_tolerance)
+        before = base.state()
+        base.move(TwistCommand(), PERIOD)
+        assert math.dist(base.state().pose.xy, before.pose.xy) < 1e-3
+
+    @pytest.mark.parametrize(("action", "sign"), [(2, 1), (3, -1)])
+    def test_left_and_right_turn_by_their_angle_on_the_spot(self, space, base, controller, action, sign):
+        assert not any(step.clamped for step in drive(controller, base, action))
+        assert base.yaw == pytest.approx(0.5 + sign * space.angle, abs=space.angle_tolerance)
+        assert (base.x, base.y) == pytest.approx((1.0, 2.0), abs=1e-9)
+
+    @quick
+    @given(actions=st.lists(st.integers(1, 3), min_size=1, max_size=40))
+    def test_errors_do_not_add_up_over_any_sequence_of_actions(self, profile, space, actions):
+        base = IdealBase(profile, 0.0, 0.0, 0.0)
+        controller = make_controller(profile, "discrete_navigation", PERIOD)
+        controller.reset(base.state())
+        x = y = yaw = 0.0
+        for action in actions:
+            assert not any(step.clamped for step in drive(controller, base, action))
+            x += space.distance * math.cos(yaw) * (action == 1)
+            y += space.distance * math.sin(yaw) * (action == 1)
+            yaw += space.angle * {1: 0, 2: 1, 3: -1}[action]
+            assert math.dist((base.x, base.y), (x, y)) < 2 * space.distance_tolerance
+            assert abs(base.yaw - yaw) <= space.angle_tolerance
+
+    def test_commands_keep_within_the_speeds_of_the_action_space(self, space, base, controller):
+        for action in (1, 2, 1, 3, 1):
+            for step in drive(controller, base, action):
+                assert abs(step.command.linear) <= space.forward_speed
+                assert abs(step.command.angular) <= space.turn_speed
+
+    def test_stop_alone_ends_an_episode(self, controller):
+        assert [controller.ends_episode((action,)) for action in (0, 1, 2, 3)] == [True, False, False, False]
+
+    @pytest.mark.parametrize("action", [(4.0,), (-1.0,), (1.5,), (math.nan,), (), (1.0, 1.0)])
+    def test_what_is_no_action_is_refused_with_those_there_are(self, base, controller, action):
+        assert not controller.ends_episode(action)
+        with pytest.raises(ValueError, match="expected one number: 0 STOP, 1 FORWARD, 2 LEFT, 3 RIGHT"):
+            controller.begin(action, base.state())
+
+    @pytest.mark.parametrize(
+        ("action", "reason"), [(1, r"blocked: moved 0.00 of 0\.25 m"), (2, "blocked: turned 0 of 30 degrees")]
+    )
+    def test_a_blocked_action_ends_in_time_stopped_and_says_how_far_it_came(
+        self, space, base, controller, action, reason
+    ):
+        base.stuck = True
+        *before, last = drive(controller, base, action)
+        assert len(before) * PERIOD <= space.time_limit
+        assert not any(step.clamped for step in before)
+        assert last.clamped
+        assert last.command == TwistCommand()
+        assert any(re.fullmatch(reason, told) for told in last.reasons)
+
+    def test_an_action_that_creeps_ends_at_the_time_limit(self, space, base, controller):
+        controller.begin((1,), base.state())
+        steps = []
+        while (step := controller.step(base.state())) is not None:
+            steps.append(step)
+            base.x += 0.003
+            base.y += 0.003
+        assert len(steps) - 1 == round(space.time_limit / PERIOD), "periods of motion before it is stopped"
+        assert re.fullmatch(r"blocked: moved 0\.1\d of 0\.25 m", steps[-1].reasons[-1])
+
+    def test_after_a_blocked_action_the_next_starts_from_where_the_base_is(self, space, base, controller):
+        base.stuck = True
+        drive(controller, base, 1)
+        base.stuck = False
+        steps = drive(controller, base, 2)
+        assert not any(step.clamped for step in steps)
+        assert (base.x, base.y) == pytest.approx((1.0, 2.0), abs=1e-9)
+        assert base.yaw == pytest.approx(0.5 + space.angle, abs=space.angle_tolerance)
+
+    def test_a_base_that_was_carried_goes_on_from_where_it_is_and_says_so(self, space, base, controller):
+        base.x += 0.3
+        first, *others = drive(controller, base, 1)
+        assert first.clamped
+        assert first.reasons == ("the base was not at its set point",)
+        assert not any(step.clamped for step in others)
+        expected = 1.3 + space.distance * math.cos(0.5), 2.0 + space.distance * math.sin(0.5)
+        assert math.dist((base.x, base.y), expected) < space.distance_tolerance
+
+    def test_hold_stops_and_drops_the_action(self, base, controller):
+        controller.begin((1,), base.state())
+        controller.step(base.state())
+        assert controller.hold(base.state()) == TwistCommand(0.0, 0.0)
+        assert controller.step(base.state()) is None
+
+    def test_the_same_actions_give_the_same_commands(self, profile):
+        def run() -> list[TwistCommand]:
+            base = IdealBase(profile, 0.0, 0.0, 0.3)
+            controller = make_controller(profile, "discrete_navigation", PERIOD)
+            controller.reset(base.state())
+            return [step.command for action in (1, 2, 1, 3) for step in drive(controller, base, action)]
+
+        assert run() == run()
+
+    def test_an_action_space_that_it_does_not_offer_is_refused_by_name(self, profile):
+        with pytest.raises(ConfigurationError, match="offers: discrete_navigation"):
+            make_controller(profile, "planar_delta", PERIOD)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from robot_contract import ArmContract
+from robot_contract import ArmContract, BaseContract
+from transforms3d.quaternions import quat2mat
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
 from robocontrast_ros.robots.kinematics import Kinematics
@@ -27,6 +29,10 @@ class TestFranka(ArmContract):
 
 class TestUr5e(ArmContract):
     robot = "ur5e"
+
+
+class TestLocobot(BaseContract):
+    robot = "locobot"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -143,14 +149,59 @@ def put(data, value, *keys):
         ),
     ],
 )
-def test_a_mistake_in_a_profile_is_one_message_that_names_it(tmp_path, mistake, message):
-    data = yaml.safe_load(FILES[NAMES.index("franka")].read_text())
+def test_a_mistake_in_an_arms_profile_is_one_message_that_names_it(tmp_path, mistake, message):
+    check_mistake("franka", tmp_path, mistake, message)
+
+
+def check_mistake(robot, tmp_path, mistake, message):
+    data = yaml.safe_load(FILES[NAMES.index(robot)].read_text())
     mistake(data)
     path = tmp_path / "robot.yaml"
     path.write_text(yaml.safe_dump(data))
     with pytest.raises(ConfigurationError, match=message) as caught:
         load_profile(str(path))
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        (lambda d: put(d, "rover", "type"), r"`type`: got 'rover', expected a known kind of robot: differ"),
+        (lambda d: put(d, "eye", "mount", "camera"), r"`mount.camera` among `cameras` \(camera\), not 'eye'"),
+        (lambda d: put(d, "wheel_left_joint", "wheels", "right"), r"another name for the right wheel"),
+        (lambda d: put(d, 0.4, "wheels", "separation"), r"`wheels.separation` below twice `body.radius`"),
+        (
+            lambda d: put(d, 0.9, "action_spaces", "discrete_navigation", "forward_speed"),
+            r"forward_speed` within `limits.linear_speed` \(0.7\), not 0.9",
+        ),
+        (
+            lambda d: put(d, 0.1, "action_spaces", "discrete_navigation", "distance_tolerance"),
+            r"`distance_tolerance` of at most a quarter of `distance` \(0.0625\), not 0.1",
+        ),
+        (lambda d: put(d, "sensor_msgs/msg/JointState", "state", "type"), r"nav_msgs/msg/Odometry"),
+        (lambda d: remove(d, "odom_frame"), r"`odom_frame`: got 'nothing', expected a value"),
+    ],
+)
+def test_a_mistake_in_a_bases_profile_is_one_message_that_names_it(tmp_path, mistake, message):
+    check_mistake("locobot", tmp_path, mistake, message)
+
+
+def test_the_camera_of_the_locobot_is_where_its_description_puts_it():
+    mount = load_profile("locobot").mount
+    level = replace(mount, tilt=0.0).optical_pose
+    assert level.position == pytest.approx((0.1014, 0.0175, 0.5617), abs=1e-4)
+    ahead, down = quat2mat(wxyz(level))[:, 2], quat2mat(wxyz(level))[:, 1]
+    assert ahead == pytest.approx((1.0, 0.0, 0.0), abs=1e-9)
+    assert down == pytest.approx((0.0, 0.0, -1.0), abs=1e-9)
+    tilted = quat2mat(wxyz(replace(mount, tilt=0.3, pan=0.5).optical_pose))[:, 2]
+    assert tilted == pytest.approx(
+        (np.cos(0.3) * np.cos(0.5), np.cos(0.3) * np.sin(0.5), -np.sin(0.3)), abs=1e-9
+    )
+
+
+def wxyz(pose):
+    x, y, z, w = pose.orientation
+    return w, x, y, z
 
 
 def test_an_unknown_robot_is_told_the_known_ones():

@@ -1,0 +1,80 @@
+"""From readings of a driver to where the robot is in the world."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.kinematics import Kinematics
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.state_estimation import (
+    JointReading,
+    NotAtStart,
+    OdometryReading,
+    make_state_estimator,
+)
+
+FRANKA, LOCOBOT = load_profile("franka"), load_profile("locobot")
+place = st.tuples(st.floats(-5.0, 5.0), st.floats(-5.0, 5.0), st.floats(-3.1, 3.1))
+
+
+def moved(pose: Pose, ahead: float, left: float, turn: float) -> Pose:
+    """Return a pose after a motion that is given in the pose's own frame."""
+    x, y = pose.xy
+    cos, sin = math.cos(pose.yaw), math.sin(pose.yaw)
+    return Pose.planar(x + ahead * cos - left * sin, y + ahead * sin + left * cos, pose.yaw + turn)
+
+
+@given(start=place, odometry=place, motion=place)
+def test_a_base_moves_in_the_world_as_its_odometry_does_from_where_the_episode_starts(
+    start, odometry, motion
+):
+    estimator = make_state_estimator(LOCOBOT)
+    start, odometry = Pose.planar(*start), Pose.planar(*odometry)
+    estimator.begin(start)
+    first = estimator.update(OdometryReading(1.0, odometry))
+    assert first.stamp == 1.0
+    assert first.pose.distance_to(start) < 1e-9
+    later = estimator.update(OdometryReading(1.1, moved(odometry, *motion))).pose
+    expected = moved(start, *motion)
+    assert later.distance_to(expected) < 1e-9
+    assert abs(math.remainder(later.yaw - expected.yaw, math.tau)) < 1e-9
+
+
+def test_the_next_episode_starts_anew_where_it_says():
+    estimator = make_state_estimator(LOCOBOT)
+    estimator.begin(Pose.planar(1.0, 1.0, 0.0))
+    estimator.update(OdometryReading(0.0, Pose()))
+    assert estimator.update(OdometryReading(0.1, Pose.planar(2.0, 0.0))).pose.xy == pytest.approx((3.0, 1.0))
+    estimator.begin(Pose.planar(-1.0, 0.0, 0.0))
+    assert estimator.update(OdometryReading(0.2, Pose.planar(2.0, 0.0))).pose.xy == pytest.approx((-1.0, 0.0))
+
+
+def test_a_base_takes_odometry_alone():
+    with pytest.raises(ValueError, match="odometry: got JointReading"):
+        make_state_estimator(LOCOBOT).update(JointReading(0.0, ("a",), (0.0,)))
+
+
+def test_an_arm_takes_its_joints_in_any_order_and_refuses_others():
+    estimator = make_state_estimator(FRANKA)
+    names, home = FRANKA.joint_names, FRANKA.home
+    state = estimator.update(JointReading(0.5, (*reversed(names), "finger"), (*reversed(home), 0.04)))
+    assert state.joint_positions == home
+    assert state.pose == Kinematics(FRANKA).tool_pose(home)
+    with pytest.raises(ValueError, match="expected also fr3_joint7"):
+        estimator.update(JointReading(0.5, names[:-1], home[:-1]))
+
+
+def test_an_arm_that_is_not_where_its_episode_starts_says_how_far_away_it_is():
+    estimator = make_state_estimator(FRANKA)
+    reading = JointReading(0.0, FRANKA.joint_names, FRANKA.home)
+    x, y = estimator.update(reading).pose.xy
+    estimator.begin(Pose.planar(x + 0.05, y))
+    with pytest.raises(NotAtStart, match=r"the tool is 0\.050 m from its start position"):
+        estimator.update(reading)
+    estimator.begin(Pose.planar(x + 0.005, y))
+    assert estimator.update(reading).pose.xy == (x, y)
