@@ -51,8 +51,12 @@ setup(
             "vln = robocontrast_ros.tasks.vln:VisionLanguageNavigation",
         ],
         "robocontrast_ros.perturbations": [
+            "L = robocontrast_ros.perturbations.vln:Reword",
+            "LB = robocontrast_ros.perturbations.vln:Redirect",
             "LB1 = robocontrast_ros.perturbations.language_table:SwapBlocks",
             "LB2 = robocontrast_ros.perturbations.language_table:InvertDirection",
+            "S = robocontrast_ros.perturbations.vln:MovePassive",
+            "SB = robocontrast_ros.perturbations.vln:MoveGoalOrObstruct",
             "SB1 = robocontrast_ros.perturbations.language_table:MoveTarget",
             "SB2 = robocontrast_ros.perturbations.language_table:MoveSource",
         ],

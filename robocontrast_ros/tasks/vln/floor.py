@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,9 @@ import shapely
 from shapely import LineString, MultiPolygon, Polygon
 
 from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.tasks.navigation import Point, Route
 from robocontrast_ros.tasks.protocol import Polygon as Outline
-from robocontrast_ros.tasks.vln.parameters import Furniture, NavigationParameters, Point
+from robocontrast_ros.tasks.vln.parameters import Furniture, NavigationParameters
 from robocontrast_ros.tasks.vln.roadmap import Indices, Points, Roadmap
 
 ARC_CORNERS = 16
@@ -83,34 +83,6 @@ class Shapes:
     def obstacles(self, scene: Scene) -> list[Points]:
         """Return what the base's centre must keep out of, as convex polygons, world frame [m]."""
         return [placed(part, o.pose) for o in scene for part in self._grown[o.model]]
-
-
-@dataclass(frozen=True)
-class Route:
-    """The shortest path of the base through the region of a first place to that of a last one.
-
-    Attributes:
-        path: from the start, shape (n, 2) [m].
-        via: index in the path of the point in which it enters the first region.
-    """
-
-    path: tuple[Point, ...]
-    via: int
-
-    @property
-    def first_half(self) -> tuple[Point, ...]:
-        """The path to the first region."""
-        return self.path[: self.via + 1]
-
-    @property
-    def second_half(self) -> tuple[Point, ...]:
-        """The path from there on."""
-        return self.path[self.via :]
-
-    @property
-    def length(self) -> float:
-        """Of the whole path [m]."""
-        return path_length(self.path)
 
 
 class Region:
@@ -208,13 +180,17 @@ class FloorPlan:
         """Take a scene; its robot does not matter."""
         self._shapes, self._scene = shapes, scene
         room, clearance = shapes.parameters.room, shapes.clearance
-        low = np.array([clearance, clearance])
-        high = np.array([room.length - clearance, room.width - clearance])
-        self.roads = Roadmap(shapes.obstacles(scene), low, high)
-        self._inner = shapely.box(*low, *high)
+        self._low = np.array([clearance, clearance])
+        self._high = np.array([room.length - clearance, room.width - clearance])
+        self._regions: dict[str, Region] = {}
         self._fields: dict[str, Field] = {}
         self._gates: dict[str, _Gate | None] = {}
         self._routes: dict[tuple[Point, str, str], Route | None] = {}
+
+    @cached_property
+    def roads(self) -> Roadmap:
+        """The map of the shortest paths."""
+        return Roadmap(self._shapes.obstacles(self._scene), self._low, self._high)
 
     @cached_property
     def footprints(self) -> dict[str, Polygon | MultiPolygon]:
@@ -225,7 +201,7 @@ class FloorPlan:
     def free_space(self) -> Polygon | MultiPolygon:
         """Where the base's centre may be."""
         blocked = [Polygon(o) for o in self._shapes.obstacles(self._scene)]
-        space = shapely.difference(self._inner, shapely.union_all(blocked))
+        space = shapely.difference(shapely.box(*self._low, *self._high), shapely.union_all(blocked))
         shapely.prepare(space)
         return space
 
@@ -249,7 +225,12 @@ class FloorPlan:
         Raises:
             KeyError: no object of that model is in the scene.
         """
-        return self.field(model).region
+        if model not in self._regions:
+            shapes = [self.footprints[o.name] for o in self._scene if o.model == model]
+            if not shapes:
+                raise KeyError(f"no {model} in the scene; there are: {', '.join(self._scene.names)}")
+            self._regions[model] = Region(shapes, self._shapes.parameters.reach)
+        return self._regions[model]
 
     def field(self, model: str) -> Field:
         """Return the distances into the region of a place.
@@ -258,10 +239,7 @@ class FloorPlan:
             KeyError: no object of that model is in the scene.
         """
         if model not in self._fields:
-            shapes = [self.footprints[o.name] for o in self._scene if o.model == model]
-            if not shapes:
-                raise KeyError(f"no {model} in the scene; there are: {', '.join(self._scene.names)}")
-            self._fields[model] = self._field(Region(shapes, self._shapes.parameters.reach))
+            self._fields[model] = self._field(self.region(model))
         return self._fields[model]
 
     def distance(self, point: Point, model: str) -> float:
@@ -419,14 +397,3 @@ def _along(piece: LineString) -> Points:
 
 def _lines(parts: Iterable[shapely.Geometry]) -> list[LineString]:
     return [part for part in parts if isinstance(part, LineString)]
-
-
-def path_length(path: Sequence[Point]) -> float:
-    """Return the length of a path [m]."""
-    return math.fsum(math.dist(a, b) for a, b in itertools.pairwise(path))
-
-
-def frechet(a: Sequence[Point], b: Sequence[Point], spacing: float = 0.02) -> float:
-    """Return the Fréchet distance of two paths [m], on points at most ``spacing`` apart."""
-    lines = [shapely.segmentize(LineString(p if len(p) > 1 else (p[0], p[0])), spacing) for p in (a, b)]
-    return float(shapely.frechet_distance(*lines))

@@ -11,7 +11,7 @@ import numpy as np
 import shapely
 
 from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
-from robocontrast_ros.tasks.vln.floor import path_length
+from robocontrast_ros.tasks.navigation import path_length
 from robocontrast_ros.tasks.vln.placing import Placer
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def _pairs(task: VisionLanguageNavigation, scene: Scene, rng: np.random.Generato
 def _long_enough(task: VisionLanguageNavigation, instance: TestInstance) -> bool:
     numbers = task.parameters.generator
     route = task.route(instance.instruction, instance.scene)
+    assert route is not None
     least, greatest = numbers.path
     return (
         least <= route.length <= greatest

@@ -8,8 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-
-Point = tuple[float, float]
+from robocontrast_ros.tasks.navigation import Perturbing, Point
 
 GENERATED = "generated"
 """The family of instances that are drawn; every other family is an arrangement of the file."""
@@ -94,39 +93,6 @@ class Generator:
         """Refuse bounds that no path can meet."""
         if not 2 * self.leg <= self.path[1] or self.path[0] > self.path[1]:
             raise ValueError("path as [least, greatest], the greatest at least twice `leg`")
-
-
-@record
-class Perturbing:
-    """What the perturbations L, LB, S and SB may do, and from where on a path counts as another one."""
-
-    draws: int = Field(gt=0, description="new places tried for one perturbation, at most")
-    gap: float = Field(ge=0, description="from a moved object to furniture and walls, at least [m]")
-    carried: float = Field(
-        gt=0, description="heavier objects are moved only when they are the goal itself [kg]"
-    )
-    scene_move: tuple[float, float] = Field(description="ΔS moves an object by at least and at most [m]")
-    same_path: float = Field(
-        gt=0, description="ΔS: the path's length and its Fréchet distance may change by this, at most [m]"
-    )
-    goal_move: tuple[float, float] = Field(description="ΔSB moves an object by at least and at most [m]")
-    other_path: float = Field(
-        gt=0, description="ΔSB: Fréchet distance from the path before to the one after, at least [m]"
-    )
-    other_end: float = Field(
-        gt=0, description="ΔLB: Fréchet distance of the paths' second halves, at least [m]"
-    )
-    missed_by: float = Field(
-        gt=0, description="ΔLB, ΔSB by moving the goal: the path before ends this far from it, at least [m]"
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse moves that are none, and a path that could be the same and another one."""
-        for key, (least, greatest) in (("scene_move", self.scene_move), ("goal_move", self.goal_move)):
-            if not 0 < least <= greatest:
-                raise ValueError(f"{key} as [least, greatest], greater than 0")
-        if self.same_path >= min(self.other_path, self.other_end):
-            raise ValueError("same_path smaller than other_path and other_end")
 
 
 @record

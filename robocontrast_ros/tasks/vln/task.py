@@ -13,19 +13,24 @@ import numpy as np
 
 from robocontrast_ros.configuration import load_record
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, TestInstance
+from robocontrast_ros.tasks.navigation import Perturbing, Point, Route
 from robocontrast_ros.tasks.protocol import Backdrop, Plan
 from robocontrast_ros.tasks.vln.arrangements import check_arrangements
-from robocontrast_ros.tasks.vln.floor import FloorPlan, Route, Shapes
+from robocontrast_ros.tasks.vln.floor import FloorPlan, Shapes
 from robocontrast_ros.tasks.vln.generator import draw_instance
 from robocontrast_ros.tasks.vln.goals import PlaceGoal, VisitGoal
 from robocontrast_ros.tasks.vln.grammar import FIRST, LAST, Choose, Grammar
 from robocontrast_ros.tasks.vln.parameters import GENERATED, NavigationParameters
+from robocontrast_ros.tasks.vln.placing import has_room
 
 FAMILY = "visit_two_places"
 """The family of every instruction: a place to pass by, then one to stop at."""
 
 WALL = 0.1
 """Thickness of the walls of the world model [m]."""
+
+TOUCHING = 1e-6
+"""A path along the edge of what is free is free [m]."""
 
 _KEPT_FLOOR_PLANS = 64
 
@@ -62,6 +67,11 @@ class VisionLanguageNavigation:
         task = cls(load_record(NavigationParameters, path))
         check_arrangements(task, str(path))
         return task
+
+    @property
+    def perturbing(self) -> Perturbing:
+        """How far the perturbations go."""
+        return self.parameters.perturbing
 
     @property
     def world(self) -> str:
@@ -167,44 +177,24 @@ class VisionLanguageNavigation:
 
     def plan(self, instruction: Instruction, scene: Scene) -> Plan | None:
         """Return the shortest path of the base through the first place's region to the last one's, or None."""
-        try:
-            route = self.route(instruction, scene)
-        except NoRoute:
+        route = self.route(instruction, scene)
+        if route is None:
             return None
         end, before = route.path[-1], route.path[-2]
         yaw = float(np.arctan2(end[1] - before[1], end[0] - before[0]))
         return Plan(route.path, replace(scene, robot=Pose.planar(*end, yaw), contacts=()))
 
-    def route(self, instruction: Instruction, scene: Scene) -> Route:
-        """Return the shortest path and where on it the first place is reached.
-
-        Raises:
-            NoRoute: there is none; says why.
-        """
-        first, last = self.named(instruction)
-        for place in (first, last):
-            if all(o.model != place for o in scene):
-                raise NoRoute(f"no {place} is in the scene")
-        if scene.robot is None:
-            raise NoRoute("the scene does not say where the robot is")
-        unknown = sorted({o.model for o in scene} - set(self.parameters.furniture))
-        if unknown:
-            raise NoRoute(f"the scene has objects of unknown models: {', '.join(unknown)}")
-        plan, start = self.floor_plan(scene), scene.robot.xy
-        if not plan.free(start):
-            raise NoRoute(
-                f"the robot starts {plan.gap([start]):.2f} m from furniture or a wall; its centre needs "
-                f"{self.parameters.base.clearance:.2f} m"
-            )
-        route = plan.route(start, first, last)
-        if route is None:
-            raise NoRoute(f"no way is wide enough from the robot to the {first} and on to the {last}")
-        return route
+    def route(self, instruction: Instruction, scene: Scene) -> Route | None:
+        """Return the shortest path and where on it the first place is reached; None when there is none."""
+        try:
+            return self._route(instruction, scene)
+        except NoRoute:
+            return None
 
     def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return, in words, why the instruction cannot be given in the scene; None when it can."""
         try:
-            self.route(instruction, scene)
+            self._route(instruction, scene)
         except NoRoute as reason:
             return str(reason)
         goal = self.goal(instruction, scene)
@@ -217,7 +207,7 @@ class VisionLanguageNavigation:
         """Return a test instance with its reference path; None when ``refusal`` says why not."""
         if self.refusal(instruction, scene) is not None:
             return None
-        route = self.route(instruction, scene)
+        route = self._route(instruction, scene)
         return TestInstance(instance_id, self.name, instruction, scene, route.length, route.path)
 
     def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
@@ -245,12 +235,10 @@ class VisionLanguageNavigation:
             )
         return replace(self.visit(first, last), text=text)
 
-    def reword(
-        self, instruction: Instruction, arguments: dict[str, str], scene: Scene, rng: np.random.Generator
+    def redirect(
+        self, instruction: Instruction, destination: str, scene: Scene, rng: np.random.Generator
     ) -> Instruction:
-        """Return the instruction with some arguments changed and said as it was said before.
-
-        A place that stays keeps its noun; the noun of a new one is drawn.
+        """Return the instruction with another last place, said as it was said before; its noun is drawn.
 
         Raises:
             ValueError: the instruction's text is not of the grammar.
@@ -261,8 +249,8 @@ class VisionLanguageNavigation:
             known = before.choices.get(rule)
             return known if known in fitting else drawn(rule, fitting)
 
-        changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
-        return self._said(changed, _counter(scene), keep)
+        first, _ = self.named(instruction)
+        return self._said(self.visit(first, destination), _counter(scene), keep)
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
         """Return the instruction in another sentence form with other words, wherever there are other ones.
@@ -281,6 +269,46 @@ class VisionLanguageNavigation:
             return drawn(rule, others or fitting)
 
         return self._said(instruction, _counter(scene), differ)
+
+    def destinations(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the places that the instruction does not name and could end at."""
+        named = self.named(instruction)
+        return tuple(place for place in self.places(scene) if place not in named)
+
+    def goal_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the names of the objects that are the last place."""
+        _, last = self.named(instruction)
+        return tuple(o.name for o in scene if o.model == last)
+
+    def passive_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the names of the objects that a person can carry and that the instruction does not name."""
+        named, furniture = self.named(instruction), self.parameters.furniture
+        return tuple(
+            o.name
+            for o in scene
+            if o.model not in named and furniture[o.model].mass <= self.perturbing.carried
+        )
+
+    def has_room(self, name: str, scene: Scene) -> bool:
+        """Tell whether an object stands free of the others and the walls, and the robot may be where it is."""
+        plan, gap = self.floor_plan(scene), self.perturbing.gap
+        others = [shape for other, shape in plan.footprints.items() if other != name]
+        return has_room(plan.footprints[name], others, self.shapes, gap, gap) and (
+            scene.robot is None or plan.gap([scene.robot.xy]) >= self.shapes.clearance
+        )
+
+    def collides(self, path: Sequence[Point], scene: Scene) -> bool:
+        """Tell whether the base would touch something on a path."""
+        return self.floor_plan(scene).gap(path) < self.parameters.base.radius
+
+    def keeps_clear(self, path: Sequence[Point], scene: Scene) -> bool:
+        """Tell whether the base keeps the planner's distance from everything on a path."""
+        return self.floor_plan(scene).gap(path) >= self.parameters.base.clearance - TOUCHING
+
+    def misses(self, point: Point, instruction: Instruction, scene: Scene) -> float:
+        """Return how far a point is outside the region of the last place, as the crow flies [m]."""
+        _, last = self.named(instruction)
+        return self.floor_plan(scene).region(last).excess(point)
 
     def places(self, scene: Scene) -> tuple[str, ...]:
         """Return the models in a scene that an instruction can send the robot to, in the task's order."""
@@ -309,6 +337,32 @@ class VisionLanguageNavigation:
     def floor_plan(self, scene: Scene) -> FloorPlan:
         """Return a scene's floor plan, which does not depend on the robot; the last ones are kept."""
         return self._floor_plan(scene.objects)
+
+    def _route(self, instruction: Instruction, scene: Scene) -> Route:
+        """Return the shortest path and where on it the first place is reached.
+
+        Raises:
+            NoRoute: there is none; says why.
+        """
+        first, last = self.named(instruction)
+        for place in (first, last):
+            if all(o.model != place for o in scene):
+                raise NoRoute(f"no {place} is in the scene")
+        if scene.robot is None:
+            raise NoRoute("the scene does not say where the robot is")
+        unknown = sorted({o.model for o in scene} - set(self.parameters.furniture))
+        if unknown:
+            raise NoRoute(f"the scene has objects of unknown models: {', '.join(unknown)}")
+        plan, start = self.floor_plan(scene), scene.robot.xy
+        if not plan.free(start):
+            raise NoRoute(
+                f"the robot starts {plan.gap([start]):.2f} m from furniture or a wall; its centre needs "
+                f"{self.parameters.base.clearance:.2f} m"
+            )
+        route = plan.route(start, first, last)
+        if route is None:
+            raise NoRoute(f"no way is wide enough from the robot to the {first} and on to the {last}")
+        return route
 
     def _new_floor_plan(self, objects: tuple[ObjectState, ...]) -> FloorPlan:
         return FloorPlan(Scene(objects), self.shapes)
