@@ -69,6 +69,9 @@ setup(
             "noisy_oracle = robocontrast_ros.policies.noisy_oracle:NoisyOracle",
             "oracle = robocontrast_ros.policies.oracle:Oracle",
             "random = robocontrast_ros.policies.random_policy:RandomPolicy",
+            "vln_modular = robocontrast_ros.policies.navigation.modular:ModularNavigation",
+            "vln_oracle = robocontrast_ros.policies.navigation.oracle:NavigationOracle",
+            "vln_random = robocontrast_ros.policies.navigation.random_moves:RandomMoves",
         ],
     },
 )

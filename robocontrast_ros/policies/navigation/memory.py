@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,10 +114,16 @@ class FloorMemory:
         found[inside] = dijkstra(graph, directed=False, indices=number[targets], min_only=True)
         return found
 
-    def at(self, values: Points, point: Point) -> float:
-        """Return the value of the cell that a point is in; of the nearest one beyond the map."""
-        (cell,) = self._cells(np.array([point]))
-        return float(values[cell[0], cell[1]])
+    def reader(self, values: Points | Mask) -> Callable[[Point], float]:
+        """Return what tells the value of the cell that a point is in; of the nearest one beyond the map."""
+        rows = values.tolist()
+        x, y, cell, last = *self._corner.tolist(), self._p.cell, self._side - 1
+
+        def read(point: Point) -> float:
+            row = min(max(int((point[0] - x) / cell), 0), last)
+            return rows[row][min(max(int((point[1] - y) / cell), 0), last)]
+
+        return read
 
     def _unique(self, points: Points, pose: Pose) -> Cells:
         """Return each cell that points of the base's frame are in once."""

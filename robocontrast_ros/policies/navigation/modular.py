@@ -7,6 +7,7 @@ navigation (Chaplot et al. 2020, "Object Goal Navigation using Goal-Oriented Sem
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from robocontrast_ros.policies.navigation.moves import (
     find_moves,
 )
 from robocontrast_ros.policies.navigation.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.navigation.vision import Eye, View, VisionParameters
+from robocontrast_ros.policies.navigation.vision import Eye, Points, View, VisionParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 
 BLOCKED_SHARE = 0.5
@@ -80,11 +81,11 @@ class ModularNavigation:
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; from the seed comes to which side the robot turns when it looks around."""
-        self._places = list(self._grounder.places(instruction))
+        self._places = deque(self._grounder.places(instruction))
         self._side = Move.LEFT if np.random.default_rng(seed).random() < 0.5 else Move.RIGHT
         self._memory: FloorMemory | None = None
         self._before: tuple[Move, Pose] | None = None
-        self._look_around()
+        self._look_for_next()
 
     def act(self, observation: Observation) -> NDArray[np.float64]:
         """Return the next move, shape (1, 1)."""
@@ -106,57 +107,61 @@ class ModularNavigation:
             place = self._places[0]
             seen = memory.where(place)
             if len(seen) and np.linalg.norm(seen - pose.xy, axis=1).min() <= self._p.near:
-                self._places.pop(0)
-                self._look_around()
+                self._places.popleft()
+                self._look_for_next()
                 continue
-            move = self._towards(memory, memory.around(seen, self._p.near), pose) if len(seen) else None
-            if move is None:
-                move = self._search(memory, view, place, pose)
-            if move is not None:
-                return move
+            if not self._moves:
+                self._moves = deque(self._plan(memory, view, place, pose))
+            if self._moves:
+                return self._moves.popleft()
             # It was looked for everywhere.
-            self._places.pop(0)
-            self._look_around()
+            self._places.popleft()
+            self._look_for_next()
         return Move.STOP
 
-    def _look_around(self) -> None:
+    def _look_for_next(self) -> None:
         self._turns = round(2 * math.pi / self._p.moves.angle)
+        self._towards: Points | None = None
+        self._moves: deque[Move] = deque()
 
-    def _search(self, memory: FloorMemory, view: View, place: str, pose: Pose) -> Move | None:
-        for sighting in view.sightings:
-            if sighting.category == place and abs(sighting.bearing) > self._p.moves.angle / 2:
-                return Move.LEFT if sighting.bearing > 0 else Move.RIGHT
+    def _plan(self, memory: FloorMemory, view: View, place: str, pose: Pose) -> list[Move]:
+        """Return moves up to the next FORWARD, by the first of what promises most; none when nothing is left to try."""
+        seen = memory.where(place)
+        moves = self._moves_to(memory, memory.around(seen, self._p.near), pose) if len(seen) else []
+        if moves:
+            return moves
+        # Seen too far away, or behind something: that way, until it is seen better.
+        for sighting in view.sightings[::-1]:
             if sighting.category == place:
-                ahead = np.asarray(pose.xy) + self._p.vision.range * np.array(
-                    [math.cos(pose.yaw + sighting.bearing), math.sin(pose.yaw + sighting.bearing)]
-                )
-                move = self._towards(memory, memory.around(ahead[None], self._p.near), pose)
-                if move is not None:
-                    return move
+                way = pose.yaw + sighting.bearing
+                ahead = self._p.vision.range * np.array([math.cos(way), math.sin(way)])
+                self._towards = (np.asarray(pose.xy) + ahead)[None]
+        if self._towards is not None:
+            moves = self._moves_to(memory, memory.around(self._towards, self._p.near), pose)
+            if moves:
+                return moves
+            self._towards = None
         if self._turns > 0:
             self._turns -= 1
-            return self._side
-        return self._towards(memory, memory.frontier(), pose)
+            return [self._side]
+        return self._moves_to(memory, memory.frontier(), pose)
 
-    def _towards(self, memory: FloorMemory, targets: Mask, pose: Pose) -> Move | None:
-        """Return the first move on the way to a set of cells; None when there is none."""
+    def _moves_to(self, memory: FloorMemory, targets: Mask, pose: Pose) -> list[Move]:
+        """Return the moves on the way to a set of cells up to the first FORWARD; none when there is no way."""
         gaps = memory.gaps()
+        gap_at, known_at = memory.reader(gaps), memory.reader(memory.known)
         for gap in self._p.gaps:
             passable = gaps >= gap
-            left = memory.distances(targets & passable, passable)
+            left_at = memory.reader(memory.distances(targets & passable, passable))
 
             def cost(a: Point, b: Point, gap: float = gap) -> float | None:
                 middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
                 # Out of where it already is too near to something, the robot may go.
-                if min(memory.at(gaps, middle), memory.at(gaps, b)) < min(gap, memory.at(gaps, a)):
+                if min(gap_at(middle), gap_at(b)) < min(gap, gap_at(a)):
                     return None
-                known = memory.at(memory.known, b)
-                return math.dist(a, b) * (1.0 if known else self._p.unknown_cost)
+                return math.dist(a, b) * (1.0 if known_at(b) else self._p.unknown_cost)
 
-            def remaining(place: Point, left: NDArray[np.float64] = left) -> float:
-                return memory.at(left, place)
-
-            moves = find_moves(pose.xy, pose.yaw, self._p.moves, self._p.search, cost, remaining)
-            if moves:
-                return moves[0]
-        return None
+            moves = find_moves(pose.xy, pose.yaw, self._p.moves, self._p.search, cost, left_at)
+            if moves and Move.FORWARD in moves:
+                return moves[: moves.index(Move.FORWARD) + 1]
+        return []

@@ -44,6 +44,8 @@ class VisionParameters:
     floor: Colour = Field(description="what the floor looks like")
     categories: dict[str, Colour] = Field(min_length=1, description="what is known -> what it looks like")
     least_area: int = Field(ge=1, description="smaller patches of a colour are ignored [scaled pixels]")
+    least_contact: int = Field(ge=1, description="columns in which a patch must be seen to meet the floor")
+    depth: float = Field(gt=0, description="what meets the floor this much farther off is something else [m]")
     range: float = Field(gt=0, description="what seems farther away is not trusted [m]")
 
 
@@ -96,43 +98,70 @@ class Eye:
         if self._ground.shape[:2] != (height, p.width):
             self._ground = ground_points(p.camera, p.width, height)
         hsv = cv2.cvtColor(small, cv2.COLOR_RGB2HSV)
-        floor = cv2.morphologyEx(_mask(hsv, p.floor), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8)) > 0
-        # Row of the lowest pixel of each column that is no floor; the image's height where all are.
-        obstacle = np.where(floor.all(axis=0), -1, height - 1 - (~floor)[::-1].argmax(axis=0))
-        rows = np.arange(height)[:, None]
-        below = rows > obstacle
-        near = self._near()
-        columns = np.flatnonzero((obstacle >= 0) & (obstacle < height - 1))
-        at = obstacle[columns]
-        standing = near[at, columns]
+        # Single pixels that differ are edges and noise.
+        floor = cv2.medianBlur(_mask(hsv, p.floor), 3) > 0
+        masks = {category: _mask(hsv, colour) for category, colour in p.categories.items()}
+        with np.errstate(invalid="ignore"):
+            near = np.hypot(self._ground[..., 0], self._ground[..., 1]) <= p.range
+        blocked = np.zeros_like(floor)
+        blocked[_lowest(~floor)] = True
+        blocked[-1] = False  # It may stand nearer than what the image shows.
+        free = floor & (np.cumsum(~floor[::-1], axis=0)[::-1] == 0)
+        furniture = np.any([mask > 0 for mask in masks.values()], axis=0)
         return View(
-            sightings=self._sightings(hsv, floor, near),
-            free=self._ground[below & near],
-            blocked=self._ground[at[standing], columns[standing]],
+            sightings=self._sightings(masks, _stands_on(floor, furniture), near),
+            free=self._ground[free & near],
+            blocked=self._ground[blocked & near],
         )
 
-    def _near(self) -> NDArray[np.bool_]:
-        with np.errstate(invalid="ignore"):
-            return np.hypot(self._ground[..., 0], self._ground[..., 1]) <= self._parameters.range
-
     def _sightings(
-        self, hsv: Image, floor: NDArray[np.bool_], near: NDArray[np.bool_]
+        self, masks: dict[str, Image], stands_on: NDArray[np.intp], near: NDArray[np.bool_]
     ) -> tuple[Sighting, ...]:
-        width = floor.shape[1]
+        width = self._parameters.width
         focal = width / 2 / math.tan(self._parameters.camera.horizontal_view / 2)
-        on_floor = np.zeros_like(floor)
-        on_floor[:-1] = floor[1:]
         found = []
-        for category, colour in self._parameters.categories.items():
-            count, labels, stats, centres = cv2.connectedComponentsWithStats(_mask(hsv, colour), connectivity=8)
+        for category, mask in masks.items():
+            count, labels, stats, centres = cv2.connectedComponentsWithStats(mask, connectivity=8)
             for patch in range(1, count):
                 area = int(stats[patch, cv2.CC_STAT_AREA])
                 if area < self._parameters.least_area:
                     continue
-                contact = self._ground[(labels == patch) & on_floor & near]
+                rows, columns = _lowest(labels == patch)
+                rows, columns = (part[stands_on[rows, columns] >= 0] for part in (rows, columns))
+                rows = stands_on[rows, columns]
+                contact = self._together(self._ground[rows, columns][near[rows, columns]])
                 bearing = math.atan2(width / 2 - 0.5 - centres[patch][0], focal)
                 found.append(Sighting(category, bearing, area, contact))
         return tuple(sorted(found, key=lambda sighting: -sighting.area))
+
+    def _together(self, contact: Points) -> Points:
+        """Return the points of a contact that are about as far away as its nearer ones.
+
+        Beside the feet of what it belongs to, a patch has before it what hides it, and behind it the wall.
+        """
+        if len(contact) < self._parameters.least_contact:
+            return contact[:0]
+        distance = np.hypot(contact[:, 0], contact[:, 1])
+        nearer = np.quantile(distance, 0.25)
+        return contact[np.abs(distance - nearer) <= self._parameters.depth]
+
+
+def _lowest(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return row and column of the lowest true pixel of each column that has one."""
+    columns = np.flatnonzero(mask.any(axis=0))
+    return len(mask) - 1 - mask[::-1, columns].argmax(axis=0), columns
+
+
+def _stands_on(floor: NDArray[np.bool_], furniture: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return for each pixel the row in which what it belongs to meets the floor; -1 where that is hidden.
+
+    What is between a patch of colour and the floor, and has no colour of furniture, are its feet.
+    """
+    found = np.full(floor.shape, -1)
+    for row in range(len(floor) - 2, -1, -1):
+        below = row + 1
+        found[row] = np.where(floor[below], row, np.where(furniture[below], -1, found[below]))
+    return found
 
 
 def ground_points(camera: CameraView, width: int, height: int) -> Points:
