@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.analysis.figures import BLUE, GREEN, GREY, ORANGE, PINK
@@ -175,6 +176,7 @@ def draw_map(axes: Axes, content: TrialMap) -> None:
     if content.backdrop:
         sheet.fill([content.backdrop.floor], "white", GREY, 1.0)
         sheet.fill(content.backdrop.walls, WALL, WALL, 0.5)
+    floor = content.backdrop.floor if content.backdrop else _corners(content)
     moved = [move for move in content.moves if move.start and move.goal]
     names = {move.name for move in moved}
     placed = {o.name: _placed(content.outlines[o.model], o.pose) for o in content.start}
@@ -188,14 +190,14 @@ def draw_map(axes: Axes, content: TrialMap) -> None:
     for item in pushed:
         sheet.arrow(content.start[item.name].pose.xy, item.pose.xy, BLUE)
     for number, region in enumerate(content.regions, start=1):
-        sheet.edges(region, PINK, ":", 1.4)
+        sheet.edges(region, PINK, ":", 1.4, within=floor)
         if len(content.regions) > 1:
             for edge in region:
-                sheet.number(number, edge)
+                sheet.number(number, edge, within=floor)
     for item in content.start:
         sheet.name(item.pose.xy, item.name)
-    sheet.line(content.trial.instance.reference_path, GREEN, "--", 1.6)
-    sheet.line(content.path, BLUE, "-", 1.6)
+    sheet.line(content.trial.instance.reference_path, GREEN, "-", 3.2)
+    sheet.line(content.path, BLUE, "-", 1.4)
     sheet.begin(content.path[0], content.heading)
     if len(content.path) > 1:
         sheet.marks(content.path[-1:], "s", BLUE, 5.0)
@@ -208,9 +210,7 @@ class _Sheet:
     def __init__(self, axes: Axes, up: str, corners: ArrayLike) -> None:
         self._axes = axes
         self._turn = np.array(RIGHT_AND_UP[up]).T
-        points = self._to(corners)
-        self._low, self._high = points.min(axis=0), points.max(axis=0)
-        self._frame()
+        self._frame(*self._bounds(corners))
 
     def _to(self, points: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(points, dtype=float).reshape(-1, 2) @ self._turn
@@ -221,11 +221,24 @@ class _Sheet:
             PolyCollection(shapes, facecolors=face, edgecolors=edge, linewidths=width), autolim=False
         )
 
-    def edges(self, polygons: Iterable[ArrayLike], colour: str, style: str, width: float) -> None:
+    def edges(
+        self,
+        polygons: Iterable[ArrayLike],
+        colour: str,
+        style: str,
+        width: float,
+        within: ArrayLike | None = None,
+    ) -> None:
         closed = [self._to([*polygon, polygon[0]]) for polygon in map(np.asarray, polygons)]
-        self._axes.add_collection(
-            LineCollection(closed, colors=colour, linestyles=style, linewidths=width), autolim=False
-        )
+        edges = LineCollection(closed, colors=colour, linestyles=style, linewidths=width)
+        self._axes.add_collection(edges, autolim=False)
+        if within is not None:
+            low, high = self._bounds(within)
+            edges.set_clip_path(Rectangle(low, *(high - low), transform=self._axes.transData))
+
+    def _bounds(self, points: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        turned = self._to(points)
+        return turned.min(axis=0), turned.max(axis=0)
 
     def line(self, points: ArrayLike, colour: str, style: str, width: float) -> None:
         x, y = self._to(points).T
@@ -251,16 +264,16 @@ class _Sheet:
         (x, y) = self._to(point)[0]
         self._axes.text(x, y, words.replace("_", " "), fontsize=6.5, ha="center", va="center", clip_on=True)
 
-    def number(self, number: int, edge: Polygon) -> None:
-        points = self._to(edge)
-        inside = np.all((points >= self._low) & (points <= self._high), axis=1)
+    def number(self, number: int, edge: Polygon, within: ArrayLike) -> None:
+        points, (low, high) = self._to(edge), self._bounds(within)
+        inside = np.all((points > low) & (points < high), axis=1)
         points = points[inside] if inside.any() else points
         x, y = points[np.argmax(points.sum(axis=1))]
         box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": PINK}
         self._axes.text(x, y, str(number), color=PINK, fontsize=7.5, ha="center", va="center", bbox=box)
 
-    def _frame(self) -> None:
-        (left, low), (right, high) = self._low, self._high
+    def _frame(self, least: NDArray[np.float64], greatest: NDArray[np.float64]) -> None:
+        (left, low), (right, high) = least.tolist(), greatest.tolist()
         self._axes.set_xlim(left, right)
         self._axes.set_ylim(low, high)
         self._axes.set_aspect("equal")
