@@ -33,13 +33,15 @@ class Base:
         self._profile = profile
         self._home = None if start is None else Pose(start)
         self._tick = math.tau / profile.wheels.ticks
+        self._data: mujoco.MjData | None = None
 
     def mjcf(self) -> str:
         """Return the base's model."""
         return base_mjcf(self._profile)
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Take the place in a model; driver and odometry go on."""
+        """Take the place in a model; driver and odometry go on, and the torques that were reported stay."""
+        efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
         self._model, self._data = model, data
         root = model.body(prefix + BASE_BODY)
         self._root_qpos = int(model.jnt_qposadr[root.jntadr[0]])
@@ -48,6 +50,7 @@ class Base:
         self._qpos = [int(joint.qposadr[0]) for joint in joints]
         self._qvel = [int(joint.dofadr[0]) for joint in joints]
         self._actuators = [model.actuator(prefix + name).id for name in self._profile.joint_names]
+        data.actuator_force[self._actuators] = efforts
         if self._home is None:
             self._home = _start_of(model)
 
