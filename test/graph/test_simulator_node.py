@@ -113,7 +113,7 @@ class Client:
         self.heard: dict[str, list] = {}
         for kind, topic in (
             (Clock, "/clock"),
-            (JointState, PROFILE.joint_states_topic),
+            (JointState, PROFILE.state.topic),
             (Image, CAMERA.image_topic),
             (CameraInfo, CAMERA.info_topic),
         ):
@@ -204,9 +204,9 @@ def test_a_step_brings_time_and_all_sensors_of_the_new_time(simulator):
         simulator.wait(lambda expected=count: all(len(h) == expected for h in simulator.heard.values()))
     due = [CONTROL * STEP_NS * count for count in (1, 2, 3)]
     assert [stamp_from_msg(m.clock) for m in simulator.heard["/clock"]] == due
-    for topic in (PROFILE.joint_states_topic, CAMERA.image_topic, CAMERA.info_topic):
+    for topic in (PROFILE.state.topic, CAMERA.image_topic, CAMERA.info_topic):
         assert [stamp_from_msg(m.header.stamp) for m in simulator.heard[topic]] == due, topic
-    joints = simulator.heard[PROFILE.joint_states_topic][-1]
+    joints = simulator.heard[PROFILE.state.topic][-1]
     assert tuple(joints.name) == PROFILE.joint_names
     assert len(joints.position) == len(joints.velocity) == len(joints.effort) == len(PROFILE.joints)
 
@@ -232,27 +232,27 @@ def test_short_steps_bring_an_image_only_once_a_camera_period(simulator):
 
 def test_a_command_that_was_sent_before_a_step_is_carried_out_in_it(simulator):
     simulator.step()
-    simulator.wait(lambda: bool(simulator.heard[PROFILE.joint_states_topic]))
-    home = tuple(simulator.heard[PROFILE.joint_states_topic][-1].position)
+    simulator.wait(lambda: bool(simulator.heard[PROFILE.state.topic]))
+    home = tuple(simulator.heard[PROFILE.state.topic][-1].position)
     for count in range(1, 101):
         wanted = home[0] + (0.05 if count % 2 else -0.05)
         simulator.send((wanted, *home[1:]))
         simulator.step()
         simulator.wait(
-            lambda expected=count + 1: len(simulator.heard[PROFILE.joint_states_topic]) == expected
+            lambda expected=count + 1: len(simulator.heard[PROFILE.state.topic]) == expected
         )
-        reached = simulator.heard[PROFILE.joint_states_topic][-1].position[0]
+        reached = simulator.heard[PROFILE.state.topic][-1].position[0]
         assert reached == pytest.approx(wanted, abs=0.02), f"step {count}"
 
 
 def test_a_command_for_other_joints_is_not_carried_out(simulator):
     simulator.step()
-    simulator.wait(lambda: bool(simulator.heard[PROFILE.joint_states_topic]))
-    home = tuple(simulator.heard[PROFILE.joint_states_topic][-1].position)
+    simulator.wait(lambda: bool(simulator.heard[PROFILE.state.topic]))
+    home = tuple(simulator.heard[PROFILE.state.topic][-1].position)
     simulator._commands.publish(command_to_msg(JointTrajectoryCommand(("other",), (1.0,), 0.1), 0.0))
     simulator.step()
-    simulator.wait(lambda: len(simulator.heard[PROFILE.joint_states_topic]) == 2)
-    assert tuple(simulator.heard[PROFILE.joint_states_topic][-1].position) == pytest.approx(home, abs=1e-3)
+    simulator.wait(lambda: len(simulator.heard[PROFILE.state.topic]) == 2)
+    assert tuple(simulator.heard[PROFILE.state.topic][-1].position) == pytest.approx(home, abs=1e-3)
 
 
 def test_the_same_requests_give_the_same_states_and_pixels_to_the_last_bit(simulator):
@@ -269,7 +269,7 @@ def test_the_same_requests_give_the_same_states_and_pixels_to_the_last_bit(simul
                 simulator.send((joints[0] + 0.01, joints[1] + 0.02, *joints[2:]))
             simulator.step()
             simulator.wait(lambda expected=count: all(len(h) == expected for h in simulator.heard.values()))
-            joints = tuple(simulator.heard[PROFILE.joint_states_topic][-1].position)
+            joints = tuple(simulator.heard[PROFILE.state.topic][-1].position)
             state = simulator.call(GetEntityState, entity="block").state
             seen.append((joints, state, bytes(simulator.heard[CAMERA.image_topic][-1].data)))
         return seen
