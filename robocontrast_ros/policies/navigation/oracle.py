@@ -137,7 +137,7 @@ class _Driver:
         self._p = parameters
         instruction = task.parse(text, scene)
         try:
-            route = task.route(instruction, scene)
+            route = task.find_route(instruction, scene)
         except NoRoute as reason:
             raise ValueError(f"vln_oracle: {reason}") from None
         plan = task.floor_plan(scene)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ INSIDE = 1e-3
 
 _SPACING = 0.06
 _SAME = 1e-6
+_REFINEMENTS = 3
 _FINE = 41
 
 
@@ -122,6 +124,26 @@ class Region:
             for s in self._footprints
         )
 
+    def entered(self, path: tuple[Point, ...], via: int) -> Route:
+        """Return the route of a path that is in the region at point ``via``, and may have entered it before."""
+        line = LineString(path[: via + 1])
+        inside = shapely.intersection(line, self._inside)
+        at = min(
+            (line.project(shapely.Point(xy)) for xy in shapely.get_coordinates(inside)), default=line.length
+        )
+        if at >= line.length - _SAME:
+            return Route(path, via)
+        travelled = np.cumsum([0.0, *(math.dist(a, b) for a, b in itertools.pairwise(path[: via + 1]))])
+        index = int(np.searchsorted(travelled, at - _SAME))
+        if abs(travelled[index] - at) <= _SAME:
+            return Route(path, index)
+        entry = line.interpolate(at)
+        return Route((*path[:index], (entry.x, entry.y), *path[index:]), index)
+
+    @cached_property
+    def _inside(self) -> Polygon | MultiPolygon:
+        return self._whole.buffer(self.reach - INSIDE, quad_segs=16)
+
     def rims(self) -> list[LineString]:
         """Return the edge of each object's region, ``INSIDE`` of it."""
         return [s.buffer(self.reach - INSIDE, quad_segs=16).boundary for s in self._footprints]
@@ -159,6 +181,7 @@ class _Gate:
     """Points on the free edge of a region, and the tangents from them.
 
     Attributes:
+        region: the region.
         samples: for each point, the piece of the edge that it is on, and where along it [m].
         points: shape (m, 2) [m].
         which: for each tangent, the index of its point.
@@ -166,6 +189,7 @@ class _Gate:
         gap: its length [m].
     """
 
+    region: Region
     samples: list[tuple[LineString, float]]
     points: Points
     which: Indices
@@ -264,16 +288,35 @@ class FloorPlan:
     def route(self, start: Point, first: str, last: str) -> Route | None:
         """Return the shortest path from a free point through the region of one place into that of another.
 
-        None when there is none. Its length is within a millimetre of the shortest of the grown polygons.
+        None when there is none. It is the shortest among the polygons that the furniture is grown to, to within a
+        millimetre; from a point in the first region it leads straight on to the last one.
         """
         key = (start, first, last)
         if key not in self._routes:
-            self._routes[key] = self._route(start, self._gate(first), self.field(last))
+            into_last = self.field(last)
+            if self.region(first).contains(start):
+                self._routes[key] = self._way(start, into_last)
+            else:
+                gate = self._gate(first)
+                self._routes[key] = self._tour(start, gate, into_last) if gate else None
         return self._routes[key]
 
-    def _route(self, start: Point, gate: _Gate | None, into_last: Field) -> Route | None:
-        if gate is None:
+    def _way(self, start: Point, field: Field) -> Route | None:
+        """Return the shortest path from a free point into one region; its first half is the start alone."""
+        if field.region.contains(start):
+            return Route((start,), 0)
+        begin = np.array([start])
+        which, node, gap = self.roads.tangents(begin)
+        straight = self._straight(begin, field.region, field.rims)
+        leave = _least(straight.length, which, node, field.distance[node] + gap)
+        if not math.isfinite(leave.length[0]):
             return None
+        onward = _chain(int(leave.node[0]), field.after)
+        end = field.end[onward[-1]] if onward else straight.end[0]
+        return Route(_pairs([begin[0], *self.roads.nodes[onward], end]), 0)
+
+    def _tour(self, start: Point, gate: _Gate, into_last: Field) -> Route | None:
+        """Return the shortest path from a free point through a gate into a region."""
         begin = np.array([start])
         _, node, joint = self.roads.tangents(begin)
         reached, before = self.roads.distances(node, joint)
@@ -293,17 +336,18 @@ class FloorPlan:
 
         to = _chain(int(arrive.node[best]), before)[::-1]
         onward = _chain(int(leave.node[best]), into_last.after)
-        end = into_last.end[onward[-1]] if onward else straight.end[best]
         head = [begin[0], *self.roads.nodes[to]]
-        tail = [*self.roads.nodes[onward], end]
-        crossing = self._refined(head[-1], gate.samples[best], points[best], tail[0])
-        if not onward:
-            # The end of a last straight leg follows the point that it starts from.
+        tail = [*self.roads.nodes[onward], into_last.end[onward[-1]] if onward else straight.end[best]]
+        crossing = points[best]
+        for _ in range(_REFINEMENTS):
+            crossing = self._refined(head[-1], gate.samples[best], crossing, tail[0])
+            if onward:
+                break
+            # The end of a last straight leg follows the point that the leg starts from.
             tail = [self._straight(crossing[None], into_last.region, into_last.rims).end[0]]
-        points_on = [(float(x), float(y)) for x, y in [*head, crossing, *tail]]
-        if math.dist(points_on[-2], points_on[-1]) < _SAME:
-            points_on.pop()
-        return Route(tuple(points_on), len(head))
+        if np.linalg.norm(tail[-1] - crossing) < _SAME:
+            tail = []
+        return gate.region.entered(_pairs([*head, crossing, *tail]), len(head))
 
     def _gate(self, model: str) -> _Gate | None:
         """Return points through which a path can enter the region of a place; None when there are none."""
@@ -314,7 +358,7 @@ class FloorPlan:
             if samples:
                 lines, at = np.array([piece for piece, _ in samples]), [at for _, at in samples]
                 points = shapely.get_coordinates(shapely.line_interpolate_point(lines, at))
-                gate = _Gate(samples, points, *self.roads.tangents(points))
+                gate = _Gate(self.region(model), samples, points, *self.roads.tangents(points))
             self._gates[model] = gate
         return self._gates[model]
 
@@ -387,6 +431,10 @@ def _chain(node: int, following: Points) -> list[int]:
         found.append(node)
         node = int(following[node])
     return found
+
+
+def _pairs(points: Iterable[Points]) -> tuple[Point, ...]:
+    return tuple((float(x), float(y)) for x, y in points)
 
 
 def _along(piece: LineString) -> Points:

@@ -180,6 +180,8 @@ class VisionLanguageNavigation:
         route = self.route(instruction, scene)
         if route is None:
             return None
+        if len(route.path) < 2:
+            return Plan(route.path, scene)
         end, before = route.path[-1], route.path[-2]
         yaw = float(np.arctan2(end[1] - before[1], end[0] - before[0]))
         return Plan(route.path, replace(scene, robot=Pose.planar(*end, yaw), contacts=()))
@@ -187,14 +189,40 @@ class VisionLanguageNavigation:
     def route(self, instruction: Instruction, scene: Scene) -> Route | None:
         """Return the shortest path and where on it the first place is reached; None when there is none."""
         try:
-            return self._route(instruction, scene)
+            return self.find_route(instruction, scene)
         except NoRoute:
             return None
+
+    def find_route(self, instruction: Instruction, scene: Scene) -> Route:
+        """Return the shortest path and where on it the first place is reached.
+
+        Raises:
+            NoRoute: there is none; says why.
+        """
+        first, last = self.named(instruction)
+        for place in (first, last):
+            if all(o.model != place for o in scene):
+                raise NoRoute(f"no {place} is in the scene")
+        if scene.robot is None:
+            raise NoRoute("the scene does not say where the robot is")
+        unknown = sorted({o.model for o in scene} - set(self.parameters.furniture))
+        if unknown:
+            raise NoRoute(f"the scene has objects of unknown models: {', '.join(unknown)}")
+        plan, start = self.floor_plan(scene), scene.robot.xy
+        if not plan.free(start):
+            raise NoRoute(
+                f"the robot starts {plan.gap([start]):.2f} m from furniture or a wall; its centre needs "
+                f"{self.parameters.base.clearance:.2f} m"
+            )
+        route = plan.route(start, first, last)
+        if route is None:
+            raise NoRoute(f"no way is wide enough from the robot to the {first} and on to the {last}")
+        return route
 
     def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return, in words, why the instruction cannot be given in the scene; None when it can."""
         try:
-            self._route(instruction, scene)
+            self.find_route(instruction, scene)
         except NoRoute as reason:
             return str(reason)
         goal = self.goal(instruction, scene)
@@ -207,7 +235,7 @@ class VisionLanguageNavigation:
         """Return a test instance with its reference path; None when ``refusal`` says why not."""
         if self.refusal(instruction, scene) is not None:
             return None
-        route = self._route(instruction, scene)
+        route = self.find_route(instruction, scene)
         return TestInstance(instance_id, self.name, instruction, scene, route.length, route.path)
 
     def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
@@ -337,32 +365,6 @@ class VisionLanguageNavigation:
     def floor_plan(self, scene: Scene) -> FloorPlan:
         """Return a scene's floor plan, which does not depend on the robot; the last ones are kept."""
         return self._floor_plan(scene.objects)
-
-    def _route(self, instruction: Instruction, scene: Scene) -> Route:
-        """Return the shortest path and where on it the first place is reached.
-
-        Raises:
-            NoRoute: there is none; says why.
-        """
-        first, last = self.named(instruction)
-        for place in (first, last):
-            if all(o.model != place for o in scene):
-                raise NoRoute(f"no {place} is in the scene")
-        if scene.robot is None:
-            raise NoRoute("the scene does not say where the robot is")
-        unknown = sorted({o.model for o in scene} - set(self.parameters.furniture))
-        if unknown:
-            raise NoRoute(f"the scene has objects of unknown models: {', '.join(unknown)}")
-        plan, start = self.floor_plan(scene), scene.robot.xy
-        if not plan.free(start):
-            raise NoRoute(
-                f"the robot starts {plan.gap([start]):.2f} m from furniture or a wall; its centre needs "
-                f"{self.parameters.base.clearance:.2f} m"
-            )
-        route = plan.route(start, first, last)
-        if route is None:
-            raise NoRoute(f"no way is wide enough from the robot to the {first} and on to the {last}")
-        return route
 
     def _new_floor_plan(self, objects: tuple[ObjectState, ...]) -> FloorPlan:
         return FloorPlan(Scene(objects), self.shapes)
