@@ -110,7 +110,7 @@ class InProcessEpisode:
         self._world.step(self._steps)
 
     def observe(self, after: float) -> Observation:
-        """Return what the sensors say now; every camera is rendered, as the simulator node does."""
+        """Return what the sensors say now, without images, which only the policy is shown."""
         stamp, scene = self._scene.read()
         self._latest = replace(scene, contacts=self._world.touched()) if self._contacts else scene
         try:
@@ -118,11 +118,10 @@ class InProcessEpisode:
         except NotAtStart as error:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
         self._tool_pose = robot.pose
-        images = {camera.name: self._world.render(camera.name) for camera in self._world.cameras}
         wanted = self._runner.description
         return Observation(
             stamp=stamp,
-            images={name: images[name] for name in wanted.cameras},
+            images={},
             joint_names=robot.joint_names,
             joint_positions=robot.joint_positions,
             tool_pose=robot.pose,
@@ -130,8 +129,10 @@ class InProcessEpisode:
         )
 
     def request_actions(self, observation: Observation) -> _Asked:
-        """Ask the policy when its answer is waited for."""
-        return _Asked(self._runner, observation)
+        """Ask the policy when its answer is waited for; every camera is rendered, as the simulator node does."""
+        images = {camera.name: self._world.render(camera.name) for camera in self._world.cameras}
+        shown = {name: images[name] for name in self._runner.description.cameras}
+        return _Asked(self._runner, replace(observation, images=shown))
 
     def progress(self, stamp: float) -> Progress:
         """Score the scene that is."""

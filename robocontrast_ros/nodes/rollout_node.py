@@ -56,7 +56,7 @@ from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import NotAtStart, make_state_estimator
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.episode import EpisodeReport, EpisodeRequest, run_episode
-from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
+from robocontrast_ros.srv import Act, CaptureImages, DescribePolicy, ResetPolicy
 
 FEEDBACK_EVERY = 10
 """Control steps between two words of feedback: it says that the episode is alive; `progress` has every step."""
@@ -69,6 +69,10 @@ class RolloutParameters:
     robot: Path = Field(description="Parameter file of the robot.")
     policy_server: str = Field(default="policy_server", description="Name of the policy server's node.")
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
+    capture_images: str = Field(
+        default="",
+        description="CaptureImages service, asked before the policy is; empty where images come at every step.",
+    )
     steps_per_control: int = Field(ge=1, description="Physics steps in one control period.")
     control_period: float = Field(gt=0.0, description="Simulated time of one control step [s].")
     policy_timeout: float = Field(
@@ -150,6 +154,8 @@ class RosEpisodeBench:
         self._act = node.create_client(Act, f"{server}/act")
         self._reset = node.create_client(ResetPolicy, f"{server}/reset")
         self._step = node.create_client(StepSimulation, parameters.step_simulation)
+        capture = parameters.capture_images
+        self._capture = node.create_client(CaptureImages, capture) if capture else None
         # Made last and asked first: when the server knows this client, it knows those before it.
         self._describe = node.create_client(DescribePolicy, f"{server}/describe")
         self._tool_pose = node.create_publisher(PoseStamped, "tool_pose", LOCKSTEP)
@@ -166,8 +172,9 @@ class RosEpisodeBench:
         if self.policy.privileged:
             self._subscribe(SceneMsg, "scene")
         scene = ("scene",) if self.policy.privileged else ()
-        self._sensors = (self.profile.state.topic, *self._cameras.values(), *scene)
+        self._sensors = (self.profile.state.topic, *scene)
         self._stamp = 0.0
+        self.captures = 0
         self._get_to_know_the_others()
 
     def close(self) -> None:
@@ -177,6 +184,7 @@ class RosEpisodeBench:
     def begin(self, request: EpisodeRequest) -> None:
         """Tell the estimator where the robot starts."""
         self._estimator.begin(request.start_pose)
+        self.captures = 0
 
     def reset_policy(self, instruction: str, seed: int) -> None:
         """Tell the policy the instruction."""
@@ -218,8 +226,11 @@ class RosEpisodeBench:
         )
 
     def request_actions(self, observation: Observation) -> PendingActions:
-        """Ask the policy without waiting for it."""
-        images = {name: self._received[topic] for name, topic in self._cameras.items()}
+        """Ask the policy, with images of this control step, without waiting for it."""
+        self._capture_images()
+        topics, due = tuple(self._cameras.values()), observation.stamp - 0.5 * self._parameters.control_period
+        received = self._inbox.wait(topics, due, self._parameters.sensor_timeout)
+        images = {name: received[topic] for name, topic in self._cameras.items()}
         message = observation_to_msg(observation, self.profile.world_frame, images)
         return PendingActions(
             PendingResponse(self._act, Act.Request(observation=message)), self._parameters.policy_timeout
@@ -238,6 +249,19 @@ class RosEpisodeBench:
         """Send a command, stamped with the observation that it answers."""
         self._command.publish(command_to_msg(command, self._stamp))
 
+    def _capture_images(self) -> None:
+        if self._capture is None:
+            return
+        try:
+            call(self._capture, CaptureImages.Request(), self._parameters.simulator_timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        self.captures += 1
+
+    def _step_and_capture(self) -> None:
+        self.step()
+        self._capture_images()
+
     def _subscribe(self, kind: type, topic: str) -> None:
         self._channel.node.create_subscription(kind, topic, lambda m: self._inbox.put(topic, m), LOCKSTEP)
 
@@ -254,8 +278,9 @@ class RosEpisodeBench:
         message that is lost never comes again.
         """
         deadline = time.monotonic() + self._parameters.startup_timeout
+        everything = (*self._sensors, *self._cameras.values())
         while not (
-            self._inbox.wait_for_news(self._sensors, FIRST_CALL_PERIOD, self.step)
+            self._inbox.wait_for_news(everything, FIRST_CALL_PERIOD, self._step_and_capture)
             and self._tool_pose.get_subscription_count() > 0
             and self._channel.node.count_publishers("progress") > 0
         ):
@@ -263,12 +288,13 @@ class RosEpisodeBench:
                 limit = self._parameters.startup_timeout
                 raise BenchFault(
                     Fault.SENSOR_LOST,
-                    f"not all of {', '.join(self._sensors)}, progress came up within {limit:g} s",
+                    f"not all of {', '.join(everything)}, progress came up within {limit:g} s",
                 )
 
     def _describe_policy(self) -> PolicyDescription:
         try:
-            for client in (self._describe, self._reset, self._act, self._step):
+            clients = (self._describe, self._reset, self._act, self._step, self._capture)
+            for client in filter(None, clients):
                 wait_for(client, self._parameters.startup_timeout)
             answer = first_call(self._describe, DescribePolicy.Request(), self._parameters.policy_timeout)
         except NoAnswer as error:
@@ -368,12 +394,14 @@ class Rollout(Node):
 
     def _result(self, report: EpisodeReport) -> RunEpisode.Result:
         profile = self._bench.profile
-        every_step = [
-            *(topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic)),
-            *(topic for topic, _ in profile.driver_topics),
-            *("tool_pose", "scene", "progress"),
-        ]
-        steps = [TopicCount(topic=topic, count=report.observations) for topic in every_step]
+        images = self._bench.captures if self._parameters.capture_images else report.observations
+        cameras = (topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic))
+        counts = {
+            **dict.fromkeys(cameras, images),
+            **dict.fromkeys((topic for topic, _ in profile.driver_topics), report.observations),
+            **dict.fromkeys(("tool_pose", "scene", "progress"), report.observations),
+            profile.command.topic: report.steps,
+        }
         return RunEpisode.Result(
             fault=fault_to_msg(report.fault, report.detail),
             steps=report.steps,
@@ -382,7 +410,7 @@ class Rollout(Node):
             last_stamp=time_to_msg(report.last_stamp),
             observed_instruction=report.observed.instruction,
             image_digest=report.observed.image_digest,
-            published=[*steps, TopicCount(topic=profile.command.topic, count=report.steps)],
+            published=[TopicCount(topic=topic, count=count) for topic, count in counts.items()],
             policy_latency=list(report.policy_latency),
         )
 

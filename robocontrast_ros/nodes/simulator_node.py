@@ -53,6 +53,7 @@ from robocontrast_ros.simulators import (
     SimulationDiverged,
     World,
 )
+from robocontrast_ros.srv import CaptureImages
 
 PLAYING_PERIOD = 0.01
 """How often the world catches up with the wall clock while it is playing [s]."""
@@ -82,7 +83,9 @@ class SimulatorParameters:
     camera_widths: tuple[int, ...] = Field(default=(), description="Columns of each camera's images [pixel].")
     camera_heights: tuple[int, ...] = Field(default=(), description="Rows of each camera's images [pixel].")
     camera_period: float = Field(
-        default=0.1, gt=0.0, description="Least simulated time between two images of a camera [s]."
+        default=0.1,
+        ge=0.0,
+        description="Least simulated time between two images of a camera [s]; 0 for images only when asked.",
     )
 
     def __post_init__(self) -> None:
@@ -144,6 +147,7 @@ class Simulator(Node):
             (StepSimulation, "step_simulation", self._step_simulation),
             (GetSimulationState, "get_simulation_state", self._get_simulation_state),
             (SetSimulationState, "set_simulation_state", self._set_simulation_state),
+            (CaptureImages, "capture_images", self._capture_images),
         ):
             self.create_service(kind, f"~/{name}", callback)
 
@@ -193,15 +197,23 @@ class Simulator(Node):
         now = self._world.time
         self._clock_publisher.publish(ClockMsg(clock=time_to_msg(now)))
         self._publish_sensors(self._world.sensors())
+        period = self._parameters.camera_period
         # A nanosecond more or less must not cost an image.
-        if 0.0 <= now - self._last_image < 0.999 * self._parameters.camera_period:
-            return
-        self._last_image = now
+        if period and not 0.0 <= now - self._last_image < 0.999 * period:
+            self._take_images()
+
+    def _take_images(self) -> None:
+        self._last_image = now = self._world.time
         for camera in self._cameras:
             info = convert.camera_info_to_msg(self._world.camera_info(camera.name), camera.frame_id, now)
             self._infos[camera.name].publish(info)
             image = array_to_image(self._world.render(camera.name), camera.frame_id, now)
             self._images[camera.name].publish(image)
+
+    def _capture_images(self, _: Any, response: Any) -> Any:
+        self._take_images()
+        response.cameras = len(self._cameras)
+        return response
 
     def _publish_sensors(self, sensors: Iterable[Sensor]) -> None:
         for sensor in sensors:

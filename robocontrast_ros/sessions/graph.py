@@ -45,6 +45,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
     task_file, robot_file = str(session.task_file), str(session.robot_file)
     period = 1.0 / task.control_rate
+    when_asked = session.parameters.camera_images == "when_asked"
     start = [float(value) for value in task.start_position or ()]
     simulator = {
         "robot": robot_file,
@@ -55,7 +56,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "cameras": [camera.name for camera in session.parameters.cameras],
         "camera_widths": [camera.width for camera in session.parameters.cameras],
         "camera_heights": [camera.height for camera in session.parameters.cameras],
-        "camera_period": period,
+        "camera_period": 0.0 if when_asked else period,
     }
     bridge = {
         "task": task_file,
@@ -69,6 +70,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     }
     rollout = {
         "robot": robot_file,
+        "capture_images": "simulator/capture_images" if when_asked else "",
         "steps_per_control": steps_per_control(task, task_file),
         "control_period": period,
         # The policy server itself answers within the policy's limit; beyond it, the server is gone.

@@ -157,6 +157,11 @@ class SessionParameters:
     cameras: tuple[CameraParameters, ...] | None = Field(
         default=None, description="cameras in use; all of the robot's, with 320x180 pixels, when left out"
     )
+    camera_images: Literal["every_step", "when_asked"] = Field(
+        default="every_step",
+        description="whether cameras take images at every control step, or when the policy is asked; "
+        "the policy sees the same",
+    )
     recording: RecordingParameters = Field(default_factory=RecordingParameters)
     output: str = Field(
         default="runs",
