@@ -8,11 +8,9 @@ from rich.text import Text
 
 from robocontrast_ros.analysis.effort import MeanSpent, Spent
 from robocontrast_ros.analysis.summary import ALL, Estimate, Row, Summary
+from robocontrast_ros.domain import METRICS
 
 NONE = "-"
-
-METRICS = {"spl": "SPL", "progress": "progress"}
-"""A task's metric -> its name in tables and figures."""
 
 
 def summary_report(summary: Summary) -> Group:

@@ -9,10 +9,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from robocontrast_ros.analysis.console import METRICS
 from robocontrast_ros.analysis.effort import StandardTrial, cumulative
 from robocontrast_ros.analysis.summary import ALL, Row, Summary, running_means
-from robocontrast_ros.domain import BASE
+from robocontrast_ros.domain import BASE, METRICS
 
 # From the palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"

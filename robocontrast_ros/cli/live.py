@@ -9,9 +9,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from robocontrast_ros.domain import Outcome
+from robocontrast_ros.domain import METRICS, Outcome
 from robocontrast_ros.sessions.events import (
     Event,
+    SessionStarted,
     SetUp,
     TrialFinished,
     TrialSkipped,
@@ -62,6 +63,7 @@ class LiveView:
         self._console, self._follower = console, Follower(journal)
         self._budget, self._unit = budget, unit
         self._spent = 0.0
+        self._metric = "spl"
         self._done = 0
         self._began = time.monotonic()
         self._done_before = 0
@@ -98,6 +100,8 @@ class LiveView:
             self._show(event)
 
     def _count(self, event: Event) -> None:
+        if isinstance(event, SessionStarted):
+            self._metric = event.metric
         if isinstance(event, SetUp):
             self._spent += event.cost
         if isinstance(event, TrialFinished):
@@ -113,7 +117,8 @@ class LiveView:
             lost = f"  [yellow]{missing} messages not recorded[/]" if missing else ""
             self._console.print(
                 f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
-                f"SPL {result.spl:4.2f}  {event.cost:5.2f} {self._unit}  “{trial.instance.instruction.text}”"
+                f"{METRICS[self._metric]} {getattr(result, self._metric):4.2f}  "
+                f"{event.cost:5.2f} {self._unit}  “{trial.instance.instruction.text}”"
                 f"{'  ' + result.detail if result.detail else ''}{lost}",
                 highlight=False,
                 soft_wrap=True,

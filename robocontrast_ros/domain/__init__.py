@@ -12,6 +12,7 @@ from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
 from robocontrast_ros.domain.trial import (
     BASE,
+    METRICS,
     Fault,
     Observed,
     Outcome,
@@ -22,6 +23,7 @@ from robocontrast_ros.domain.trial import (
 
 __all__ = [
     "BASE",
+    "METRICS",
     "Budget",
     "Fault",
     "Instruction",

@@ -11,6 +11,9 @@ from robocontrast_ros.domain.scene import Scene
 BASE = "base"
 """The name that stands where a perturbation's would: the unperturbed trial."""
 
+METRICS = {"spl": "SPL", "progress": "progress"}
+"""The scores of a trial that a task can be about (its metric M), and what they are called."""
+
 
 class Outcome(IntEnum):
     """How a trial ended. The values are those of ``TrialResult.msg``."""
