@@ -222,6 +222,7 @@ class Simulator(Node):
     def _reset_simulation(self, request: ResetSimulation.Request, response: Any) -> Any:
         response.result = result_of(lambda: self._world.reset(request.scope))
         if (request.scope or ResetScope.ALL) & ResetScope.TIME:
+            self._last_image = float("-inf")
             self._clock_publisher.publish(ClockMsg(clock=time_to_msg(self._world.time)))
         return response
 

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import yaml
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from geometry_msgs.msg import Vector3  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.node import Node  # noqa: E402
-from rosgraph_msgs.msg import Clock  # noqa: E402
-from sensor_msgs.msg import CameraInfo, Image, JointState  # noqa: E402
 from simulation_interfaces.msg import Bounds, EntityCategory, Result, SimulationState, SimulatorFeatures  # noqa: E402
 from simulation_interfaces.srv import (  # noqa: E402
     DeleteEntity,
@@ -36,12 +29,11 @@ from simulation_interfaces.srv import (  # noqa: E402
     SpawnEntity,
     StepSimulation,
 )
+from simulator_process import OK, SimulatorClient, start_process  # noqa: E402
 
 from robocontrast_ros.bags.decoding import stamp_from_msg  # noqa: E402
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
-from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg  # noqa: E402
 from robocontrast_ros.nodes.conversions.observation import image_to_array  # noqa: E402
-from robocontrast_ros.nodes.qos import LOCKSTEP  # noqa: E402
 from robocontrast_ros.robots.commands import JointTrajectoryCommand  # noqa: E402
 from robocontrast_ros.robots.profile import load_profile  # noqa: E402
 
@@ -51,27 +43,10 @@ CAMERA = PROFILE.cameras[0]
 START = (0.2, 0.0, 0.01)
 CONTROL = 50
 STEP_NS = 2_000_000
-OK = Result.RESULT_OK
 FIXED = '<mujoco><worldbody><body><geom type="box" size=".02 .02 .1"/></body></worldbody></mujoco>'
-SERVICES = {
-    DeleteEntity: "delete_entity",
-    GetEntities: "get_entities",
-    GetEntitiesStates: "get_entities_states",
-    GetEntityBounds: "get_entity_bounds",
-    GetEntityInfo: "get_entity_info",
-    GetEntityState: "get_entity_state",
-    GetSimulationState: "get_simulation_state",
-    GetSimulatorFeatures: "get_simulator_features",
-    GetSpawnables: "get_spawnables",
-    ResetSimulation: "reset_simulation",
-    SetEntityState: "set_entity_state",
-    SetSimulationState: "set_simulation_state",
-    SpawnEntity: "spawn_entity",
-    StepSimulation: "step_simulation",
-}
 
 
-def start_process(folder, domain: int, **parameters: object) -> subprocess.Popen[str]:
+def start(folder, domain: int, **parameters: object):
     given = {
         "robot": str(resolve_uri("package://robocontrast_ros/config/robots/franka.yaml")),
         "world": f"{MODELS}/world.xml",
@@ -81,81 +56,23 @@ def start_process(folder, domain: int, **parameters: object) -> subprocess.Popen
         "camera_widths": [160],
         "camera_heights": [90],
     }
-    path = folder / "simulator.yaml"
-    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": given | parameters}}))
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "robocontrast_ros.nodes.simulator_node",
-            "--ros-args",
-            "-r",
-            "__ns:=/test",
-            "--params-file",
-            str(path),
-        ],
-        env={**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    return start_process(folder, domain, **(given | parameters))
 
 
-class Client:
-    """A node that hears the simulator and calls its services."""
+class Client(SimulatorClient):
+    """A client of the Franka's simulator, in the terms of its board."""
 
     def __init__(self, domain: int) -> None:
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context, domain_id=domain)
-        self.node = Node("client", namespace="/test", context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
-        self.heard: dict[str, list] = {}
-        for kind, topic in (
-            (Clock, "/clock"),
-            (JointState, PROFILE.state.topic),
-            (Image, CAMERA.image_topic),
-            (CameraInfo, CAMERA.info_topic),
-        ):
-            heard = self.heard[topic] = []
-            self.node.create_subscription(kind, topic, heard.append, LOCKSTEP)
-        command = PROFILE.command
-        self._commands = self.node.create_publisher(
-            command_message_type(command.type), command.topic, LOCKSTEP
-        )
-        self._clients = {
-            kind: self.node.create_client(kind, f"simulator/{name}") for kind, name in SERVICES.items()
-        }
-        for client in self._clients.values():
-            assert client.wait_for_service(60.0), client.srv_name
-        self.wait(lambda: self._commands.get_subscription_count() == 1)
-        self.wait(lambda: all(self.node.count_publishers(topic) == 1 for topic in self.heard))
-
-    def wait(self, condition: Callable[[], bool], deadline: float = 20.0) -> None:
-        end = time.monotonic() + deadline
-        while not condition():
-            assert time.monotonic() < end, "it did not happen in time"
-            self._executor.spin_once(timeout_sec=0.05)
-
-    def call(self, kind: type, **fields: object):
-        future = self._clients[kind].call_async(kind.Request(**fields))
-        self._executor.spin_until_future_complete(future, 30.0)
-        assert future.done(), f"{SERVICES[kind]} did not answer"
-        return future.result()
+        super().__init__(domain, PROFILE)
 
     def step(self, steps: int = CONTROL) -> None:
-        assert self.call(StepSimulation, steps=steps).result.result == OK
+        super().step(steps)
 
     def send(self, positions: tuple[float, ...], duration: float = 0.1) -> None:
-        command = JointTrajectoryCommand(PROFILE.joint_names, positions, duration)
-        self._commands.publish(command_to_msg(command, 0.0))
+        self.command(JointTrajectoryCommand(PROFILE.joint_names, positions, duration))
 
     def spawn(self, name: str, model: str = "red_moon", x: float = 0.4, y: float = 0.1, **fields: object):
-        request = SpawnEntity.Request(**({"name": name, "uri": f"{MODELS}/{model}.xml"} | fields))
-        request.initial_pose.pose.position.x, request.initial_pose.pose.position.y = x, y
-        future = self._clients[SpawnEntity].call_async(request)
-        self._executor.spin_until_future_complete(future, 30.0)
-        return future.result()
+        return super().spawn(name, x, y, **({"uri": f"{MODELS}/{model}.xml"} | fields))
 
     def names(self, **filters: object) -> list[str]:
         request = GetEntities.Request()
@@ -165,20 +82,11 @@ class Client:
         assert response.result.result == OK, response.result.error_message
         return response.entities
 
-    def now(self) -> int:
-        """Return the time of the last /clock [ns]."""
-        return stamp_from_msg(self.heard["/clock"][-1].clock)
-
-    def close(self) -> None:
-        self._executor.shutdown()
-        self.node.destroy_node()
-        rclpy.shutdown(context=self._context)
-
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory) -> Iterator[Client]:
     domain = 101 + os.getpid() % 100
-    process = start_process(tmp_path_factory.mktemp("simulator"), domain)
+    process = start(tmp_path_factory.mktemp("simulator"), domain)
     client = Client(domain)
     yield client
     client.close()
@@ -190,11 +98,7 @@ def client(tmp_path_factory) -> Iterator[Client]:
 @pytest.fixture
 def simulator(client) -> Client:
     """The simulator as it was at its start, with nothing heard yet."""
-    client.call(SetSimulationState, state=SimulationState(state=SimulationState.STATE_PAUSED))
-    assert client.call(ResetSimulation, scope=ResetSimulation.Request.SCOPE_ALL).result.result == OK
-    client.wait(lambda: bool(client.heard["/clock"]) and client.now() == 0)
-    for heard in client.heard.values():
-        heard.clear()
+    client.start_over()
     return client
 
 
@@ -230,6 +134,13 @@ def test_short_steps_bring_an_image_only_once_a_camera_period(simulator):
     assert stamps == [20, 120, 220, 320][: len(stamps)]
 
 
+def test_the_first_step_after_a_reset_brings_an_image_even_at_the_time_of_the_last_one(simulator):
+    for _ in range(2):
+        simulator.step()
+        simulator.wait(lambda: len(simulator.heard[CAMERA.image_topic]) == 1)
+        simulator.start_over()
+
+
 def test_a_command_that_was_sent_before_a_step_is_carried_out_in_it(simulator):
     simulator.step()
     simulator.wait(lambda: bool(simulator.heard[PROFILE.state.topic]))
@@ -238,9 +149,7 @@ def test_a_command_that_was_sent_before_a_step_is_carried_out_in_it(simulator):
         wanted = home[0] + (0.05 if count % 2 else -0.05)
         simulator.send((wanted, *home[1:]))
         simulator.step()
-        simulator.wait(
-            lambda expected=count + 1: len(simulator.heard[PROFILE.state.topic]) == expected
-        )
+        simulator.wait(lambda expected=count + 1: len(simulator.heard[PROFILE.state.topic]) == expected)
         reached = simulator.heard[PROFILE.state.topic][-1].position[0]
         assert reached == pytest.approx(wanted, abs=0.02), f"step {count}"
 
@@ -249,7 +158,7 @@ def test_a_command_for_other_joints_is_not_carried_out(simulator):
     simulator.step()
     simulator.wait(lambda: bool(simulator.heard[PROFILE.state.topic]))
     home = tuple(simulator.heard[PROFILE.state.topic][-1].position)
-    simulator._commands.publish(command_to_msg(JointTrajectoryCommand(("other",), (1.0,), 0.1), 0.0))
+    simulator.command(JointTrajectoryCommand(("other",), (1.0,), 0.1))
     simulator.step()
     simulator.wait(lambda: len(simulator.heard[PROFILE.state.topic]) == 2)
     assert tuple(simulator.heard[PROFILE.state.topic][-1].position) == pytest.approx(home, abs=1e-3)
@@ -425,7 +334,7 @@ def test_the_features_are_those_that_these_tests_try(simulator):
 
 def test_it_can_be_told_to_quit(tmp_path):
     domain = 101 + (os.getpid() + 1) % 100
-    process = start_process(tmp_path, domain)
+    process = start(tmp_path, domain)
     client = Client(domain)
     quitting = SimulationState(state=SimulationState.STATE_QUITTING)
     assert client.call(SetSimulationState, state=quitting).result.result == OK
@@ -449,7 +358,7 @@ def test_it_can_be_told_to_quit(tmp_path):
     ids=str,
 )
 def test_a_mistake_in_the_parameters_is_one_line_and_exit_code_2(tmp_path, parameters, message):
-    process = start_process(tmp_path, 101 + (os.getpid() + 2) % 100, **parameters)
+    process = start(tmp_path, 101 + (os.getpid() + 2) % 100, **parameters)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 2, output
     assert message in output
