@@ -1,4 +1,4 @@
-"""Refuse an arrangement that is impossible, by one message that says what is wrong and how to mend it."""
+"""Refuse a task file that contradicts itself, and an arrangement that is impossible, by one clear message."""
 
 from __future__ import annotations
 
@@ -9,13 +9,66 @@ from shapely import Point
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.tasks.vln.floor import FloorPlan, Shapes
+from robocontrast_ros.tasks.vln.parameters import GENERATED, NavigationParameters
 from robocontrast_ros.tasks.vln.placing import outside_by, overlapping
 
 if TYPE_CHECKING:
     from robocontrast_ros.tasks.vln.task import VisionLanguageNavigation
 
+_OUT = 5e-3
+"""Poses are written with few digits, so that something may seem to stand in a wall by this little [m]."""
+
 _NARROWEST = 0.02
 _WIDTH_STEPS = 8
+
+
+def check_parameters(parameters: NavigationParameters, source: str) -> None:
+    """Check what no single value of a task's file shows.
+
+    Raises:
+        ConfigurationError: the first contradiction.
+    """
+    p = parameters
+    if "{model}" not in p.furniture_model:
+        raise ConfigurationError(
+            source, "furniture_model", p.furniture_model, "a URI with the placeholder {model}"
+        )
+    if p.reach <= p.base.clearance:
+        raise ConfigurationError(
+            source,
+            "reach",
+            p.reach,
+            f"more than base.radius + base.margin = {p.base.clearance:g} m",
+            "Nearer than that the robot does not come to furniture.",
+        )
+    for name, model in p.objects.items():
+        if model not in p.furniture:
+            raise ConfigurationError.unknown(
+                source, f"objects.{name}", model, p.furniture, "model of `furniture`"
+            )
+    owners: dict[str, str] = {}
+    for model, furniture in p.furniture.items():
+        for noun in furniture.nouns:
+            if owners.setdefault(noun, model) != model:
+                raise ConfigurationError(
+                    source,
+                    f"furniture.{model}.nouns",
+                    noun,
+                    f"a noun of its own; {owners[noun]} has it already",
+                )
+    places = [model for model in p.objects.values() if p.furniture[model].place]
+    if len(set(places)) < 2:
+        raise ConfigurationError(
+            source, "objects", sorted(p.objects), "objects of at least two models that are places"
+        )
+    if GENERATED in p.arrangements:
+        raise ConfigurationError(
+            source,
+            "arrangements",
+            GENERATED,
+            f"other names than '{GENERATED}', which stands for instances that are drawn",
+            "Rename it.",
+        )
 
 
 def check_arrangements(task: VisionLanguageNavigation, source: str) -> None:
@@ -60,7 +113,7 @@ def _check_furniture(task: VisionLanguageNavigation, scene: Scene, source: str, 
     poses = task.parameters.arrangements[key.split(".")[1]].furniture
     for name, shape in footprints.items():
         out = outside_by(shape, task.shapes)
-        if out > 1e-6:
+        if out > _OUT:
             raise ConfigurationError(
                 source,
                 f"{key}.furniture.{name}",

@@ -21,11 +21,12 @@ ROLES = (FIRST, LAST)
 
 _PUNCTUATION = ",.;:!"
 
+# Each rule occurs at most once in a sentence, so that a reading is one choice a rule.
 _RULES: dict[str, tuple[str, ...]] = {
     "sentence": (
         "go pass by {first}, keep going and {halt} when you reach {last}",
         "{go} past {first}, then {halt} at {last}",
-        "{go} {up_to} {first} and then {continue} {up_to} {last}",
+        "{go} {up_to} {first} and then {continue} {on_to} {last}",
         "first {visit} {first}, then {continue} {up_to} {last} and {halt} there",
         "{go} {up_to} {last}, but pass by {first} on your way",
         "{halt} at {last} after {passing} {first}",
@@ -36,6 +37,7 @@ _RULES: dict[str, tuple[str, ...]] = {
     "go": ("go", "walk", "move", "drive", "head"),
     "continue": ("go on", "continue", "proceed", "carry on"),
     "up_to": ("to", "over to", "up to"),
+    "on_to": ("to", "over to", "up to"),
     "halt": ("stop", "halt", "come to a stop", "wait"),
     "visit": ("pass by", "visit", "swing by", "drop by"),
     "passing": ("passing", "passing by", "visiting", "having been at"),

@@ -119,26 +119,6 @@ class NavigationParameters:
     perturbing: Perturbing
     arrangements: dict[str, Arrangement] = Field(default_factory=dict, description="name -> arrangement")
 
-    def __post_init__(self) -> None:
-        """Refuse numbers and names that contradict each other."""
-        if "{model}" not in self.furniture_model:
-            raise ValueError("furniture_model with the placeholder {model}")
-        if self.reach <= self.base.clearance:
-            raise ValueError(f"reach greater than base.radius + base.margin = {self.base.clearance:g} m")
-        for name, model in self.objects.items():
-            if model not in self.furniture:
-                raise ValueError(
-                    f"objects of the models {', '.join(self.furniture)}; '{name}' is a '{model}'"
-                )
-        said = [noun for model in self.furniture.values() for noun in model.nouns]
-        twice = sorted({noun for noun in said if said.count(noun) > 1})
-        if twice:
-            raise ValueError(f"each noun for one model; twice: {', '.join(twice)}")
-        if GENERATED in self.arrangements:
-            raise ValueError(f"arrangements of other names than '{GENERATED}', the family that is drawn")
-        if len([m for m in self.furniture.values() if m.place]) < 2:
-            raise ValueError("at least two models that are places")
-
 
 def _convex(polygon: tuple[Point, ...]) -> bool:
     """Tell whether each corner turns left and the corners go round once."""

@@ -15,7 +15,7 @@ from robocontrast_ros.configuration import load_record
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, TestInstance
 from robocontrast_ros.tasks.navigation import Perturbing, Point, Route
 from robocontrast_ros.tasks.protocol import Backdrop, Plan
-from robocontrast_ros.tasks.vln.arrangements import check_arrangements
+from robocontrast_ros.tasks.vln.arrangements import check_arrangements, check_parameters
 from robocontrast_ros.tasks.vln.floor import FloorPlan, Shapes
 from robocontrast_ros.tasks.vln.generator import draw_instance
 from robocontrast_ros.tasks.vln.goals import PlaceGoal, VisitGoal
@@ -64,7 +64,9 @@ class VisionLanguageNavigation:
         Raises:
             ConfigurationError: the file does not fit, or an arrangement in it is impossible.
         """
-        task = cls(load_record(NavigationParameters, path))
+        parameters = load_record(NavigationParameters, path)
+        check_parameters(parameters, str(path))
+        task = cls(parameters)
         check_arrangements(task, str(path))
         return task
 
