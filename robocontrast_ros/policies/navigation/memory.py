@@ -19,6 +19,7 @@ from robocontrast_ros.policies.navigation.vision import Points, View
 
 Cells = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Reader = Callable[[Point], float]
 
 
 @record
@@ -114,7 +115,7 @@ class FloorMemory:
         found[inside] = dijkstra(graph, directed=False, indices=number[targets], min_only=True)
         return found
 
-    def reader(self, values: Points | Mask) -> Callable[[Point], float]:
+    def reader(self, values: Points | Mask) -> Reader:
         """Return what tells the value of the cell that a point is in; of the nearest one beyond the map."""
         rows = values.tolist()
         x, y, cell, last = *self._corner.tolist(), self._p.cell, self._side - 1

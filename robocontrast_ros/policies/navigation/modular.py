@@ -18,7 +18,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import load_record, record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.policies.navigation.language import LanguageParameters, PhraseGrounder
-from robocontrast_ros.policies.navigation.memory import FloorMemory, Mask, MemoryParameters
+from robocontrast_ros.policies.navigation.memory import FloorMemory, Mask, MemoryParameters, Reader
 from robocontrast_ros.policies.navigation.moves import (
     DISCRETE_NAVIGATION,
     Move,
@@ -50,6 +50,7 @@ class ModularParameters:
     gaps: tuple[float, ...] = Field(
         min_length=1, description="from the base's centre to what is in the way: the first with a way [m]"
     )
+    horizon: float = Field(gt=0, description="how far ahead moves are searched [m]")
     unknown_cost: float = Field(ge=1, description="a metre over floor never seen counts as this many")
     near: float = Field(gt=0, description="a place is reached when the nearest sight of it is this near [m]")
 
@@ -161,7 +162,15 @@ class ModularNavigation:
                     return None
                 return math.dist(a, b) * (1.0 if known_at(b) else self._p.unknown_cost)
 
-            moves = find_moves(pose.xy, pose.yaw, self._p.moves, self._p.search, cost, left_at)
+            # The map will be another one before the robot has come farther than that.
+            spared = max(left_at(pose.xy) - self._p.horizon, 0.0)
+            if math.isinf(spared):
+                continue
+
+            def remaining(place: Point, left_at: Reader = left_at, spared: float = spared) -> float:
+                return max(left_at(place) - spared, 0.0)
+
+            moves = find_moves(pose.xy, pose.yaw, self._p.moves, self._p.search, cost, remaining)
             if moves and Move.FORWARD in moves:
                 return moves[: moves.index(Move.FORWARD) + 1]
         return []
