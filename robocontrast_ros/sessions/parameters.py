@@ -282,11 +282,11 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
         },
     )
     robot = load_profile(str(files["robot"]))
-    parameters = _with_cameras(parameters, robot, str(source), files["robot"])
     find_configured("policies", files["policy"])
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
     _check_fit(robot, files["robot"], task, files["task"], origin["robot"])
+    parameters = _with_cameras(parameters, robot, str(source), files["robot"])
     for family in parameters.test_set.families:
         if family not in task.families:
             raise ConfigurationError.unknown(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
@@ -11,6 +12,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from driving_policies import AboutTurn
 from faulty_policies import FAILURES, STEPS_BEFORE
 from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until
 
@@ -90,6 +92,39 @@ def test_a_limited_session_on_the_other_robot_changes_only_the_robot(place):
     assert len(finished(place.runs[0])) == 3
 
 
+def test_a_robot_that_drives_into_a_wall_is_stopped_by_it_and_that_is_scored_live_and_from_the_bag(place):
+    session = place.session(
+        task="studio_apartment",
+        robot="locobot",
+        policy=place.policy("AboutTurn", "driving_policies"),
+        test_set={"size": 1, "families": ["arrangement_1"]},
+        repeats=2,
+        cameras=[{"name": "camera", "width": 64, "height": 48}],
+        camera_images="when_asked",
+    )
+    code, output = place.run("evaluate", session)
+    assert code == 0, output
+    (run,) = place.runs
+    first, second = finished(run)
+    start = first.trial.instance.scene.robot
+    end = first.result.final_scene.robot
+    assert repr(first.result) == repr(second.result), "the same again, odometry included"
+    assert (first.result.outcome, first.result.stopped) == (Outcome.FAILURE, True)
+    assert first.result.collisions == 1, "one bump, however long it pushed"
+    assert "walls" in first.result.final_scene.contacts
+    assert abs(math.remainder(end.yaw - start.yaw - math.pi, math.tau)) < 0.2
+    assert 0.17 < end.position[0] < 0.3, "the wall is at x = 0, the base has a radius of 0.178 m"
+    assert first.result.steps > 11 * 5, "a move takes several control steps"
+    messages = dict(first.recording.messages)
+    assert first.recording.missing == ()
+    assert messages["locobot/camera/color/image_raw"] == len(AboutTurn.MOVES), "one for each answer"
+    assert messages["locobot/mobile_base/contacts"] >= messages["scene"] - 1 >= first.result.steps
+    assert messages["/tf_static"] == 1, "published once for all trials, and in every bag"
+    code, output = place.run("score", run)
+    assert code == 0, output
+    assert "2 of 2 trials" in output
+
+
 def test_a_policy_that_fails_fails_its_trials_and_the_session_goes_on(place):
     session = place.session(timeouts={"policy": 0.5}, test_set={"size": len(FAILURES) + 1})
     code, output = place.run("evaluate", session, "--policy", place.policy("Misbehaving"))
@@ -142,6 +177,7 @@ def test_control_c_ends_the_session_and_every_process(place):
     ("arguments", "changes", "words"),
     [
         (["--robot", "frankka"], {}, ["frankka", "franka", "ur5e", "Did you mean"]),
+        (["--robot", "locobot"], {}, ["`robot`", "locobot.yaml", "language_table.yaml", "stands still"]),
         (["--policy", "orcale"], {}, ["orcale", "oracle"]),
         (["--budget", "-1"], {}, ["budget", "-1"]),
         ([], {"task": "language_tabel"}, ["small.yaml", "`task`", "language_table"]),

@@ -47,10 +47,10 @@ class Workplace:
         path.write_text(yaml.safe_dump(content))
         return path
 
-    def policy(self, name: str) -> str:
-        """Write the parameter file of a faulty policy and return its path."""
+    def policy(self, name: str, module: str = "faulty_policies") -> str:
+        """Write the parameter file of a policy for tests and return its path."""
         path = self.folder / f"{name}.yaml"
-        path.write_text(f"policy: faulty_policies:{name}\n")
+        path.write_text(f"policy: {module}:{name}\n")
         return str(path)
 
     def begin(self, *arguments: object) -> subprocess.Popen[str]:
