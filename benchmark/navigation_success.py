@@ -75,7 +75,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--policy", default="vln_oracle", help="name of a policy with a file in config/policies/")
+    parser.add_argument(
+        "--policy", default="vln_oracle", help="name of a policy with a file in config/policies/"
+    )
     parser.add_argument("--family", nargs="+", default=["generated"], help="families of instances")
     parser.add_argument("--instances", type=int, default=20, help="instances of each family")
     parser.add_argument("--base-only", action="store_true", help="without perturbations")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.ndimage import binary_dilation, distance_transform_edt
+from scipy.ndimage import binary_dilation, distance_transform_edt, uniform_filter
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
@@ -30,7 +30,9 @@ class MemoryParameters:
     span: float = Field(gt=0, description="how far the map reaches from where the trial began, each way [m]")
     blocked_weight: float = Field(gt=0, description="evidence that a look at something standing there adds")
     free_weight: float = Field(gt=0, description="evidence that a look at free floor takes away")
-    evidence: float = Field(gt=0, description="greatest evidence for and against; a cell counts as blocked above 0")
+    evidence: float = Field(
+        gt=0, description="greatest evidence for and against; a cell counts as blocked above 0"
+    )
     looks: int = Field(ge=1, description="looks after which a cell is believed to hold a category")
 
 
@@ -44,7 +46,8 @@ class FloorMemory:
         self._corner = np.asarray(start) - self._side * parameters.cell / 2
         self._evidence = np.zeros((self._side, self._side))
         self._known = np.zeros((self._side, self._side), dtype=bool)
-        self._looks = {category: np.zeros((self._side, self._side), dtype=int) for category in categories}
+        self._categories = categories
+        self._looks = np.zeros((len(categories), self._side, self._side))
 
     def add(self, view: View, pose: Pose) -> None:
         """Remember what was seen from a pose of the base."""
@@ -56,7 +59,7 @@ class FloorMemory:
         np.clip(self._evidence, -p.evidence, p.evidence, out=self._evidence)
         for sighting in view.sightings:
             cells = self._unique(sighting.contact, pose)
-            self._looks[sighting.category][cells[:, 0], cells[:, 1]] += 1
+            self._looks[self._categories.index(sighting.category), cells[:, 0], cells[:, 1]] += 1
 
     def add_bump(self, pose: Pose, ahead: float) -> None:
         """Remember that something stands this far ahead of a pose [m], however free it looks."""
@@ -66,8 +69,12 @@ class FloorMemory:
 
     def where(self, category: str) -> Points:
         """Return the middles of the cells that are believed to hold a category, shape (n, 2) [m]."""
-        looks = self._looks[category]
-        return self._middles(np.argwhere(looks >= max(self._p.looks, looks.max() / 8)))
+        number = self._categories.index(category)
+        looks = self._looks[number]
+        # What stands before something else is at times taken for it; what it is itself is seen oftener.
+        about = uniform_filter(self._looks, size=(0, 3, 3), mode="constant")
+        here = (looks >= max(self._p.looks, looks.max() / 8)) & (about[number] >= about.max(axis=0))
+        return self._middles(np.argwhere(here))
 
     def gaps(self) -> Points:
         """Return the distance of each cell's middle from the nearest blocked cell [m]."""
