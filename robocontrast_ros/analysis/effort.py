@@ -214,7 +214,7 @@ def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -
         return None, ""
     named = started.parameters.get("session", {}).get("compare_within")
     if named is not None:
-        return float(named), "`compare_within` of the session"
+        return float(named), "compare_within"
     if math.isfinite(started.budget):
         return started.budget, "the budget"
     if standard:

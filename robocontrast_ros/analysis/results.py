@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from io import StringIO
 from pathlib import Path
@@ -16,7 +15,6 @@ from rich.console import Console
 from robocontrast_ros.analysis.console import summary_report
 from robocontrast_ros.analysis.effort import Prices, StandardTrial, compute_effort, standard_evaluation
 from robocontrast_ros.analysis.figures import draw_overview
-from robocontrast_ros.analysis.maps import Missing, write_maps
 from robocontrast_ros.analysis.summary import Summary, summary_rows
 from robocontrast_ros.analysis.tables import trials_table, write_trials
 from robocontrast_ros.domain import BASE
@@ -37,7 +35,6 @@ class Results:
         standard: the standard evaluation that the base trials make up; empty where they do not.
         warning: one sentence when the journal's last line was cut off; else empty.
         figure: the picture, when it was written.
-        maps: maps that were written.
     """
 
     summary: Summary
@@ -45,7 +42,6 @@ class Results:
     standard: tuple[StandardTrial, ...] = ()
     warning: str = ""
     figure: Path | None = None
-    maps: int = 0
 
 
 def compute_results(journal: Journal) -> Results:
@@ -94,19 +90,13 @@ def _ending(journal: Journal) -> str:
     return last.detail if isinstance(last, (SessionInterrupted, ProcessDied)) else ""
 
 
-def write_results(run: RunFolder, track: Callable[[Sequence[Missing]], Iterable[Missing]] = iter) -> Results:
-    """Write trials.parquet, trials.csv, summary.json, summary.txt, figures/overview.png and maps into a run folder.
-
-    Args:
-        run: the run folder.
-        track: passes on the trials whose maps are drawn, and may show how far it has come.
+def write_results(run: RunFolder) -> Results:
+    """Write trials.parquet, trials.csv, summary.json, summary.txt and figures/overview.png into a run folder.
 
     Raises:
         JournalError: the run's journal cannot be read, or holds no session.
-        ConfigurationError: the run's copy of the task's file does not fit any more.
     """
-    journal = read_journal(run.journal)
-    results = compute_results(journal)
+    results = compute_results(read_journal(run.journal))
     write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv")
     summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
     (run.path / "summary.json").write_text(summary + "\n", encoding="utf-8")
@@ -116,4 +106,4 @@ def write_results(run: RunFolder, track: Callable[[Sequence[Missing]], Iterable[
     run.figures.mkdir(exist_ok=True)
     figure = run.figures / "overview.png"
     draw_overview(results.summary, results.trials, results.standard, figure)
-    return replace(results, figure=figure, maps=write_maps(run, journal, track))
+    return replace(results, figure=figure)

@@ -126,22 +126,23 @@ def _regions(goal: Goal, scene: Scene) -> tuple[tuple[Polygon, ...], ...]:
 def write_map(content: TrialMap, path: Path) -> None:
     """Draw a map with its title into a PNG file."""
     width, height = _extent(content)
-    above, below, inner = 0.62, 0.35, WIDTH - 0.2
+    above, below, inner = 0.66, 0.35, WIDTH - 0.2
     figure = Figure(figsize=(WIDTH, inner * height / width + above + below), dpi=DPI)
     total = figure.get_figheight()
     axes = figure.add_axes((0.1 / WIDTH, below / total, inner / WIDTH, 1.0 - (above + below) / total))
     draw_map(axes, content)
-    figure.text(0.5, 1.0 - 0.08 / total, title_of(content), ha="center", va="top", fontsize=8.5)
+    figure.text(0.5, 1.0 - 0.08 / total, title_of(content), ha="center", va="top", fontsize=8.0)
     figure.text(0.97, 0.04 / total, legend_of(content), ha="right", va="bottom", fontsize=6.5, color=GREY)
     figure.savefig(path, pil_kwargs={"compress_level": 1})
 
 
 def title_of(content: TrialMap) -> str:
-    """Return instruction, perturbation and scores in words, on three lines at most."""
+    """Return instruction, perturbation, scores and note in words, on four lines at most."""
     trial, result = content.trial, content.result
     words = wrap(f"“{trial.instance.instruction.text}”", 88, max_lines=2, placeholder=" …")
     which = f"trial {trial.trial_id} · {content.symbol} of {trial.base_id}, repeat {trial.repeat}"
-    return "\n".join([*words, f"{which} · {_scores(result)}"])
+    note = wrap(trial.note, 96, max_lines=1, placeholder=" …") if not trial.is_base else []
+    return "\n".join([*words, f"{which} · {_scores(result)}", *note])
 
 
 def legend_of(content: TrialMap) -> str:

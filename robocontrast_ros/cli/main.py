@@ -162,6 +162,18 @@ def plan(
 
 @app.command()
 @_explained
+def results(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+) -> None:
+    """Write a run's tables, summary, figures and missing maps anew from its journal and bags, and show them."""
+    from robocontrast_ros.cli.results import show_results
+    from robocontrast_ros.sessions.run_folder import RunFolder
+
+    show_results(RunFolder.open(run), Console())
+
+
+@app.command()
+@_explained
 def score(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
 ) -> None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robocontrast_ros.analysis.console import summary_report
+from robocontrast_ros.analysis.maps import write_maps
 from robocontrast_ros.analysis.offline import score_run
 from robocontrast_ros.analysis.results import write_results
 from robocontrast_ros.sessions.journal import read_journal
@@ -74,26 +75,28 @@ def show_offline_scores(run: Path, console: Console) -> bool:
 
 
 def show_results(run: RunFolder, console: Console) -> None:
-    """Write a run's tables, summary and figures into its folder, and show the summary.
+    """Write a run's tables, summary, figures and maps into its folder, and show the summary.
 
     Raises:
         JournalError: the run's journal cannot be read.
+        ConfigurationError: its copy of the task's file does not fit any more.
     """
     if not read_journal(run.journal).events:
         console.print(f"No trial was begun. The nodes' logs are in {run.path / 'logs'}", highlight=False)
         return
-    drawing = {
-        "description": "maps",
-        "console": console,
-        "transient": True,
-        "disable": not console.is_terminal,
-    }
-    results = write_results(run, lambda missing: track(missing, **drawing))
+    results = write_results(run)
     if results.warning:
         console.print(results.warning, style="yellow", highlight=False)
     console.print(summary_report(results.summary))
     # Paths are for copying: they must not be broken at the terminal's edge.
     console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
-    if results.maps:
-        console.print(f"maps: {run.maps}", soft_wrap=True, highlight=False)
+    _draw_maps(run, console)
     console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)
+
+
+def _draw_maps(run: RunFolder, console: Console) -> None:
+    """Draw the maps that are missing; with images in the bags, a long run has minutes of it."""
+    shown = {"description": "maps", "console": console, "transient": True, "disable": not console.is_terminal}
+    write_maps(run, read_journal(run.journal), lambda missing: track(missing, **shown))
+    if run.maps.is_dir():
+        console.print(f"maps: {run.maps}", soft_wrap=True, highlight=False)

@@ -106,7 +106,7 @@ def test_trials_are_counted_within_the_budget_or_what_the_session_names(ran):
     assert effort.trials_within == effort.trials
     named = {"parameters": {"session": {"compare_within": 0.5}}}
     effort = effort_of(ran(empty(), test_set_size=6, budget=1.5, **named))
-    assert (effort.within, effort.within_is) == (0.5, "`compare_within` of the session")
+    assert (effort.within, effort.within_is) == (0.5, "compare_within")
     assert effort.trials_within < effort.trials
 
 

@@ -12,11 +12,12 @@ from line_world import LineBench, line_evaluation
 from matplotlib.figure import Figure
 from PIL import Image
 from trial_bags import record_trial
+from typer.testing import CliRunner
 
 from robocontrast_ros.analysis.maps import map_of_recording, set_up_trials, write_maps
-from robocontrast_ros.analysis.results import write_results
 from robocontrast_ros.analysis.trial_map import TrialMap, draw_map, legend_of, title_of, write_map
 from robocontrast_ros.bags.reader import read_trial
+from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.domain import Fault, Pose, SetupMove, Trial
 from robocontrast_ros.scoring import EpisodeScorer, Sample
@@ -88,6 +89,8 @@ def test_the_title_tells_instruction_perturbation_and_scores(apartment):
     assert content.trial.instance.instruction.text in title
     assert "trial 0007 · ΔSB of x0000, repeat 0 · success · progress 1.00 · SPL 1.00 · nDTW " in title
     assert title_of(replace(content, result=None)).endswith("no result")
+    noted = replace(content, trial=replace(content.trial, note="moved the couch by 0.50 m"))
+    assert title_of(noted).splitlines()[-1] == "moved the couch by 0.50 m"
 
 
 def test_what_is_drawn_is_in_the_legend_and_what_is_not_is_not(apartment, tmp_path):
@@ -210,8 +213,17 @@ def test_a_void_attempt_and_a_restore_leave_the_moves_of_the_set_up(tmp_path):
 
 
 def test_the_results_of_a_run_include_its_maps(run):
-    assert write_results(run).maps == 3
-    assert write_results(run).maps == 0
+    (run.parameters / "session.yaml").write_text("name: small\n")
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["results", str(run.path)])
+    assert result.exit_code == 0, result.output
+    assert f"maps: {run.maps}" in result.output
+    assert len(list(run.maps.iterdir())) == 3
+
+
+def test_a_run_without_the_task_s_file_has_no_maps(run):
+    (run.parameters / "task.yaml").unlink()
+    assert write_maps(run, read_journal(run.journal)) == 0
+    assert not run.maps.exists()
 
 
 def test_a_bag_finds_its_moves_in_the_journal_beside_it_and_does_without(run, table):

@@ -19,7 +19,7 @@ def test_help_names_every_command_and_says_how_to_begin():
         assert word in result.output
 
 
-@pytest.mark.parametrize("command", ["evaluate", "plan", "score", "picture", "list"])
+@pytest.mark.parametrize("command", ["evaluate", "plan", "results", "score", "picture", "list"])
 def test_every_command_has_help_of_its_own(command):
     result = run(command, "--help")
     assert result.exit_code == 0
@@ -50,6 +50,7 @@ def test_a_plan_shows_trials_costs_and_what_the_budget_cuts():
         (["evaluate"], ["SESSION", "language_table_demo"]),
         (["evaluate", "language_table_demo", "--resume", "somewhere"], ["--resume", "as it was begun"]),
         (["evaluate", "--resume", "/nowhere"], ["/nowhere", "a run folder"]),
+        (["results", "/nowhere"], ["/nowhere", "a run folder"]),
         (["score", "/nowhere"], ["/nowhere", "a run folder"]),
         (["picture", "/nowhere"], ["/nowhere"]),
     ],
