@@ -26,7 +26,7 @@ def base_mjcf(profile: DifferentialDriveProfile) -> str:
     root = ET.Element("mujoco", model=profile.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true")
     default = ET.SubElement(root, "default")
-    ET.SubElement(default, "geom", contype="2", conaffinity="1", friction="0.3 0.005 0.0001")
+    ET.SubElement(default, "geom", contype="2", conaffinity="1", priority="1", friction="0.2 0.005 0.0001")
     base = ET.SubElement(ET.SubElement(root, "worldbody"), "body", name=BASE_BODY)
     ET.SubElement(base, "freejoint")
     body, wheels = profile.body, profile.wheels
@@ -46,7 +46,6 @@ def base_mjcf(profile: DifferentialDriveProfile) -> str:
             pos=numbers((*caster.position, caster.radius + caster.clearance)),
             size=f"{caster.radius:.9g}",
             condim="1",
-            priority="1",
             mass="0",
             rgba="0.2 0.2 0.2 1",
         )
@@ -61,7 +60,6 @@ def base_mjcf(profile: DifferentialDriveProfile) -> str:
             size=f"{wheels.radius:.9g}",
             mass=f"{wheels.mass:.9g}",
             friction=numbers((wheels.friction, 0.005, 0.0001)),
-            priority="1",
             group="3",
         )
         ET.SubElement(

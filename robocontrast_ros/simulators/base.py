@@ -42,6 +42,9 @@ class Base:
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
         """Take the place in a model; driver and odometry go on, and the torques that were reported stay."""
         efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
+        # MuJoCo 4 turns multiccd on by itself; with it a cylinder sinks into the corner of a box.
+        if hasattr(mujoco.mjtDisableBit, "mjDSBL_MULTICCD"):
+            model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MULTICCD.value
         self._model, self._data = model, data
         root = model.body(prefix + BASE_BODY)
         self._root_qpos = int(model.jnt_qposadr[root.jntadr[0]])

@@ -250,6 +250,29 @@ def test_pushing_at_full_speed_moves_nothing_tips_nothing_and_tunnels_nowhere(wo
     assert world.entity_state("crate").pose == Pose.planar(2.0, 0.0)
 
 
+@pytest.mark.parametrize("beside", [0.25, 0.3, 0.35, 0.4, 0.45])
+def test_it_does_not_sink_into_the_corner_of_a_box(world, beside):
+    world.spawn("crate", Pose.planar(2.0, 0.0), resource=CRATE)
+    world.set_entity_state("locobot", EntityState(Pose.planar(1.2, beside, 0.0)))
+    for _ in range(40):
+        world.follow(TwistCommand(0.4, 0.0))
+        world.step(CONTROL)
+        x, y = truth(world).xy
+        nearest = min(max(x, 1.7), 2.3), min(max(y, -0.3), 0.3)
+        assert math.dist((x, y), nearest) > RADIUS - 0.003
+        assert tilt(truth(world)) < math.radians(1.0)
+    assert world.entity_state("crate").pose == Pose.planar(2.0, 0.0)
+
+
+def test_a_base_that_leans_on_a_wall_can_turn_away_from_it(world):
+    world.spawn("crate", Pose.planar(2.0, 0.0), resource=CRATE)
+    driver = Driver(world, Pose.planar(1.4, 0.0, 0.3))
+    assert driver.act(1)[-1].clamped
+    for _ in range(4):
+        assert not any(s.clamped for s in driver.act(2))
+    assert not any(s.clamped for s in driver.act(1))
+
+
 def test_wheels_that_slip_are_not_noticed(floor):
     """On ice odometry goes on where the base does not: it is no ground truth."""
     wheels = PROFILE.wheels.__class__(**{**PROFILE.wheels.__dict__, "friction": 0.02})
