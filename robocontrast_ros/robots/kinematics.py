@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.arm_model import TOOL_SITE, arm_mjcf
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.model import TOOL_SITE, robot_mjcf
 
 TOOL_DOWN = np.array([0.0, 1.0, 0.0, 0.0])
 """Orientation (w, x, y, z) of a tool whose z axis points down; its turn about that axis is free."""
@@ -55,7 +55,7 @@ class Kinematics:
     def __init__(self, profile: ManipulatorProfile) -> None:
         """Compile the model of a profile."""
         self.profile = profile
-        self._model = mujoco.MjModel.from_xml_string(robot_mjcf(profile))
+        self._model = mujoco.MjModel.from_xml_string(arm_mjcf(profile))
         self._configuration = mink.Configuration(self._model)
         self._site = self._model.site(TOOL_SITE).id
         self._tool = mink.FrameTask(

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.arm_model import TOOL_SITE, arm_mjcf
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.model import TOOL_SITE, robot_mjcf
 from robocontrast_ros.robots.state_estimation import JointReading
 from robocontrast_ros.simulators.embodiment import Triple, xyzw
 from robocontrast_ros.simulators.sensors import JointState, Sensor
@@ -38,7 +38,7 @@ class Arm:
 
     def mjcf(self) -> str:
         """Return the arm's model."""
-        return robot_mjcf(self._profile)
+        return arm_mjcf(self._profile)
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
         """Take the place in a model; the torques that were reported stay."""

@@ -199,7 +199,7 @@ class World:
         """Return where the robot acts: the pose of an arm's tool, z pointing out of it, or of a base."""
         return self._robot.pose()
 
-    def place_tool(self, x: float, y: float, z: float) -> None:
+    def place_robot(self, x: float, y: float, z: float) -> None:
         """Put the robot, at rest, where its tool, or its base, is at (x, y, z) [m]; resets restore that.
 
         Raises:

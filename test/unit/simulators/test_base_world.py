@@ -125,7 +125,7 @@ def test_the_base_stands_where_the_world_says_at_rest_and_upright(world):
 def test_a_start_position_comes_before_what_the_world_says(floor):
     world = World(PROFILE, floor, (3.0, 1.0, 0.0), physics_step=STEP)
     assert truth(world) == Pose.planar(3.0, 1.0)
-    world.place_tool(4.0, 1.0, 0.0)
+    world.place_robot(4.0, 1.0, 0.0)
     world.step(10)
     world.reset()
     assert truth(world) == Pose.planar(4.0, 1.0)

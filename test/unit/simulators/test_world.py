@@ -121,7 +121,7 @@ def test_a_start_out_of_reach_is_refused(franka):
 
 
 def test_the_tool_can_be_placed_elsewhere_and_resets_keep_it_there(world):
-    world.place_tool(0.4, 0.1, 0.02)
+    world.place_robot(0.4, 0.1, 0.02)
     world.step(10)
     world.reset()
     assert world.tool_pose().position == pytest.approx((0.4, 0.1, 0.02), abs=5e-4)
@@ -373,8 +373,8 @@ def test_a_reset_restores_what_its_scope_names_and_nothing_else(world):
     spread(world)
     start = everything(world)
     world.set_entity_state("red_moon", EntityState(Pose.planar(0.5, 0.25)))
-    world.place_tool(0.3, 0.2, 0.01)
-    world.place_tool(*START)
+    world.place_robot(0.3, 0.2, 0.01)
+    world.place_robot(*START)
     world.step(10)
     world.reset(ResetScope.STATE)
     assert everything(world) == start

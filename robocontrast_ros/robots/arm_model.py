@@ -18,7 +18,7 @@ TOOL_SITE = "tool"
 """Name of the site at the pusher's tip."""
 
 
-def robot_mjcf(profile: ManipulatorProfile) -> str:
+def arm_mjcf(profile: ManipulatorProfile) -> str:
     """Return the arm as an MJCF document whose top-level body stands at the profile's base pose.
 
     Joints and actuators carry the driver's joint names. Contact bits let the robot touch everything but
