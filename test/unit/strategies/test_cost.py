@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from line_world import line
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.sessions.parameters import resolve
 from robocontrast_ros.strategies.cost import (
     COST_MODELS,
     MetresMoved,
@@ -141,3 +143,20 @@ def test_every_cost_model_is_found_by_its_name():
     models = [cost_model(name, MOVER) for name in COST_MODELS]
     assert [(m.name, m.unit) for m in models] == [("metres_moved", "m"), ("seconds_to_move", "s")]
     assert models[1].cost((carry("a", (0.0, 0.0), (0.0, 0.0)),)) == 8.0
+
+
+def test_a_session_s_file_names_the_cost_model_and_the_person(tmp_path):
+    file = tmp_path / "session.yaml"
+    file.write_text(
+        "name: small\nseed: 1\ntask: language_table\nrobot: franka\npolicy: oracle\n"
+        "strategy: {name: standard}\ntest_set: {size: 2}\n"
+        "cost: seconds_to_move\nmover: {taking: 30.0, placing: 12.0}\n"
+    )
+    model = resolve(file).evaluation().cost_model
+    assert model.unit == "s"
+    assert model.cost((carry("a", (0.0, 0.0), (0.0, 0.0)),)) == 42.0
+    file.write_text(file.read_text().replace("seconds_to_move", "seconds"))
+    with pytest.raises(
+        ConfigurationError, match=r"`cost`: got 'seconds', expected a known cost model: metres_moved"
+    ):
+        resolve(file)
