@@ -36,6 +36,7 @@ setup(
         "rosbags",
         "safetensors",
         "scipy",
+        "shapely",
         "tokenizers",
         "transforms3d",
         "typer",
