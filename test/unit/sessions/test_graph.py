@@ -1,0 +1,52 @@
+"""The nodes that a session starts, for either kind of robot."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from robocontrast_ros.sessions.graph import NodeProcess, nodes_of, recorded_topics
+from robocontrast_ros.sessions.parameters import Overrides, resolve
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+
+def parameters(name: str, tmp_path, **overrides) -> dict[str, dict[str, object]]:
+    session = resolve(name, Overrides(output=str(tmp_path), **overrides))
+    return {node.name: node.parameters for node in nodes_of(session, RunFolder.create(session, 0.0))}
+
+
+@pytest.mark.parametrize("robot", ["franka", "ur5e"])
+def test_an_arm_starts_where_the_task_says_and_is_no_part_of_the_scene(tmp_path, robot):
+    nodes = parameters("language_table_demo", tmp_path, robot=robot)
+    assert len(nodes["simulator"]["start_position"]) == 3
+    assert (nodes["sim_bridge"]["robot"], nodes["sim_bridge"]["contacts_topic"]) == ("", "")
+    assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
+    assert (nodes["simulator"]["camera_period"], nodes["rollout"]["capture_images"]) == (0.1, "")
+    assert nodes["recorder"]["kept"] == []
+
+
+def test_a_robot_that_moves_about_starts_where_the_scene_says_and_its_contacts_go_into_it(tmp_path):
+    nodes = parameters("locobot_vln", tmp_path)
+    assert nodes["simulator"]["start_position"] == []
+    bridge = nodes["sim_bridge"]
+    assert (bridge["robot"], bridge["contacts_topic"]) == ("locobot", "locobot/mobile_base/contacts")
+    assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
+    assert nodes["simulator"]["camera_period"] == 0.0
+    assert nodes["rollout"]["capture_images"] == "simulator/capture_images"
+    assert nodes["recorder"]["kept"] == ["/tf_static"]
+
+
+@pytest.mark.parametrize("name", ["language_table_demo", "locobot_vln"])
+def test_each_topic_is_recorded_once_images_only_where_they_are_wanted(name):
+    session = resolve(name)
+    topics = [entry.split(" ") for entry in recorded_topics(session)]
+    assert len({topic for topic, _ in topics}) == len(topics)
+    assert {"scene", "tool_pose", "trial", "progress", "trial_result"} < {topic for topic, _ in topics}
+    assert {"sensor_msgs/msg/Image", session.robot.command.type, session.robot.state.type} < {
+        kind for _, kind in topics
+    }
+
+
+def test_a_parameter_file_holds_no_empty_list_whose_type_nobody_knows(tmp_path):
+    path = NodeProcess("recorder", {"topics": ["a b/msg/C"], "kept": []}).write_parameters(tmp_path)
+    assert yaml.safe_load(path.read_text()) == {"/recorder": {"ros__parameters": {"topics": ["a b/msg/C"]}}}
