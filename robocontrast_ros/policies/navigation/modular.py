@@ -62,7 +62,7 @@ class ModularNavigation:
         """Take the parameters and what gives words a meaning."""
         self._p = parameters
         self._categories = tuple(parameters.vision.categories)
-        self._grounder = PhraseGrounder(parameters.language, self._categories, encoder)
+        self.grounder = PhraseGrounder(parameters.language, self._categories, encoder)
         self._eye = Eye(parameters.vision)
         self.reset("", 0)
 
@@ -82,7 +82,7 @@ class ModularNavigation:
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; from the seed comes to which side the robot turns when it looks around."""
-        self._places = deque(self._grounder.places(instruction))
+        self._places = deque(self.grounder.places(instruction))
         self._side = Move.LEFT if np.random.default_rng(seed).random() < 0.5 else Move.RIGHT
         self._memory: FloorMemory | None = None
         self._before: tuple[Move, Pose] | None = None
