@@ -116,7 +116,7 @@ def test_overrides_take_the_place_of_what_the_file_says(write):
         ),
         (
             {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB7"]}},
-            "`strategy.perturbations`: got 'LB7', expected a known perturbation: LB1, LB2, SB1, SB2",
+            "`strategy.perturbations`: got 'LB7', expected a known perturbation: L, LB, LB1, LB2, S, SB, SB1, SB2",
         ),
         (
             {"strategy": {"name": "contrast_set"}},
