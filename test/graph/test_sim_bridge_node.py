@@ -1,0 +1,114 @@
+"""The bridge beside a real simulator: scenes of a mobile robot, with contacts that this test reports itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+import yaml
+from robocontrast_ros.msg import Contacts
+from robocontrast_ros.msg import Scene as SceneMsg
+from robocontrast_ros.srv import GetScene, SetupScene
+from simulator_process import SimulatorClient, start_process
+
+from robocontrast_ros.bags.decoding import scene_from_msg, stamp_from_msg
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.domain import Fault, Pose, Scene
+from robocontrast_ros.nodes.conversions.domain import scene_to_msg
+from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.robots.profile import load_profile
+
+TASK_FILE = resolve_uri("package://robocontrast_ros/config/tasks/studio_apartment.yaml")
+TASK = load_configured("tasks", TASK_FILE)
+START = Pose.planar(1.5, 2.0, 0.7)
+
+
+class Bridge:
+    """A client of the bridge's services, which also plays the robot's bumpers."""
+
+    def __init__(self, simulator: SimulatorClient) -> None:
+        self.simulator, node = simulator, simulator.node
+        self.scenes: list[SceneMsg] = []
+        node.create_subscription(SceneMsg, "scene", self.scenes.append, LOCKSTEP)
+        self._bumpers = node.create_publisher(Contacts, "bumpers", LOCKSTEP)
+        self._set_up = node.create_client(SetupScene, "sim_bridge/setup_scene")
+        self._get = node.create_client(GetScene, "sim_bridge/get_scene")
+        assert self._get.wait_for_service(60.0)
+        for _ in range(20):
+            # A first answer may be lost; this question may be repeated.
+            future = self._get.call_async(GetScene.Request())
+            simulator._executor.spin_until_future_complete(future, 1.0)
+            if future.done():
+                break
+        simulator.wait(lambda: self._bumpers.get_subscription_count() == 1)
+
+    def set_up(self, target: Scene) -> SetupScene.Response:
+        future = self._set_up.call_async(SetupScene.Request(target=scene_to_msg(target)))
+        self.simulator.wait(future.done, 30.0)
+        return future.result()
+
+    def touch(self, stamp: int, *entities: str) -> None:
+        message = Contacts(entities=list(entities))
+        message.header.stamp = time_to_msg(stamp / 1e9)
+        self._bumpers.publish(message)
+
+
+@pytest.fixture
+def bridge(tmp_path) -> Iterator[Bridge]:
+    domain = 101 + (os.getpid() + 31) % 100
+    robot = str(resolve_uri("package://robocontrast_ros/config/robots/locobot.yaml"))
+    camera = {"cameras": ["camera"], "camera_widths": [16], "camera_heights": [16]}
+    processes = [start_process(tmp_path, domain, robot=robot, world=TASK.world, physics_step=0.005, **camera)]
+    parameters = {
+        "task": str(TASK_FILE),
+        "robot": "locobot",
+        "contacts_topic": "bumpers",
+        "sensor_timeout": 0.5,
+    }
+    path = tmp_path / "sim_bridge.yaml"
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
+    code = "from robocontrast_ros.nodes.sim_bridge_node import main; main()"
+    arguments = ["--ros-args", "-r", "__ns:=/test", "--params-file", str(path)]
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    processes.append(subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment))
+    try:
+        simulator = SimulatorClient(domain, load_profile("locobot"))
+        yield Bridge(simulator)
+        simulator.close()
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.communicate(timeout=20)
+
+
+def test_a_scene_waits_for_the_contacts_of_its_time_and_where_none_come_set_up_says_so(bridge):
+    simulator = bridge.simulator
+    silent = bridge.set_up(Scene(robot=START))
+    assert silent.fault.code == Fault.SENSOR_LOST
+    assert "nothing on bumpers of 0.250 s within 0.5 s" in silent.fault.detail
+
+    bridge.touch(10**9, "walls")  # known ahead of time: enough for every set-up until then
+    answer = bridge.set_up(Scene(robot=START))
+    assert answer.fault.code == Fault.NONE
+    scene = scene_from_msg(answer.scene)
+    assert scene.robot.distance_to(START) < 0.01 and scene.contacts == ()
+
+    simulator.wait(lambda: bool(bridge.scenes))
+    simulator.step(120)
+    simulator.wait(lambda: simulator.now() >= 1_100_000_000)
+    due = simulator.now()
+    seen = len(bridge.scenes)
+    bridge.touch(due, "bed", "couch")
+    simulator.wait(lambda: len(bridge.scenes) > seen)
+    last = bridge.scenes[-1]
+    assert stamp_from_msg(last.header.stamp) == due
+    assert scene_from_msg(last).contacts == ("bed", "couch", "walls")
+    assert scene_from_msg(last).robot.distance_to(START) < 0.01
