@@ -50,7 +50,10 @@ class VisionParameters:
     least_area: int = Field(ge=1, description="smaller patches of a colour are ignored [scaled pixels]")
     least_contact: int = Field(ge=1, description="columns in which a patch must be seen to meet the floor")
     depth: float = Field(gt=0, description="what meets the floor this much farther off is something else [m]")
-    range: float = Field(gt=0, description="what seems farther away is not trusted [m]")
+    range: float = Field(gt=0, description="furniture and floor that seem farther away are not trusted [m]")
+    obstacle_range: float = Field(
+        gt=0, description="the same for what is in the way; what hangs over the floor seems far away [m]"
+    )
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,8 @@ class Eye:
         floor = cv2.medianBlur(_mask(hsv, p.floor), 3) > 0
         masks = {category: _mask(hsv, colour) for category, colour in p.categories.items()}
         with np.errstate(invalid="ignore"):
-            near = np.hypot(self._ground[..., 0], self._ground[..., 1]) <= p.range
+            distance = np.hypot(self._ground[..., 0], self._ground[..., 1])
+            near, in_the_way = distance <= p.range, distance <= p.obstacle_range
         blocked = np.zeros_like(floor)
         blocked[_lowest(~floor)] = True
         blocked[-1] = False  # It may stand nearer than what the image shows.
@@ -115,7 +119,7 @@ class Eye:
         return View(
             sightings=self._sightings(masks, _stands_on(floor, furniture), near),
             free=self._ground[free & near],
-            blocked=self._ground[blocked & near],
+            blocked=self._ground[blocked & in_the_way],
         )
 
     def _sightings(
