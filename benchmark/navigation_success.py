@@ -38,10 +38,11 @@ def instances(
     task: VisionLanguageNavigation, family: str, index: int, seed: int
 ) -> Iterator[tuple[str, TestInstance]]:
     """Draw an instance, and each of its perturbations that there is."""
-    base = task.sample(np.random.default_rng([seed, index]), f"{family}-{index}", family)
+    drawn = [seed, task.families.index(family), index]
+    base = task.sample(np.random.default_rng(drawn), f"{family}-{index}", family)
     yield "base", base
     for number, perturbation in enumerate(PERTURBATIONS):
-        rng = np.random.default_rng([seed, index, number])
+        rng = np.random.default_rng([*drawn, number])
         answer = perturbation.apply(task, base, base.scene, rng)
         if isinstance(answer, Perturbed):
             yield perturbation.symbol, answer.instance
