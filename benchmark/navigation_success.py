@@ -4,7 +4,7 @@ World, controller, policy and scores run in one process, without ROS:
 
     python -m benchmark.navigation_success --policy vln_modular --instances 40
 
-Intervals: 95 %, Wilson's for rates, bootstrapped over instances for means.
+Intervals: 95 %, over trials: Wilson's for rates, bootstrapped for means.
 """
 
 from __future__ import annotations
