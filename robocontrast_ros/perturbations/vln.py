@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,23 @@ from robocontrast_ros.tasks.protocol import Task
 
 ASIDE = 0.3
 """What is put in the way is put at most this far beside the path [m]."""
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What is to be perturbed.
+
+    Attributes:
+        task: the task.
+        base: the unperturbed test instance.
+        scene: the scene that is, with the robot at the start pose of the base instance.
+        before: the expected path there.
+    """
+
+    task: NavigationTask
+    base: TestInstance
+    scene: Scene
+    before: Route
 
 
 class _OfNavigation:
@@ -43,33 +60,20 @@ class _OfNavigation:
         if before is None:
             return NotApplicable(f"there is no path to compare with: {task.refusal(base.instruction, start)}")
         try:
-            return self._perturb(task, base, start, before, rng)
+            return self._perturb(_Case(task, base, start, before), rng)
         except ValueError as reason:
             return NotApplicable(str(reason))
 
-    def _perturb(
-        self,
-        task: NavigationTask,
-        base: TestInstance,
-        scene: Scene,
-        before: Route,
-        rng: np.random.Generator,
-    ) -> Perturbed | NotApplicable:
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
         raise NotImplementedError
 
     def _proven(
-        self,
-        task: NavigationTask,
-        base: TestInstance,
-        instruction: Instruction,
-        scene: Scene,
-        before: Route,
-        note: str,
-        **measures: float,
+        self, case: _Case, instruction: Instruction, scene: Scene, note: str, **measures: float
     ) -> Perturbed | None:
         """Return the instance with the measures that all proofs have, and more; None when it cannot be given."""
-        instance = task.make_instance(f"{base.instance_id}-{self.name}", instruction, scene)
-        after = task.route(instruction, scene)
+        before = case.before
+        instance = case.task.make_instance(f"{case.base.instance_id}-{self.name}", instruction, scene)
+        after = case.task.route(instruction, scene)
         if instance is None or after is None:
             return None
         common = {
@@ -90,14 +94,8 @@ class Reword(_OfNavigation):
     description = "say the same in other words"
     claim = "the meaning and the expected path stay"
 
-    def _perturb(
-        self,
-        task: NavigationTask,
-        base: TestInstance,
-        scene: Scene,
-        before: Route,
-        rng: np.random.Generator,
-    ) -> Perturbed | NotApplicable:
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        task, base, scene = case.task, case.base, case.scene
         instruction = task.rephrase(base.instruction, scene, rng)
         understood = task.parse(instruction.text, scene)
         if understood.arguments != base.instruction.arguments:
@@ -105,7 +103,7 @@ class Reword(_OfNavigation):
         said, says = (set(i.text.lower().split()) for i in (base.instruction, instruction))
         note = f"'{base.instruction.text}' became '{instruction.text}'"
         shared = len(said & says) / len(says)
-        found = self._proven(task, base, instruction, scene, before, note, shared_words=shared)
+        found = self._proven(case, instruction, scene, note, shared_words=shared)
         return found or NotApplicable(f"'{instruction.text}': {task.refusal(instruction, scene)}")
 
 
@@ -118,14 +116,8 @@ class Redirect(_OfNavigation):
     description = "name another final goal"
     claim = "the first half of the path stays the way to the first place, the second half becomes another"
 
-    def _perturb(
-        self,
-        task: NavigationTask,
-        base: TestInstance,
-        scene: Scene,
-        before: Route,
-        rng: np.random.Generator,
-    ) -> Perturbed | NotApplicable:
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        task, base, scene, before = case.task, case.base, case.scene, case.before
         numbers = task.perturbing
         destinations = task.destinations(base.instruction, scene)
         for index in rng.permutation(len(destinations)):
@@ -133,7 +125,7 @@ class Redirect(_OfNavigation):
             after = task.route(instruction, scene)
             if after is None or not _halves(after, numbers.half):
                 continue
-            detour = self._detour(task, instruction, scene, before, after)
+            detour = self._detour(case, instruction, after)
             apart = frechet_distance(before.second_half, after.second_half)
             missed = min(
                 task.misses(before.path[-1], instruction, scene),
@@ -142,48 +134,29 @@ class Redirect(_OfNavigation):
             if detour > numbers.detour or apart < numbers.other_end or missed < numbers.missed_by:
                 continue
             note = f"'{base.instruction.text}' became '{instruction.text}'"
-            found = self._proven(
-                task,
-                base,
-                instruction,
-                scene,
-                before,
-                note,
-                detour_m=detour,
-                second_half_frechet_m=apart,
-                missed_by_m=missed,
-            )
+            measures = {"detour_m": detour, "second_half_frechet_m": apart, "missed_by_m": missed}
+            found = self._proven(case, instruction, scene, note, **measures)
             if found is not None:
                 return found
         return NotApplicable(
             "for no other place does the first half of the path stay and the second half become another"
         )
 
-    def _detour(
-        self, task: NavigationTask, instruction: Instruction, scene: Scene, before: Route, after: Route
-    ) -> float:
+    def _detour(self, case: _Case, instruction: Instruction, after: Route) -> float:
         """Return how much longer than the shortest path the one is that keeps the first half of before [m]."""
-        there = replace(scene, robot=Pose.planar(*before.path[before.via]))
-        onward = task.goal(instruction, scene).distance(there)
+        before = case.before
+        there = replace(case.scene, robot=Pose.planar(*before.path[before.via]))
+        onward = case.task.goal(instruction, case.scene).distance(there)
         return path_length(before.first_half) + onward - after.length
 
 
 class _OfScene(_OfNavigation):
     """What ΔS and ΔSB have in common: an object is moved a little, the instruction stays to the letter."""
 
-    def _moved(
-        self,
-        task: NavigationTask,
-        base: TestInstance,
-        scene: Scene,
-        before: Route,
-        name: str,
-        after: Scene,
-        **measures: float,
-    ) -> Perturbed | None:
-        distance = scene[name].pose.distance_to(after[name].pose)
+    def _moved(self, case: _Case, name: str, after: Scene, **measures: float) -> Perturbed | None:
+        distance = case.scene[name].pose.distance_to(after[name].pose)
         note = f"moved {name} by {distance:.2f} m"
-        return self._proven(task, base, base.instruction, after, before, note, moved_m=distance, **measures)
+        return self._proven(case, case.base.instruction, after, note, moved_m=distance, **measures)
 
 
 class MovePassive(_OfScene):
@@ -195,14 +168,8 @@ class MovePassive(_OfScene):
     description = "move an object such that the expected path stays"
     claim = "the expected path stays, and stays free"
 
-    def _perturb(
-        self,
-        task: NavigationTask,
-        base: TestInstance,
-        scene: Scene,
-        before: Route,
-        rng: np.random.Generator,
-    ) -> Perturbed | NotApplicable:
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        task, base, scene, before = case.task, case.base, case.scene, case.before
         numbers, names = task.perturbing, task.passive_objects(base.instruction, scene)
         if not names:
             return NotApplicable("the scene has no object to move that the instruction does not name")
@@ -216,7 +183,7 @@ class MovePassive(_OfScene):
                 continue
             if frechet_distance(before.path, after.path) > numbers.same_path:
                 continue
-            found = self._moved(task, base, scene, before, name, moved)
+            found = self._moved(case, name, moved)
             if found is not None:
                 return found
         return NotApplicable(f"none of {numbers.draws} small moves leaves the expected path as it is")
@@ -231,54 +198,35 @@ class MoveGoalOrObstruct(_OfScene):
     description = "move the goal, or put an object in the way, such that the expected path changes"
     claim = "the path before no longer fulfils the instruction, and the expected path is another"
 
-    def _perturb(
-        self,
-        task: NavigationTask,
-        base: TestInstance,
-        scene: Scene,
-        before: Route,
-        rng: np.random.Generator,
-    ) -> Perturbed | NotApplicable:
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
         ways = [self._goal_moves, self._obstructions]
         for index in rng.permutation(len(ways)):
-            candidates = ways[index](task, base.instruction, scene, before, rng)
+            candidates = ways[index](case, rng)
             # The least effort first.
             for _, name, moved in sorted(candidates, key=lambda c: c[0]):
-                found = self._if_it_differs(task, base, scene, before, name, moved)
+                found = self._if_it_differs(case, name, moved)
                 if found is not None:
                     return found
         return NotApplicable(
             "neither a small move of the goal nor an object in the way changes the path enough"
         )
 
-    def _goal_moves(
-        self,
-        task: NavigationTask,
-        instruction: Instruction,
-        scene: Scene,
-        before: Route,
-        rng: np.random.Generator,
-    ) -> Iterator[tuple[float, str, Scene]]:
+    def _goal_moves(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
         """Yield places for the goal that the path before does not reach."""
+        task, instruction, scene = case.task, case.base.instruction, case.scene
         names = task.goal_objects(instruction, scene)
         for _ in range(task.perturbing.draws):
             name = names[rng.integers(len(names))]
             pose = _aside(scene[name].pose, task.perturbing.goal_move, rng)
             moved = scene.moved(name, pose)
-            missed = task.misses(before.path[-1], instruction, moved)
+            missed = task.misses(case.before.path[-1], instruction, moved)
             if missed >= task.perturbing.missed_by and task.has_room(name, moved):
                 yield scene[name].pose.distance_to(pose), name, moved
 
-    def _obstructions(
-        self,
-        task: NavigationTask,
-        instruction: Instruction,
-        scene: Scene,
-        before: Route,
-        rng: np.random.Generator,
-    ) -> Iterator[tuple[float, str, Scene]]:
+    def _obstructions(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
         """Yield places for passive objects in which the robot would drive into them."""
-        names = task.passive_objects(instruction, scene)
+        task, scene, before = case.task, case.scene, case.before
+        names = task.passive_objects(case.base.instruction, scene)
         least, greatest = task.perturbing.goal_move
         for _ in range(task.perturbing.draws if names else 0):
             name = names[rng.integers(len(names))]
@@ -295,15 +243,8 @@ class MoveGoalOrObstruct(_OfScene):
             ):
                 yield distance, name, moved
 
-    def _if_it_differs(
-        self,
-        task: NavigationTask,
-        base: TestInstance,
-        scene: Scene,
-        before: Route,
-        name: str,
-        moved: Scene,
-    ) -> Perturbed | None:
+    def _if_it_differs(self, case: _Case, name: str, moved: Scene) -> Perturbed | None:
+        task, base, before = case.task, case.base, case.before
         numbers = task.perturbing
         after = task.route(base.instruction, moved)
         if after is None or not _halves(after, numbers.half):
@@ -311,10 +252,7 @@ class MoveGoalOrObstruct(_OfScene):
         if frechet_distance(before.path, after.path) < numbers.other_path:
             return None
         return self._moved(
-            task,
-            base,
-            scene,
-            before,
+            case,
             name,
             moved,
             missed_by_m=task.misses(before.path[-1], base.instruction, moved),

@@ -15,7 +15,7 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotComman
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading
-from robocontrast_ros.simulators.embodiment import Triple, xyzw
+from robocontrast_ros.simulators.embodiment import Triple, actuated_joints, xyzw
 from robocontrast_ros.simulators.sensors import JointState, Sensor
 
 
@@ -118,13 +118,7 @@ class Arm:
 
     def joint_state(self) -> JointState:
         """Return positions, velocities and torques of the joints."""
-        data = self._data
-        return JointState(
-            self._profile.joint_names,
-            tuple(data.qpos[self._qpos].tolist()),
-            tuple(data.qvel[self._qvel].tolist()),
-            tuple(data.actuator_force[self._actuators].tolist()),
-        )
+        return actuated_joints(self._data, self._profile.joint_names, self._qpos, self._qvel, self._actuators)
 
     def reading(self, stamp: float) -> JointReading:
         """Return the joints."""

@@ -13,7 +13,7 @@ from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.mjcf import BASE_BODY
 from robocontrast_ros.robots.state_estimation import OdometryReading
-from robocontrast_ros.simulators.embodiment import Triple
+from robocontrast_ros.simulators.embodiment import Triple, actuated_joints
 from robocontrast_ros.simulators.sensors import Contacts, JointState, Odometry, Sensor, Transform
 
 START_SITE = "robot_start"
@@ -135,13 +135,7 @@ class Base:
 
     def joint_state(self) -> JointState:
         """Return angles, speeds and torques of the wheels."""
-        data = self._data
-        return JointState(
-            self._profile.joint_names,
-            tuple(data.qpos[self._qpos].tolist()),
-            tuple(data.qvel[self._qvel].tolist()),
-            tuple(data.actuator_force[self._actuators].tolist()),
-        )
+        return actuated_joints(self._data, self._profile.joint_names, self._qpos, self._qvel, self._actuators)
 
     def reading(self, stamp: float) -> OdometryReading:
         """Return the odometry."""

@@ -83,3 +83,19 @@ def xyzw(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:
     mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(matrix).ravel())
     w, x, y, z = quaternion.tolist()
     return x, y, z, w
+
+
+def actuated_joints(
+    data: mujoco.MjData,
+    names: tuple[str, ...],
+    positions: NDArray[np.int_],
+    velocities: NDArray[np.int_],
+    actuators: NDArray[np.int_],
+) -> JointState:
+    """Return joints that have an actuator each, from where they stand in qpos, qvel and actuator_force."""
+    return JointState(
+        names,
+        tuple(data.qpos[positions].tolist()),
+        tuple(data.qvel[velocities].tolist()),
+        tuple(data.actuator_force[actuators].tolist()),
+    )
