@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,25 @@ from robocontrast_ros.analysis.figures import GREY
 from robocontrast_ros.analysis.maps import map_of_recording
 from robocontrast_ros.analysis.offline import find_task
 from robocontrast_ros.analysis.trial_map import draw_map, legend_of, title_of
+from robocontrast_ros.bags.decoding import NANOSECONDS, stamp_from_msg
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_bag, read_trial
 
 FRAMES = 3
-"""Camera images in the picture: the first, the last, and those between at equal distances."""
+"""Camera images in the picture: the first, the last, and those between at equal distances in time."""
+
+
+@dataclass(frozen=True)
+class CameraImage:
+    """One image of a bag.
+
+    Attributes:
+        stamp: when it was taken [ns].
+        pixels: RGB, shape (height, width, 3).
+    """
+
+    stamp: int
+    pixels: NDArray[np.uint8]
 
 
 def draw_trial(bag: Path, path: Path) -> None:
@@ -34,22 +50,22 @@ def draw_trial(bag: Path, path: Path) -> None:
     recording = read_trial(bag)
     images = read_images(bag)
     figure = Figure(figsize=(13.0, 3.4), dpi=120, layout="constrained")
-    ratios = [images[0].shape[1] / images[0].shape[0]] * FRAMES if images else []
+    ratios = [images[0].pixels.shape[1] / images[0].pixels.shape[0]] * FRAMES if images else []
     *frames, above = np.atleast_1d(figure.subplots(1, len(ratios) + 1, width_ratios=[*ratios, 1.4]))
     content = map_of_recording(find_task(recording), recording)
     who = f"{recording.policy} on {recording.robot}"
     figure.suptitle(f"{title_of(content)} · {who}", fontsize=9)
-    for index, axes in zip(np.linspace(0, len(images) - 1, FRAMES).round().astype(int), frames, strict=False):
-        axes.imshow(images[index])
-        axes.set_title(f"control step {index}", fontsize=9)
+    for image, axes in zip(_at_equal_times(images, FRAMES), frames, strict=False):
+        axes.imshow(image.pixels)
+        axes.set_title(f"{(image.stamp - images[0].stamp) / NANOSECONDS:.1f} s", fontsize=9)
         axes.axis("off")
     draw_map(above, content)
-    above.set_title(legend_of(content), fontsize=5.5, color=GREY)
+    above.set_title("\n".join(wrap(legend_of(content), 60)), fontsize=6, color=GREY)
     figure.savefig(path)
 
 
-def read_images(bag: Path) -> list[NDArray[np.uint8]]:
-    """Return the images of a bag's first camera, RGB, shape (height, width, 3) each, in order.
+def read_images(bag: Path) -> list[CameraImage]:
+    """Return the images of a bag's first camera, in order.
 
     Raises:
         BagError: there is no bag, or an image cannot be decoded.
@@ -60,7 +76,15 @@ def read_images(bag: Path) -> list[NDArray[np.uint8]]:
     for image in images:
         if image.encoding != "rgb8":
             raise BagError(f"{bag}: images of encoding '{image.encoding}'; expected rgb8.")
-    return [_pixels(image) for image in images]
+    return [CameraImage(stamp_from_msg(image.header.stamp), _pixels(image)) for image in images]
+
+
+def _at_equal_times(images: list[CameraImage], count: int) -> list[CameraImage]:
+    """Return the images that are nearest to so many instants, from the first image to the last."""
+    if not images:
+        return []
+    stamps = np.array([image.stamp for image in images])
+    return [images[np.abs(stamps - t).argmin()] for t in np.linspace(stamps[0], stamps[-1], count)]
 
 
 def _pixels(image: Any) -> NDArray[np.uint8]:

@@ -192,7 +192,7 @@ def picture(
     bag: Annotated[Path, typer.Argument(help="Bag of a trial: a folder in bags/ of a run folder.")],
     to: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("trial.png"),
 ) -> None:
-    """Draw a recorded trial: what the camera saw, and the path from above."""
+    """Draw a recorded trial: what the camera saw, and its map."""
     from robocontrast_ros.analysis.trial_picture import draw_trial
 
     draw_trial(bag, to)
