@@ -18,6 +18,7 @@ from robocontrast_ros.configuration import (
     load_configured,
     load_plugin,
     load_record,
+    plugin_names,
     read_yaml,
     record,
     resolve_uri,
@@ -454,11 +455,15 @@ def _perturbations(
     found = tuple(load_plugin("perturbations", name, source, key)() for name in parameters.perturbations)
     for perturbation in found:
         if not perturbation.supports(task):
+            known = (
+                load_plugin("perturbations", name, source, key)() for name in plugin_names("perturbations")
+            )
+            supported = [other.name for other in known if other.supports(task)]
             raise ConfigurationError(
                 source,
                 key,
                 perturbation.name,
-                f"perturbations that task '{task.name}' supports",
+                f"perturbations that task '{task.name}' supports: {', '.join(supported) or '(none)'}",
                 "Leave it out, or give the task what it needs (the perturbation's documentation says what).",
             )
     return found
