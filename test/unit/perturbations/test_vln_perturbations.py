@@ -92,7 +92,11 @@ def check_l(base, where, new, measures, before, after):
         assert old.regions(where) == fresh.regions(new.scene)
     assert after == before
     assert measures["frechet_m"] == 0.0
-    assert measures["shared_words"] < 0.85  # what is left are words such as "the" and "way"
+    said, says = (APARTMENT.grammar.read(i.text) for i in (base.instruction, new.instruction))
+    assert says.choices["sentence"] != said.choices["sentence"]
+    for role in ("first", "last"):
+        assert APARTMENT.grammar.noun(says, role).synonym != APARTMENT.grammar.noun(said, role).synonym
+    assert 0.0 <= measures["shared_words"] < 1.0
 
 
 def check_lb(base, where, new, measures, before, after):
