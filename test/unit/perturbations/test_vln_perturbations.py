@@ -28,7 +28,7 @@ ALL = {name: load_plugin("perturbations", name, "test", "")() for name in NAMES}
 LANGUAGE_TABLE = {
     name: load_plugin("perturbations", name, "test", "")() for name in ("LB1", "LB2", "SB1", "SB2")
 }
-CHAINS = 120
+CHAINS = 240
 
 
 def apply(name, base, where, seed=0):
