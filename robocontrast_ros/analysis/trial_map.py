@@ -41,6 +41,10 @@ RIGHT_AND_UP = {
 WIDTH, DPI = 6.4, 100
 
 
+FEW_MOVES = 2
+"""Up to so many moves are drawn in full strength."""
+
+
 @dataclass(frozen=True)
 class TrialMap:
     """What is on the map of a trial.
@@ -171,9 +175,9 @@ def _scores(result: TrialResult | None) -> str:
     return " · ".join(parts)
 
 
-def draw_map(axes: Axes, content: TrialMap) -> None:
-    """Draw a map into axes, with a metre as long in either direction."""
-    sheet = _Sheet(axes, content.backdrop.up if content.backdrop else "y", _corners(content))
+def draw_map(axes: Axes, content: TrialMap, names_size: float = 6.5) -> None:
+    """Draw a map into axes, with a metre as long in either direction, and names of a size [pt]."""
+    sheet = _Sheet(axes, content.backdrop.up if content.backdrop else "y", _corners(content), names_size)
     if content.backdrop:
         sheet.fill([content.backdrop.floor], "white", GREY, 1.0)
         sheet.fill(content.backdrop.walls, WALL, WALL, 0.5)
@@ -183,9 +187,13 @@ def draw_map(axes: Axes, content: TrialMap) -> None:
     placed = {o.name: _placed(content.outlines[o.model], o.pose) for o in content.start}
     sheet.fill([p for n, p in placed.items() if n not in names], FURNITURE, GREY, 0.7)
     sheet.fill([p for n, p in placed.items() if n in names], FURNITURE, ORANGE, 1.4)
-    sheet.edges([_placed(content.outlines[m.model], m.start) for m in moved], ORANGE, "--", 0.9)
+    # Where a whole scene was set up, what was moved must not hide what the robot did.
+    strength = 1.0 if len(moved) <= FEW_MOVES else 0.3
+    sheet.edges(
+        [_placed(content.outlines[m.model], m.start) for m in moved], ORANGE, "--", 0.9, alpha=strength
+    )
     for move in moved:
-        sheet.arrow(move.start.xy, move.goal.xy, ORANGE)
+        sheet.arrow(move.start.xy, move.goal.xy, ORANGE, alpha=strength)
     pushed = _pushed(content.start, content.final)
     sheet.edges([_placed(content.outlines[o.model], o.pose) for o in pushed], BLUE, "-", 1.2)
     for item in pushed:
@@ -208,8 +216,8 @@ def draw_map(axes: Axes, content: TrialMap) -> None:
 class _Sheet:
     """Draws what is given in the scene's frame the way the map is turned."""
 
-    def __init__(self, axes: Axes, up: str, corners: ArrayLike) -> None:
-        self._axes = axes
+    def __init__(self, axes: Axes, up: str, corners: ArrayLike, names_size: float) -> None:
+        self._axes, self._names_size = axes, names_size
         self._turn = np.array(RIGHT_AND_UP[up]).T
         self._frame(*self._bounds(corners))
 
@@ -229,9 +237,10 @@ class _Sheet:
         style: str,
         width: float,
         within: ArrayLike | None = None,
+        alpha: float = 1.0,
     ) -> None:
         closed = [self._to([*polygon, polygon[0]]) for polygon in map(np.asarray, polygons)]
-        edges = LineCollection(closed, colors=colour, linestyles=style, linewidths=width)
+        edges = LineCollection(closed, colors=colour, linestyles=style, linewidths=width, alpha=alpha)
         self._axes.add_collection(edges, autolim=False)
         if within is not None:
             low, high = self._bounds(within)
@@ -249,9 +258,18 @@ class _Sheet:
         x, y = self._to(points).T
         self._axes.plot(x, y, marker, color=colour, markersize=size, markeredgewidth=2.0)
 
-    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
+    def arrow(
+        self, start: tuple[float, float], end: tuple[float, float], colour: str, alpha: float = 1.0
+    ) -> None:
         (a, b) = self._to([start, end])
-        style = {"arrowstyle": "-|>", "color": colour, "lw": 1.2, "shrinkA": 0.0, "shrinkB": 0.0}
+        style = {
+            "arrowstyle": "-|>",
+            "color": colour,
+            "lw": 1.2,
+            "shrinkA": 0.0,
+            "shrinkB": 0.0,
+            "alpha": alpha,
+        }
         self._axes.annotate("", b, a, arrowprops=style)
 
     def begin(self, point: tuple[float, float], heading: float | None) -> None:
@@ -263,7 +281,8 @@ class _Sheet:
 
     def name(self, point: tuple[float, float], words: str) -> None:
         (x, y) = self._to(point)[0]
-        self._axes.text(x, y, words.replace("_", " "), fontsize=6.5, ha="center", va="center", clip_on=True)
+        text = words.replace("_", " ")
+        self._axes.text(x, y, text, fontsize=self._names_size, ha="center", va="center", clip_on=True)
 
     def number(self, number: int, edge: Polygon, within: ArrayLike) -> None:
         points, (low, high) = self._to(edge), self._bounds(within)

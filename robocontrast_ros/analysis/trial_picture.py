@@ -49,9 +49,9 @@ def draw_trial(bag: Path, path: Path) -> None:
     """
     recording = read_trial(bag)
     images = read_images(bag)
-    figure = Figure(figsize=(13.0, 3.4), dpi=120, layout="constrained")
+    figure = Figure(figsize=(13.0, 3.7), dpi=120, layout="constrained")
     ratios = [images[0].pixels.shape[1] / images[0].pixels.shape[0]] * FRAMES if images else []
-    *frames, above = np.atleast_1d(figure.subplots(1, len(ratios) + 1, width_ratios=[*ratios, 1.4]))
+    *frames, above = np.atleast_1d(figure.subplots(1, len(ratios) + 1, width_ratios=[*ratios, 2.0]))
     content = map_of_recording(find_task(recording), recording)
     who = f"{recording.policy} on {recording.robot}"
     figure.suptitle(f"{title_of(content)} · {who}", fontsize=9)
@@ -59,7 +59,7 @@ def draw_trial(bag: Path, path: Path) -> None:
         axes.imshow(image.pixels)
         axes.set_title(f"{(image.stamp - images[0].stamp) / NANOSECONDS:.1f} s", fontsize=9)
         axes.axis("off")
-    draw_map(above, content)
+    draw_map(above, content, names_size=5.0)
     above.set_title("\n".join(wrap(legend_of(content), 60)), fontsize=6, color=GREY)
     figure.savefig(path)
 
