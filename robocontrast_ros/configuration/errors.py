@@ -23,6 +23,10 @@ class ConfigurationError(ValueError):
         super().__init__(f"{where}: got {got!r}, expected {expected}." + (f" {cure}" if cure else ""))
         self.source, self.key, self.got, self.expected, self.cure = source, key, got, expected, cure
 
+    def __reduce__(self) -> tuple[type, tuple[str, str, object, str, str]]:
+        """Let it cross from one process to another."""
+        return type(self), (self.source, self.key, self.got, self.expected, self.cure)
+
     @classmethod
     def unknown(cls, source: str, key: str, got: str, known: Iterable[str], kind: str) -> ConfigurationError:
         """Return the error for a name that is not among the known ones."""

@@ -106,7 +106,9 @@ class EpisodeManager(Node):
             self.exit_code = 4
             raise
         else:
-            self.get_logger().info(end.detail)
+            self.get_logger().info(
+                f"{end.detail}; tables, figure and maps: robocontrast results {self._run.path}"
+            )
             self.exit_code = 0 if isinstance(end, SessionFinished) else 3
 
     def _trial_context(self) -> TrialContext:
