@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from robocontrast_ros.domain import Fault, Observed, Pose, Progress
+from robocontrast_ros.domain import Fault, Observed, Pose, Progress, RobotState
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.runner import Answer, PolicyFault
 from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.controllers import Controller
+from robocontrast_ros.robots.control import Action, Controller
 from robocontrast_ros.sessions.bench import BenchFault
 
 
@@ -189,7 +189,7 @@ def _loop(
             if controller.ends_episode(action):
                 state.stopped = True
                 return
-            controller.begin(action, state.observation.robot)
+            _begin(controller, action, state.observation.robot)
             motion = controller.step(state.observation.robot)
             while motion is not None and state.steps < request.step_limit:
                 bench.command(motion.command)
@@ -203,6 +203,13 @@ def _loop(
                     return
             if state.steps >= request.step_limit:
                 break
+
+
+def _begin(controller: Controller, action: Action, robot: RobotState) -> None:
+    try:
+        controller.begin(action, robot)
+    except ValueError as error:
+        raise PolicyFault(Fault.POLICY_INVALID_ACTION, str(error)) from None
 
 
 def _observe(bench: EpisodeBench, state: _State) -> Observation:

@@ -170,6 +170,20 @@ def test_a_fault_of_the_policy_stops_the_robot_where_it_is(code):
     assert bench.log[-1] == "command" and bench.position == pytest.approx(0.2), "it is told to hold"
 
 
+def test_an_action_without_meaning_is_the_policys_fault_and_never_reaches_the_robot():
+    class Choosy(OneJoint):
+        def begin(self, action, state):
+            if action[0] > 1.0:
+                raise ValueError("got 7.0, expected at most 1")
+            super().begin(action, state)
+
+    bench = Line(answers=[[STEP], [[7.0, 1]]])
+    report = run_episode(bench, Choosy(), request())
+    assert (report.fault, report.detail) == (Fault.POLICY_INVALID_ACTION, "got 7.0, expected at most 1")
+    assert report.steps == 1
+    assert bench.log[-1] == "command" and bench.position == pytest.approx(0.1), "it is told to hold"
+
+
 def test_a_fault_in_an_answer_that_is_no_longer_needed_is_no_fault():
     bench = Line(fail={("answer", 5): PolicyFault(Fault.POLICY_RAISED, "late")})
     assert run_episode(bench, OneJoint(), request()).fault is Fault.NONE
