@@ -10,15 +10,20 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
+from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from robocontrast_ros.nodes.executor import lockstep_executor
+
+Call = Callable[[Client, Any, float], Any]
+"""``call``, or ``first_call``."""
 
 FIRST_CALL_PERIOD = 1.0
 """How long a first call waits before it is made again [s]."""
@@ -108,6 +113,27 @@ def first_call(client: Client, request: Any, timeout: float) -> Any:
         except NoAnswer:
             if time.monotonic() >= deadline:
                 raise
+
+
+class Acquaintance:
+    """Makes sure that another node has discovered the clients that ask it what may not be asked twice."""
+
+    def __init__(self, node: Node, other: str) -> None:
+        """Make a client of a service that every node of ours has; to be made after the clients that matter.
+
+        Readers are discovered in the order in which they were made: who answers this client knows those before it.
+        """
+        self._client = node.create_client(GetParameters, f"{other}/get_parameters")
+
+    def wait(self, timeout: float) -> None:
+        """Wait until the other node answers.
+
+        Raises:
+            NoAnswer: it did not within the time [s].
+        """
+        deadline = time.monotonic() + timeout
+        wait_for(self._client, timeout)
+        first_call(self._client, GetParameters.Request(), max(deadline - time.monotonic(), 0.0))
 
 
 def wait_for(client: Client, timeout: float) -> None:

@@ -27,6 +27,7 @@ from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.channel import (
     FIRST_CALL_PERIOD,
+    Call,
     Channel,
     NoAnswer,
     PendingResponse,
@@ -191,11 +192,11 @@ class RosEpisodeBench:
         request = ResetPolicy.Request(instruction=instruction, seed=seed)
         _raise(self._ask(self._reset, request).fault)
 
-    def step(self) -> None:
+    def step(self, how: Call = call) -> None:
         """Let one control period of simulated time pass."""
         request = StepSimulation.Request(steps=self._parameters.steps_per_control)
         try:
-            result = call(self._step, request, self._parameters.simulator_timeout).result
+            result = how(self._step, request, self._parameters.simulator_timeout).result
         except NoAnswer as error:
             raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
         if result.result != result.RESULT_OK:
@@ -249,18 +250,18 @@ class RosEpisodeBench:
         """Send a command, stamped with the observation that it answers."""
         self._command.publish(command_to_msg(command, self._stamp))
 
-    def _capture_images(self) -> None:
+    def _capture_images(self, how: Call = call) -> None:
         if self._capture is None:
             return
         try:
-            call(self._capture, CaptureImages.Request(), self._parameters.simulator_timeout)
+            how(self._capture, CaptureImages.Request(), self._parameters.simulator_timeout)
         except NoAnswer as error:
             raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
         self.captures += 1
 
     def _step_and_capture(self) -> None:
-        self.step()
-        self._capture_images()
+        self.step(first_call)
+        self._capture_images(first_call)
 
     def _subscribe(self, kind: type, topic: str) -> None:
         self._channel.node.create_subscription(kind, topic, lambda m: self._inbox.put(topic, m), LOCKSTEP)

@@ -20,7 +20,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
-from robocontrast_ros.nodes.channel import Channel, NoAnswer, call, first_call, wait_for
+from robocontrast_ros.nodes.channel import Acquaintance, Channel, NoAnswer, call, wait_for
 from robocontrast_ros.nodes.conversions.domain import (
     TrialContext,
     fault_from_msg,
@@ -101,10 +101,16 @@ class RosBench:
         self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
         self._start_recording = node.create_client(StartRecording, f"{p.recorder or 'recorder'}/start")
         self._stop_recording = node.create_client(StopRecording, f"{p.recorder or 'recorder'}/stop")
-        # Made last and asked first: when the bridge knows this client, it knows those before it.
         self._get_scene = node.create_client(GetScene, f"{p.sim_bridge}/get_scene")
         self._trial = node.create_publisher(TrialMsg, "trial", LATCHED)
         self._episode = ActionClient(node, RunEpisode, f"{p.rollout}/run_episode")
+        others = [
+            (p.sim_bridge, Fault.SIMULATOR_LOST),
+            (p.scorer, Fault.SCORER_LOST),
+            (p.rollout, Fault.SENSOR_LOST),
+            *([(p.recorder, Fault.RECORDER_LOST)] if p.recorder else []),
+        ]
+        self._others = [(Acquaintance(node, name), fault) for name, fault in others]
         self._start: tuple[float, Scene] | None = None
         self._channel.start()
 
@@ -137,10 +143,15 @@ class RosBench:
                 raise BenchFault(fault, str(error)) from None
         if not self._episode.wait_for_server(timeout_sec=max(deadline - time.monotonic(), 0.1)):
             raise BenchFault(Fault.SENSOR_LOST, f"'{self._parameters.rollout}' did not come up")
+        for other, fault in self._others:
+            try:
+                other.wait(max(deadline - time.monotonic(), 0.1))
+            except NoAnswer as error:
+                raise BenchFault(fault, str(error)) from None
 
     def scene(self) -> Scene:
         """Return the scene that actually is."""
-        response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST, how=first_call)
+        response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
         return scene_from_msg(response.scene)
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
@@ -266,10 +277,9 @@ class RosBench:
         request: Any,
         silent: Fault,
         timeout: float | None = None,
-        how: Callable[[Any, Any, float], Any] = call,
     ) -> Any:
         try:
-            response = how(client, request, timeout or self._parameters.answer_timeout)
+            response = call(client, request, timeout or self._parameters.answer_timeout)
         except NoAnswer as error:
             raise BenchFault(silent, str(error)) from None
         fault, detail = fault_from_msg(response.fault)

@@ -77,9 +77,11 @@ def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_s
 
 def test_the_same_seed_gives_the_same_trials_and_scores_twice_in_a_row_and_under_load(place, request):
     session = place.session(policy="noisy_oracle", **CONTRAST, test_set={"size": 1})
-    assert place.run("evaluate", session)[0] == 0
+    code, output = place.run("evaluate", session)
+    assert code == 0, output
     request.getfixturevalue("load")
-    assert place.run("evaluate", session)[0] == 0
+    code, output = place.run("evaluate", session)
+    assert code == 0, output
     first, second = place.runs
     assert scores(first) == scores(second)
     assert len(scores(first)) >= 3
