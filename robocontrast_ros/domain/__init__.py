@@ -4,6 +4,7 @@ Plain frozen dataclasses with values only: no ROS, no simulator, no file. Every 
 the house speaks in these terms, and ``domain`` imports none of them.
 """
 
+from robocontrast_ros.domain.action import ActionConventions
 from robocontrast_ros.domain.budget import Budget
 from robocontrast_ros.domain.geometry import Pose
 from robocontrast_ros.domain.instance import Proof, TestInstance
@@ -24,6 +25,7 @@ from robocontrast_ros.domain.trial import (
 __all__ = [
     "BASE",
     "METRICS",
+    "ActionConventions",
     "Budget",
     "Fault",
     "Instruction",

@@ -11,9 +11,11 @@ from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.observation import observation_from_msg
+from robocontrast_ros.nodes.conversions.policy import description_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
-from robocontrast_ros.policies.runner import PolicyFault, PolicyRunner
+from robocontrast_ros.policies.protocol import PolicyFault
+from robocontrast_ros.policies.runner import PolicyRunner
 from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
 
@@ -90,16 +92,12 @@ class PolicyServer(LifecycleNode):
         self, _: DescribePolicy.Request, response: DescribePolicy.Response
     ) -> DescribePolicy.Response:
         try:
-            description = self._serving().description
+            runner = self._serving()
         except PolicyFault as error:
             response.fault = fault_to_msg(error.fault, error.detail)
             return response
-        response.name = description.name
-        response.action_space = description.action_space
-        response.action_size = description.action_size
-        response.chunk_length = description.chunk_length
-        response.cameras = list(description.cameras)
-        response.privileged = description.privileged
+        text = self._parameters.policy.read_text(encoding="utf-8")
+        response.description = description_to_msg(runner.description, text)
         return response
 
     def _reset(self, request: ResetPolicy.Request, response: ResetPolicy.Response) -> ResetPolicy.Response:
@@ -115,6 +113,7 @@ class PolicyServer(LifecycleNode):
         except PolicyFault as error:
             response.fault = self._failed(error)
             return response
+        response.stamp = request.observation.header.stamp
         response.count, response.size = answer.actions.shape
         response.actions = answer.actions.ravel().tolist()
         response.latency = answer.latency

@@ -44,13 +44,14 @@ from robocontrast_ros.nodes.conversions.domain import (
     progress_to_msg,
 )
 from robocontrast_ros.nodes.conversions.observation import observation_to_msg
+from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg, state_message_type
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
-from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.policies.runner import Answer, PolicyFault
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers import make_controller
 from robocontrast_ros.robots.profile import load_profile
@@ -301,14 +302,7 @@ class RosEpisodeBench:
         except NoAnswer as error:
             raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
         _raise(answer.fault)
-        return PolicyDescription(
-            answer.name,
-            answer.action_space,
-            answer.action_size,
-            answer.chunk_length,
-            tuple(answer.cameras),
-            answer.privileged,
-        )
+        return description_from_msg(answer.description)
 
     def _choose_cameras(self) -> dict[str, str]:
         offered = {camera.name: camera.image_topic for camera in self.profile.cameras}

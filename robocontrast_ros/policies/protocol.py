@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Pose, RobotState, Scene
+from robocontrast_ros.domain import ActionConventions, Fault, Pose, RobotState, Scene
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,23 @@ class Observation:
 class PolicyDescription:
     """What a policy needs and what it answers with.
 
+    A robot that does not fit is refused at start-up (``sessions.policy_check``).
+
     Attributes:
         name: for tables and figures.
-        action_space: name of the action space, for instance ``planar_delta``; a robot profile that
-            does not offer it is refused at start-up.
+        action_space: name of the action space, for instance ``planar_delta``.
         action_size: numbers in one action.
         chunk_length: actions in one answer, at most.
         cameras: camera names whose images it must receive.
         privileged: whether it needs the ground-truth scene (an oracle does).
+        conventions: what its numbers mean, where it is not left to the action space.
+        rate: control rate that it was made for [Hz]; None when any will do.
+        image_sizes: (width, height) that each camera's images must have [pixel], in the order of ``cameras``; None
+            for any. Empty when any will do for all.
+        joints: number of joints whose positions it reads; None when it reads none, or any number.
+        execute: actions of an answer that are carried out before it is asked again; None for all.
+        ensemble: temporal ensembling (Zhao et al. 2023, ACT, section IV-A): all answers that speak of an action
+            step are averaged with the weights exp(-ensemble * i), i = 0 for the oldest; None without it.
     """
 
     name: str
@@ -58,12 +67,53 @@ class PolicyDescription:
     chunk_length: int = 1
     cameras: tuple[str, ...] = field(default=())
     privileged: bool = False
+    conventions: ActionConventions = field(default=ActionConventions())
+    rate: float | None = None
+    image_sizes: tuple[tuple[int, int] | None, ...] = field(default=())
+    joints: int | None = None
+    execute: int | None = None
+    ensemble: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be: user code makes these, too."""
+        if self.chunk_length < 1 or self.action_size < 1:
+            raise ValueError(
+                f"policy '{self.name}': action_size and chunk_length of at least 1, "
+                f"not {self.action_size} and {self.chunk_length}"
+            )
+        if not 1 <= self.executed <= self.chunk_length:
+            raise ValueError(
+                f"policy '{self.name}': execute from 1 to chunk_length ({self.chunk_length}), not {self.execute}"
+            )
+        if self.image_sizes and len(self.image_sizes) != len(self.cameras):
+            raise ValueError(f"policy '{self.name}': one of image_sizes for each of cameras, or none")
+
+    @property
+    def executed(self) -> int:
+        """Actions of a full answer that are carried out before it is asked again."""
+        return self.chunk_length if self.execute is None else self.execute
+
+
+class PolicyFault(Exception):
+    """The policy failed: the robot must stop. The fault's code says whether the trial counts as failed."""
+
+    def __init__(self, fault: Fault, detail: str) -> None:
+        """Say how, as a code and in words."""
+        super().__init__(f"{fault.name}: {detail}")
+        self.fault, self.detail = fault, detail
 
 
 class Policy(Protocol):
     """A language-guided policy f(l, s).
 
-    A policy is made by its entry point: ``Policy.from_file(path)`` reads its parameter file.
+    A policy is made by its entry point: ``Policy.from_file(path)`` reads its parameter file. Beside the four
+    methods it may have any of these, which are called where they exist:
+
+    - ``describe_file(path)``, a class method: its description by the parameter file alone, without loading weights
+      or connecting to a server; for lists of policies.
+    - ``warm_up()``: answer once on made-up input, so that no trial pays for the first answer. It must leave no
+      trace in later answers.
+    - ``close()``: free memory, connections and processes; the policy is not used again.
     """
 
     @classmethod
@@ -71,7 +121,7 @@ class Policy(Protocol):
         """Load the policy that a parameter file describes.
 
         Raises:
-            ConfigurationError: the file does not fit.
+            ConfigurationError: the file does not fit, or what it names cannot be loaded or reached.
         """
 
     def describe(self) -> PolicyDescription:
@@ -81,4 +131,8 @@ class Policy(Protocol):
         """Begin a trial: the words, and the seed of all its randomness."""
 
     def act(self, observation: Observation) -> NDArray[np.float64]:
-        """Return the next actions, shape (n, action_size), 1 <= n <= chunk_length, SI units."""
+        """Return the next actions, shape (n, action_size), 1 <= n <= chunk_length, SI units.
+
+        Raises:
+            PolicyFault: it failed in a way that has a code; any other exception is POLICY_RAISED.
+        """

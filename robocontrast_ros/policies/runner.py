@@ -18,18 +18,9 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import load_configured
 from robocontrast_ros.domain import Fault, Observed
-from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 
 Result = TypeVar("Result")
-
-
-class PolicyFault(Exception):
-    """The policy failed: the robot must stop, and the trial counts as failed."""
-
-    def __init__(self, fault: Fault, detail: str) -> None:
-        """Say how, as a code and in words."""
-        super().__init__(f"{fault.name}: {detail}")
-        self.fault, self.detail = fault, detail
 
 
 @dataclass(frozen=True)
@@ -110,6 +101,8 @@ class PolicyRunner:
             self._stuck = True
             self._worker.stop()
             raise PolicyFault(Fault.POLICY_TIMEOUT, f"no answer within {self._timeout:g} s") from None
+        except PolicyFault:
+            raise
         except Exception as error:  # whatever a user's policy raises is its fault, not ours
             raise PolicyFault(Fault.POLICY_RAISED, f"{type(error).__name__}: {error}") from error
 

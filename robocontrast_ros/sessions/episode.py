@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from robocontrast_ros.domain import Fault, Observed, Pose, Progress, RobotState
-from robocontrast_ros.policies.protocol import Observation
-from robocontrast_ros.policies.runner import Answer, PolicyFault
+from robocontrast_ros.policies.protocol import Observation, PolicyFault
+from robocontrast_ros.policies.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.control import Action, Controller
 from robocontrast_ros.sessions.bench import BenchFault

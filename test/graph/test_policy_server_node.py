@@ -83,7 +83,7 @@ def test_a_policy_serves_only_while_the_node_is_active(server, ask):
     assert change(ask, Transition.TRANSITION_CONFIGURE)
     assert ask(ResetPolicy, instruction="go", seed=1).fault.code == int(Fault.POLICY_SERVER_LOST)
     assert change(ask, Transition.TRANSITION_ACTIVATE)
-    described = ask(DescribePolicy)
+    described = ask(DescribePolicy).description
     assert (described.name, described.action_space, described.action_size) == ("random", "planar_delta", 2)
     assert ask(ResetPolicy, instruction="go", seed=1).fault.code == 0
     observation = Observation()

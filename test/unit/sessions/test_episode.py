@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Fault, Observed, Pose, Progress
-from robocontrast_ros.policies.protocol import Observation
-from robocontrast_ros.policies.runner import Answer, PolicyFault
+from robocontrast_ros.policies.protocol import Observation, PolicyFault
+from robocontrast_ros.policies.runner import Answer
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.controllers import ControlStep
 from robocontrast_ros.sessions.bench import BenchFault

@@ -1,0 +1,43 @@
+"""What the numbers of an action mean, as robots and policies both say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, get_args, get_type_hints
+
+Reference = Literal["delta", "absolute", "discrete"]
+Frame = Literal["world", "base", "tool", "joint"]
+Rotation = Literal["none", "rotation_vector", "euler_xyz", "quaternion_xyzw", "rotation_6d"]
+Gripper = Literal["none", "opens", "closes"]
+
+
+@dataclass(frozen=True)
+class ActionConventions:
+    """What the numbers of an action are relative to, and in which form. None: as the action space says.
+
+    Attributes:
+        reference: ``delta`` adds to where the robot is, ``absolute`` says where it shall be, ``discrete`` names
+            one of a few moves.
+        frame: frame of positions and rotations; ``joint`` where they are joint positions.
+        rotation: form of rotations; ``none`` where there are none.
+        gripper: what a greater number does: it ``opens`` or ``closes`` the gripper; ``none`` without one.
+    """
+
+    reference: Reference | None = None
+    frame: Frame | None = None
+    rotation: Rotation | None = None
+    gripper: Gripper | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a word that is not known: a misspelt convention would otherwise fit nothing, or anything."""
+        for name, hint in get_type_hints(type(self)).items():
+            known = [value for choice in get_args(hint) for value in get_args(choice)]
+            if getattr(self, name) not in (None, *known):
+                raise ValueError(f"{name}: got {getattr(self, name)!r}, expected one of {', '.join(known)}")
+
+    def differences(self, other: ActionConventions) -> tuple[tuple[str, str, str], ...]:
+        """Return (which, ours, theirs) for each convention that both name and that differs."""
+        pairs = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return tuple(
+            (name, ours, theirs) for name, ours, theirs in pairs if ours and theirs and ours != theirs
+        )

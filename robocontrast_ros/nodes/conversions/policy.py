@@ -1,0 +1,54 @@
+"""A policy's description to its message and back."""
+
+from __future__ import annotations
+
+import math
+
+from robocontrast_ros.domain import ActionConventions
+from robocontrast_ros.msg import PolicyDescription as PolicyDescriptionMsg
+from robocontrast_ros.policies.protocol import PolicyDescription
+
+_CONVENTIONS = ("reference", "frame", "rotation", "gripper")
+
+
+def description_to_msg(description: PolicyDescription, parameters: str) -> PolicyDescriptionMsg:
+    """Return the message of a description, and of the parameter file's text."""
+    sizes = [size or (0, 0) for size in description.image_sizes or (None,) * len(description.cameras)]
+    return PolicyDescriptionMsg(
+        name=description.name,
+        parameters=parameters,
+        action_space=description.action_space,
+        action_size=description.action_size,
+        **{name: getattr(description.conventions, name) or "" for name in _CONVENTIONS},
+        rate=description.rate or 0.0,
+        chunk_length=description.chunk_length,
+        execute=description.executed,
+        ensemble=math.nan if description.ensemble is None else description.ensemble,
+        cameras=list(description.cameras),
+        image_widths=[width for width, _ in sizes],
+        image_heights=[height for _, height in sizes],
+        joints=description.joints or 0,
+        privileged=description.privileged,
+    )
+
+
+def description_from_msg(message: PolicyDescriptionMsg) -> PolicyDescription:
+    """Return the description that a message holds."""
+    sizes = tuple(
+        (width, height) if width and height else None
+        for width, height in zip(message.image_widths, message.image_heights, strict=True)
+    )
+    return PolicyDescription(
+        name=message.name,
+        action_space=message.action_space,
+        action_size=message.action_size,
+        chunk_length=message.chunk_length,
+        cameras=tuple(message.cameras),
+        privileged=message.privileged,
+        conventions=ActionConventions(**{name: getattr(message, name) or None for name in _CONVENTIONS}),
+        rate=message.rate or None,
+        image_sizes=sizes if any(sizes) else (),
+        joints=message.joints or None,
+        execute=message.execute,
+        ensemble=None if math.isnan(message.ensemble) else message.ensemble,
+    )

@@ -1,0 +1,235 @@
+"""Between our observations and actions and what a checkpoint wants and gives: the adapters' common parameters."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import ActionConventions, Fault
+from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+
+STATE_SIZES = {"tool_xy": 2, "tool_position": 3, "tool_orientation": 4}
+"""Numbers of each part of the state; ``joint_positions`` has as many as the robot has joints."""
+
+
+@record
+class ActionParameters:
+    """What the actions are, after ``output``: key `action` of an adapter's file."""
+
+    space: str = Field(min_length=1, description="action space, as a robot's profile names it")
+    size: int = Field(ge=1, description="numbers in one action")
+    reference: Reference | None = Field(default=None, description="delta, absolute or discrete")
+    frame: Frame | None = Field(default=None, description="world, base, tool or joint")
+    rotation: Rotation | None = Field(default=None, description="form of rotations, none without")
+    gripper: Gripper | None = Field(default=None, description="what a greater number does, none without")
+    rate: float | None = Field(default=None, gt=0, description="control rate that it was trained at [Hz]")
+
+
+@record
+class ChunkParameters:
+    """What one answer is, and how it is carried out: key `chunk` of an adapter's file."""
+
+    length: int = Field(default=1, ge=1, description="actions in one answer, at most")
+    execute: int | None = Field(default=None, ge=1, description="carried out before it is asked again; all")
+    ensemble: float | None = Field(
+        default=None, ge=0, description="decay of temporal ensembling for one action step; none"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse to carry out more than there is."""
+        if self.execute is not None and self.execute > self.length:
+            raise ValueError(f"`execute` of at most `length` ({self.length}), not {self.execute}")
+
+
+@record
+class ImageParameters:
+    """One image as the checkpoint wants it."""
+
+    camera: str = Field(min_length=1, description="camera of the robot")
+    width: int | None = Field(
+        default=None, ge=1, le=8192, description="columns [pixel]; as they come if left out"
+    )
+    height: int | None = Field(default=None, ge=1, le=8192, description="rows [pixel]")
+    fit: Literal["stretch", "pad", "crop"] = Field(
+        default="stretch", description="how another aspect ratio is treated; pad is openpi's resize_with_pad"
+    )
+    channels: Literal["rgb", "bgr"] = Field(default="rgb", description="order of the colours")
+    layout: Literal["hwc", "chw"] = Field(default="hwc", description="order of the axes")
+    values: Literal["uint8", "unit"] = Field(
+        default="uint8", description="uint8 from 0 to 255, or unit: float32 from 0 to 1"
+    )
+    mean: tuple[float, float, float] | None = Field(
+        default=None, description="taken off each channel, for unit"
+    )
+    std: tuple[float, float, float] | None = Field(default=None, description="then divided by, for unit")
+
+    def __post_init__(self) -> None:
+        """Refuse half a size, and a normalisation of bytes."""
+        if (self.width is None) != (self.height is None):
+            raise ValueError("`width` and `height`, or neither")
+        if self.values == "uint8" and (self.mean or self.std):
+            raise ValueError("`values: unit` with `mean` and `std`")
+        if self.std and min(self.std) <= 0:
+            raise ValueError("`std` above 0")
+
+
+@record
+class StateParameters:
+    """One vector of the robot's state as the checkpoint wants it."""
+
+    parts: tuple[Literal["joint_positions", "tool_xy", "tool_position", "tool_orientation"], ...] = Field(
+        min_length=1,
+        description="one after the other: joint_positions [rad], tool_xy or tool_position [m], world frame, "
+        "tool_orientation as a quaternion (x, y, z, w)",
+    )
+    joints: int | None = Field(
+        default=None,
+        ge=1,
+        description="number of joints that it was trained with; a robot with others is refused",
+    )
+    mean: tuple[float, ...] | None = Field(default=None, description="taken off")
+    std: tuple[float, ...] | None = Field(default=None, description="then divided by")
+
+
+@record
+class InputParameters:
+    """What the checkpoint is given: key `input` of an adapter's file."""
+
+    instruction: str = Field(default="prompt", min_length=1, description="key of the instruction")
+    images: dict[str, ImageParameters] = Field(default_factory=dict, description="key -> image")
+    state: dict[str, StateParameters] = Field(default_factory=dict, description="key -> vector of the state")
+
+
+@record
+class OutputParameters:
+    """Where the actions are in what the checkpoint answers: key `output` of an adapter's file."""
+
+    key: str = Field(default="actions", description="key of the actions; empty where the answer is the array")
+    columns: tuple[int, ...] = Field(default=(), description="columns to take, in this order; all if empty")
+    scale: tuple[float, ...] = Field(default=(), description="each number times this …; 1 if empty")
+    offset: tuple[float, ...] = Field(default=(), description="… plus this; 0 if empty")
+
+
+def describe(
+    name: str, action: ActionParameters, chunk: ChunkParameters, inputs: InputParameters
+) -> PolicyDescription:
+    """Return the description that an adapter's parameters make.
+
+    Images are resized by the adapter, so any size will do.
+    """
+    return PolicyDescription(
+        name=name,
+        action_space=action.space,
+        action_size=action.size,
+        chunk_length=chunk.length,
+        cameras=tuple(dict.fromkeys(image.camera for image in inputs.images.values())),
+        conventions=ActionConventions(action.reference, action.frame, action.rotation, action.gripper),
+        rate=action.rate,
+        joints=next((state.joints for state in inputs.state.values() if state.joints), None),
+        execute=chunk.execute,
+        ensemble=chunk.ensemble,
+    )
+
+
+def pack(observation: Observation, instruction: str, inputs: InputParameters) -> dict[str, Any]:
+    """Return what the checkpoint is given: key -> text, image or float32 vector."""
+    packed: dict[str, Any] = {inputs.instruction: instruction}
+    for key, wanted in inputs.images.items():
+        packed[key] = pack_image(observation.images[wanted.camera], wanted)
+    for key, vector in inputs.state.items():
+        packed[key] = pack_state(observation, vector)
+    return packed
+
+
+def pack_image(image: NDArray[np.uint8], wanted: ImageParameters) -> NDArray[Any]:
+    """Return an image, uint8 of shape (height, width, 3) in RGB, as the checkpoint wants it."""
+    if wanted.width is not None and wanted.height is not None:
+        image = fit_image(image, wanted.width, wanted.height, wanted.fit)
+    if wanted.channels == "bgr":
+        image = image[:, :, ::-1]
+    if wanted.values == "unit":
+        image = image.astype(np.float32) / 255.0
+        image = (image - np.float32(wanted.mean or 0.0)) / np.float32(wanted.std or 1.0)
+    if wanted.layout == "chw":
+        image = image.transpose(2, 0, 1)
+    return np.ascontiguousarray(image)
+
+
+def fit_image(image: NDArray[np.uint8], width: int, height: int, fit: str) -> NDArray[np.uint8]:
+    """Return the image with another size [pixel]: stretched, padded with black, or cropped about its centre."""
+    rows, columns = image.shape[:2]
+    if (columns, rows) == (width, height):
+        return image
+    if fit == "stretch":
+        return _resize(image, width, height)
+    scale = (min if fit == "pad" else max)(width / columns, height / rows)
+    scaled = _resize(image, max(round(columns * scale), 1), max(round(rows * scale), 1))
+    left, top = (abs(width - scaled.shape[1]) // 2, abs(height - scaled.shape[0]) // 2)
+    if fit == "crop":
+        return scaled[top : top + height, left : left + width]
+    padded = np.zeros((height, width, 3), np.uint8)
+    padded[top : top + scaled.shape[0], left : left + scaled.shape[1]] = scaled
+    return padded
+
+
+def pack_state(observation: Observation, wanted: StateParameters) -> NDArray[np.float32]:
+    """Return the robot's state as one vector."""
+    pose = observation.tool_pose
+    values = {
+        "joint_positions": observation.joint_positions,
+        "tool_xy": pose.xy,
+        "tool_position": pose.position,
+        "tool_orientation": pose.orientation,
+    }
+    vector = np.concatenate([np.asarray(values[part], np.float32) for part in wanted.parts])
+    for name in ("mean", "std"):
+        numbers = getattr(wanted, name)
+        if numbers is not None and len(numbers) != len(vector):
+            raise ValueError(f"state: `{name}` has {len(numbers)} numbers, the state {len(vector)}")
+    return (vector - np.float32(wanted.mean or 0.0)) / np.float32(wanted.std or 1.0)
+
+
+def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> NDArray[np.float64]:
+    """Return the actions of an answer, shape (n, size), SI units; one action alone may come as a vector.
+
+    Raises:
+        PolicyFault: POLICY_UNREADABLE where the key is missing or holds no numbers, POLICY_WRONG_SHAPE where
+            the shape is another.
+    """
+    if output.key:
+        if not isinstance(answer, dict) or output.key not in answer:
+            got = (
+                f"the keys {', '.join(map(str, answer))}"
+                if isinstance(answer, dict)
+                else type(answer).__name__
+            )
+            raise PolicyFault(Fault.POLICY_UNREADABLE, f"got {got}, expected a mapping with '{output.key}'")
+        answer = answer[output.key]
+    try:
+        actions = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError):
+        detail = f"got {type(answer).__name__}, expected numbers in '{output.key or 'the answer'}'"
+        raise PolicyFault(Fault.POLICY_UNREADABLE, detail) from None
+    shape = actions.shape
+    actions = actions[None] if actions.ndim == 1 else actions
+    if output.columns and actions.ndim == 2 and max(output.columns) < actions.shape[1]:
+        actions = actions[:, list(output.columns)]
+    elif output.columns:
+        actions = np.empty((0, 0))
+    if actions.ndim != 2 or actions.shape[1] != action.size:
+        columns = (
+            f"columns {list(output.columns)} of each" if output.columns else f"{action.size} numbers each"
+        )
+        raise PolicyFault(Fault.POLICY_WRONG_SHAPE, f"got shape {shape}, expected n actions, {columns}")
+    return actions * np.asarray(output.scale or 1.0) + np.asarray(output.offset or 0.0)
+
+
+def _resize(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
+    shrinks = width * height < image.shape[0] * image.shape[1]
+    return cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)
