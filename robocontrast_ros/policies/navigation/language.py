@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.policies.navigation.sentence_encoder import SentenceEncoder
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
 
 @record

@@ -27,9 +27,9 @@ from robocontrast_ros.policies.navigation.moves import (
     Search,
     find_moves,
 )
-from robocontrast_ros.policies.navigation.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.navigation.vision import Eye, Points, View, VisionParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
 BLOCKED_SHARE = 0.5
 """A FORWARD that got less than this share of its way was blocked."""

@@ -22,10 +22,10 @@ from robocontrast_ros.policies.navigation.modular import ModularNavigation, Modu
 from robocontrast_ros.policies.navigation.moves import Move, MoveSizes, Search, find_moves
 from robocontrast_ros.policies.navigation.oracle import NavigationOracle, NavigationOracleParameters
 from robocontrast_ros.policies.navigation.random_moves import RandomMoves
-from robocontrast_ros.policies.navigation.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.navigation.vision import Eye, Sighting, View
 from robocontrast_ros.policies.protocol import Observation, Policy
 from robocontrast_ros.policies.runner import PolicyRunner
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.simulators.rendering import Camera
 from robocontrast_ros.simulators.world import World

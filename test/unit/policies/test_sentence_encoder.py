@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from robocontrast_ros.policies.navigation.sentence_encoder import SentenceEncoder
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
 # First four numbers that sentence-transformers 6.2 (torch 2.13, CPU) gives for the same weights.
 REFERENCE = {
