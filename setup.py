@@ -67,6 +67,7 @@ setup(
             "standard = robocontrast_ros.strategies.standard:Standard",
         ],
         "robocontrast_ros.policies": [
+            "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
             "noisy_oracle = robocontrast_ros.policies.noisy_oracle:NoisyOracle",
             "oracle = robocontrast_ros.policies.oracle:Oracle",
             "random = robocontrast_ros.policies.random_policy:RandomPolicy",

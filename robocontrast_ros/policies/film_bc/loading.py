@@ -1,0 +1,110 @@
+"""What ``policy: film_bc`` names: it reads the parameter file, and can do so where PyTorch is not installed."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.policies.oracle import PLANAR_DELTA
+from robocontrast_ros.policies.protocol import PolicyDescription
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.film_bc.keypoints import Keypoints
+    from robocontrast_ros.policies.film_bc.model import FilmBc
+    from robocontrast_ros.policies.film_bc.policy import FilmBcPolicy
+
+    Network = TypeVar("Network", FilmBc, Keypoints)
+
+CAMERA = "board"
+
+IMAGE_SIZE = (320, 180)
+"""Width and height of the camera's images in the demonstrations [pixel]; they are halved before they are seen."""
+
+RATE = 10.0
+"""Control rate of the demonstrations [Hz]."""
+
+
+@record
+class FilmBcParameters:
+    """The files config/policies/film_bc*.yaml."""
+
+    policy: str = Field(description="plug-in that reads this file")
+    name: str = Field(min_length=1, description="name of the policy in results")
+    network: str = Field(description="URI of the checkpoint of the network that pushes")
+    keypoints: str = Field(
+        default="",
+        description="URI of the checkpoint of the network that sees; empty: the ground truth is seen",
+    )
+
+
+class FilmBcFile:
+    """Makes the policy of a parameter file, or only describes it."""
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Describe the policy of a parameter file without loading its checkpoints.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        parameters = load_record(FilmBcParameters, path)
+        return describe(parameters.name, sees=bool(parameters.keypoints))
+
+    @classmethod
+    def from_file(cls, path: Path) -> FilmBcPolicy:
+        """Return the policy that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file does not fit, a checkpoint that it names cannot be read, or PyTorch is
+                not installed.
+        """
+        parameters = load_record(FilmBcParameters, path)
+        try:
+            from robocontrast_ros.policies.film_bc.keypoints import Keypoints
+            from robocontrast_ros.policies.film_bc.model import FilmBc
+            from robocontrast_ros.policies.film_bc.policy import FilmBcPolicy
+            from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
+        except ImportError as error:
+            raise ConfigurationError(
+                str(path),
+                "policy",
+                parameters.policy,
+                "PyTorch, which this policy needs",
+                f"Install the extra `learned` (docs/film_bc.md). Python says: {error}.",
+            ) from None
+        network = _restored(FilmBc, parameters.network, path, "network")
+        keypoints = (
+            _restored(Keypoints, parameters.keypoints, path, "keypoints") if parameters.keypoints else None
+        )
+        return FilmBcPolicy(parameters.name, network, SentenceEncoder.shipped(), keypoints)
+
+
+def describe(name: str, sees: bool) -> PolicyDescription:
+    """Return the description of a policy that sees through the camera, or is shown the ground truth."""
+    return replace(
+        PLANAR_DELTA,
+        name=name,
+        cameras=(CAMERA,) if sees else (),
+        image_sizes=(IMAGE_SIZE,) if sees else (),
+        privileged=not sees,
+        rate=RATE,
+    )
+
+
+def _restored(kind: type[Network], uri: str, path: Path, key: str) -> Network:
+    """Return the network of a checkpoint's file, which holds names, numbers and tensors, no code."""
+    import torch
+
+    file = resolve_uri(uri, path.parent)
+    try:
+        return kind.restored(torch.load(file, map_location="cpu", weights_only=True))
+    except (OSError, RuntimeError, pickle.UnpicklingError, KeyError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigurationError(
+            str(path), key, uri, f"a checkpoint of a {kind.__name__} network", f"PyTorch says: {reason}"
+        ) from None

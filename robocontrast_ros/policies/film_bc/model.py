@@ -1,0 +1,286 @@
+"""The network that reasons on slots: what the words mean among the blocks, and how to push accordingly.
+
+An instruction's vector chooses a source and a target block by attention over the slots, then, with those
+two, a goal point. The tool and all blocks are seen in the frame that looks from the source to that goal, so
+that a push to the left is the same push as one to the right; there, layers modulated by the instruction
+(FiLM) answer with a direction, as a distribution over bins, and a length. A distribution, because there are
+two ways round a block and their mean leads into it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+EMBEDDING_SIZE = 384
+"""Numbers in the vector of an instruction."""
+
+CENTRE = (0.375, 0.0)
+"""The point of the board that the network counts from [m]."""
+
+UNIT = 0.1
+"""Positions are counted in this many metres."""
+
+STEP = 0.025
+"""Lengths of actions are counted in this many metres."""
+
+PERSISTENCE = 1.5
+"""How much likelier the direction of the action before is than one across it [nat]."""
+
+SYMMETRY = {"moon": 1, "cube": 4, "star": 5, "pentagon": 5}
+"""Turns of a full circle divided by this leave the shape as it was."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of units.
+
+    Attributes:
+        language: of the code of an instruction.
+        goal: of the layers that find the goal point.
+        block: of the code of a block on the way.
+        trunk: of the layers that find the action.
+        bins: of directions.
+    """
+
+    language: int = 128
+    goal: int = 128
+    block: int = 64
+    trunk: int = 256
+    bins: int = 48
+
+
+@dataclass(frozen=True)
+class Slots:
+    """A batch of n states with b blocks.
+
+    Attributes:
+        tool: x, y [m], shape (n, 2).
+        position: x, y of each block [m], shape (n, b, 2).
+        turn: cosine and sine of each block's yaw times its symmetry, shape (n, b, 2).
+        start: x, y of each block when the trial began [m], shape (n, b, 2).
+    """
+
+    tool: Tensor
+    position: Tensor
+    turn: Tensor
+    start: Tensor
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the network says of a batch.
+
+    Attributes:
+        source: logits of the block to be pushed, shape (n, b).
+        target: logits of the block it is pushed relative to, the last one for none, shape (n, b + 1).
+        goal: where the source is to go [m], shape (n, 2).
+        heading: angle from the source to the goal, which the directions are counted from [rad], shape (n,).
+        direction: logits of the directions of the action, shape (n, bins).
+        length: of the action [m], shape (n,).
+    """
+
+    source: Tensor
+    target: Tensor
+    goal: Tensor
+    heading: Tensor
+    direction: Tensor
+    length: Tensor
+
+
+class Film(nn.Module):
+    """A residual layer whose units are scaled and shifted by a code."""
+
+    def __init__(self, size: int, code: int) -> None:
+        """Make the layer for ``size`` units and codes of ``code`` numbers."""
+        super().__init__()
+        self.norm = nn.LayerNorm(size)
+        self.linear = nn.Linear(size, size)
+        self.modulation = nn.Linear(code, 2 * size)
+
+    def forward(self, x: Tensor, code: Tensor) -> Tensor:
+        """Return the modulated units, of x's shape (n, size)."""
+        scale, shift = self.modulation(code).chunk(2, dim=-1)
+        return x + functional.gelu((1 + scale) * self.linear(self.norm(x)) + shift)
+
+
+class FilmBc(nn.Module):
+    """The network; see the module's text."""
+
+    symmetry: Tensor
+
+    def __init__(self, names: tuple[str, ...], sizes: Sizes) -> None:
+        """Make a network, with random weights, for blocks of these names (``colour_shape``)."""
+        super().__init__()
+        self.sizes, self.names, blocks = sizes, names, len(names)
+        self.register_buffer("symmetry", symmetries(names), persistent=False)
+        self.language = nn.Sequential(
+            nn.Linear(EMBEDDING_SIZE, 2 * sizes.language),
+            nn.GELU(),
+            nn.Linear(2 * sizes.language, sizes.language),
+            nn.LayerNorm(sizes.language),
+        )
+        self.source = nn.Linear(sizes.language, blocks)
+        self.target = nn.Linear(sizes.language, blocks + 1)
+        self.goal_in = nn.Linear(9, sizes.goal)
+        self.goal_layers = nn.ModuleList(Film(sizes.goal, sizes.language) for _ in range(2))
+        self.goal_out = nn.Linear(sizes.goal, 2)
+        self.identity = nn.Parameter(0.5 * torch.randn(blocks, 8))
+        self.block = nn.Sequential(
+            nn.Linear(8, sizes.block), nn.GELU(), nn.Linear(sizes.block, sizes.block), nn.GELU()
+        )
+        self.trunk_in = nn.Linear(2 * sizes.block + 26, sizes.trunk)
+        self.trunk = nn.ModuleList(Film(sizes.trunk, sizes.language) for _ in range(3))
+        self.direction = nn.Linear(sizes.trunk, sizes.bins)
+        self.length = nn.Linear(sizes.trunk, 1)
+
+    def forward(self, slots: Slots, words: Tensor) -> Answer:
+        """Return the answer for states and the instructions' vectors, shape (n, EMBEDDING_SIZE)."""
+        return self.act(slots, self.language(words))
+
+    def act(self, slots: Slots, code: Tensor) -> Answer:
+        """Return the answer for states and the codes of the instructions, shape (n, sizes.language)."""
+        centre = slots.position.new_tensor(CENTRE)
+        tool = (slots.tool - centre) / UNIT
+        position, start = (slots.position - centre) / UNIT, (slots.start - centre) / UNIT
+        source, target = self.source(code), self.target(code)
+        is_source, is_target = source.softmax(-1), target.softmax(-1)[:, :-1]
+
+        here, began = _chosen(is_source, position), _chosen(is_source, start)
+        there = _chosen(is_target, position - here[:, None])
+        with_target = is_target.sum(-1, keepdim=True)
+        x = self.goal_in(torch.cat([here, began, here - began, there, with_target], -1))
+        for layer in self.goal_layers:
+            x = layer(x, code)
+        ahead = self.goal_out(x)
+
+        # The frame is a way to look at things, not something to be learned from the action.
+        way = ahead.detach()
+        distance = way.norm(dim=-1, keepdim=True)
+        heading = torch.atan2(way[:, 1], way[:, 0])
+        cos, sin = torch.cos(heading), torch.sin(heading)
+        others = torch.cat(
+            [
+                _turned(position - here[:, None], cos[:, None], sin[:, None]),
+                _turned(position - tool[:, None], cos[:, None], sin[:, None]),
+                (position - here[:, None]).norm(dim=-1, keepdim=True),
+                (position - tool[:, None]).norm(dim=-1, keepdim=True),
+                is_source[..., None],
+                is_target[..., None],
+            ],
+            -1,
+        )
+        # The source itself is no obstacle on its way.
+        codes = self.block(others) * (1 - is_source[..., None])
+        spin = heading[:, None] * self.symmetry
+        reach = tool - here
+        near = torch.cat([_turned(reach, cos, sin), reach.norm(dim=-1, keepdim=True)], -1)
+        x = self.trunk_in(
+            torch.cat(
+                [
+                    near,
+                    torch.tanh(near * 4),
+                    distance,
+                    torch.tanh(distance),
+                    cos[:, None],
+                    sin[:, None],
+                    here,
+                    tool,
+                    _turned(there, cos, sin),
+                    _chosen(is_source, _turned(slots.turn, torch.cos(spin), torch.sin(spin))),
+                    _chosen(is_source, self.identity.expand(len(code), -1, -1)),
+                    codes.sum(1),
+                    codes.max(1).values,
+                ],
+                -1,
+            )
+        )
+        for layer in self.trunk:
+            x = layer(x, code)
+        length = STEP * self.length(x)[:, 0]
+        return Answer(source, target, (here + ahead) * UNIT + centre, heading, self.direction(x), length)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Return what ``restored`` makes the same network of: numbers, names and tensors alone."""
+        return {"sizes": asdict(self.sizes), "names": list(self.names), "weights": self.state_dict()}
+
+    @classmethod
+    def restored(cls, checkpoint: dict[str, Any]) -> FilmBc:
+        """Return the network of a checkpoint, in single precision."""
+        network = cls(tuple(checkpoint["names"]), Sizes(**checkpoint["sizes"]))
+        network.load_state_dict(checkpoint["weights"])
+        return network
+
+
+def displacement(answer: Answer, before: Tensor | None = None) -> Tensor:
+    """Return the likeliest action, in the world's axes [m], shape (n, 2).
+
+    It is the mean direction of the likeliest bin and the two on either side of it.
+
+    Args:
+        answer: of the network.
+        before: the actions before, shape (n, 2) [m]. Directions like theirs are then the likelier: one that
+            sees no past would go to and fro between two ways that look alike.
+    """
+    bins = answer.direction.shape[-1]
+    direction = answer.direction
+    if before is not None:
+        angles = answer.heading[:, None] + bin_angle(torch.arange(bins, device=direction.device), bins)
+        was = torch.atan2(before[:, 1], before[:, 0])[:, None]
+        moved = before.norm(dim=-1, keepdim=True) > 0
+        direction = direction + PERSISTENCE * torch.cos(angles - was) * moved
+    likely = direction.softmax(-1)
+    window = torch.arange(-2, 3, device=likely.device)
+    # The peak is that of the smoothed distribution: a lone bin is chance.
+    smooth = sum(likely.roll(int(k), -1) for k in (-1, 0, 1))
+    peak = smooth.argmax(-1, keepdim=True)
+    weights = likely.gather(-1, (peak + window) % bins)
+    offset = (weights * window).sum(-1) / weights.sum(-1).clamp_min(1e-9)
+    angle = answer.heading + bin_angle(peak[:, 0] + offset, bins)
+    return answer.length[:, None] * torch.stack([torch.cos(angle), torch.sin(angle)], -1)
+
+
+def bin_angle(index: Tensor, bins: int) -> Tensor:
+    """Return the angle at a (fractional) index of a bin [rad]."""
+    return index * (2 * math.pi / bins) - math.pi
+
+
+def direction_loss(answer: Answer, action: Tensor) -> Tensor:
+    """Return the cross entropy of each action's direction [nat], shape (n,), shared by the two bins next to it."""
+    bins = answer.direction.shape[-1]
+    angle = torch.atan2(action[:, 1], action[:, 0]) - answer.heading
+    place = ((angle + math.pi) / (2 * math.pi / bins)) % bins
+    below = place.floor()
+    share = place - below
+    logs = answer.direction.log_softmax(-1)
+    low = below.long() % bins
+    return -(
+        (1 - share) * logs.gather(-1, low[:, None])[:, 0]
+        + share * logs.gather(-1, ((low + 1) % bins)[:, None])[:, 0]
+    )
+
+
+def turns(yaw: Tensor, symmetry: Tensor) -> Tensor:
+    """Return cosine and sine of yaws [rad], shape (..., b), times each block's symmetry, shape (..., b, 2)."""
+    angle = yaw * symmetry
+    return torch.stack([torch.cos(angle), torch.sin(angle)], -1)
+
+
+def symmetries(names: tuple[str, ...]) -> Tensor:
+    """Return the symmetry of each block, by its name (``colour_shape``), shape (b,)."""
+    return torch.tensor([float(SYMMETRY[name.split("_", 1)[1]]) for name in names])
+
+
+def _chosen(weights: Tensor, values: Tensor) -> Tensor:
+    return (weights[..., None] * values).sum(1)
+
+
+def _turned(points: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Return points, shape (..., 2), in the frame turned by the angle of this cosine and sine."""
+    x, y = points[..., 0], points[..., 1]
+    return torch.stack([cos * x + sin * y, cos * y - sin * x], -1)

@@ -1,0 +1,98 @@
+"""The learned policies ``film_bc`` (pixels) and ``film_bc_state`` (ground truth) behind the policy protocol."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from robocontrast_ros.policies.film_bc.keypoints import HEIGHT, WIDTH, Keypoints
+from robocontrast_ros.policies.film_bc.loading import CAMERA, describe
+from robocontrast_ros.policies.film_bc.model import FilmBc, Slots, displacement, turns
+from robocontrast_ros.policies.film_bc.pixels import reduced
+from robocontrast_ros.policies.film_bc.slots import planar_state
+from robocontrast_ros.policies.film_bc.tracking import Tracker
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
+
+
+class FilmBcPolicy:
+    """Pushes as the oracle did, from where the blocks are, or are seen, and from what it is told.
+
+    The same words and observations are always answered alike; the seed of a trial has no effect.
+    """
+
+    def __init__(
+        self, name: str, network: FilmBc, encoder: SentenceEncoder, keypoints: Keypoints | None = None
+    ) -> None:
+        """Take the network, what turns words into vectors, and what sees; None to be shown the ground truth."""
+        self._name, self._network, self._encoder = name, network.eval(), encoder
+        self._keypoints = None if keypoints is None else keypoints.eval()
+        self._code: Tensor | None = None
+        self._tracker = Tracker(len(network.names))
+        self._start: Tensor | None = None
+        self._action: Tensor | None = None
+
+    def describe(self) -> PolicyDescription:
+        """Say that it answers with planar displacements, and needs a camera or the ground truth."""
+        return describe(self._name, sees=self._keypoints is not None)
+
+    @torch.inference_mode()
+    def warm_up(self) -> None:
+        """Run every network once; nothing of it is kept."""
+        code = self._network.language(torch.from_numpy(self._encoder.encode(["push the block"])))
+        blocks = torch.zeros(1, len(self._network.names), 2)
+        displacement(self._network.act(Slots(blocks[:, 0], blocks, blocks, blocks), code))
+        if self._keypoints is not None:
+            self._keypoints.find(torch.zeros(1, 3, HEIGHT, WIDTH, dtype=torch.uint8))
+
+    @torch.inference_mode()
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial: the words; the seed has no effect."""
+        vector = torch.from_numpy(self._encoder.encode([instruction]))
+        self._code, self._start, self._action = self._network.language(vector), None, None
+        self._tracker = Tracker(len(self._network.names))
+
+    @torch.inference_mode()
+    def act(self, observation: Observation) -> NDArray[np.float64]:
+        """Return the next displacement, shape (1, 2) [m].
+
+        Raises:
+            ValueError: reset was not called, or the image or the scene is missing or does not fit.
+        """
+        if self._code is None:
+            raise ValueError(f"{self._name}: act before reset; call reset(instruction, seed) first")
+        slots = self._known(observation) if self._keypoints is None else self._seen(observation)
+        self._action = displacement(self._network.act(slots, self._code), self._action)
+        return self._action.numpy().astype(np.float64)
+
+    def _known(self, observation: Observation) -> Slots:
+        if observation.scene is None:
+            raise ValueError(f"{self._name}: the observation has no scene; it needs the ground truth")
+        try:
+            blocks = torch.from_numpy(planar_state(observation.scene, self._network.names))[None]
+        except KeyError as error:
+            raise ValueError(f"{self._name}: {error.args[0]}; it was trained with all of them") from None
+        position = blocks[..., :2]
+        self._start = position if self._start is None else self._start
+        turn = turns(blocks[..., 2], self._network.symmetry)
+        return Slots(_row(observation.tool_pose.xy), position, turn, self._start)
+
+    def _seen(self, observation: Observation) -> Slots:
+        assert self._keypoints is not None
+        if CAMERA not in observation.images:
+            shown = ", ".join(sorted(observation.images)) or "none"
+            raise ValueError(f"{self._name}: no image of camera '{CAMERA}'; the observation has {shown}")
+        image = reduced(observation.images[CAMERA], HEIGHT, WIDTH)
+        found = self._keypoints.find(torch.from_numpy(image).permute(2, 0, 1)[None])
+        tool = observation.tool_pose.xy
+        seen = self._tracker
+        seen.update(
+            np.asarray(tool), *(v[0].double().numpy() for v in (found.position, found.turn, found.sure))
+        )
+        return Slots(_row(tool), _row(seen.position), _row(seen.turn), _row(seen.start))
+
+
+def _row(values: ArrayLike) -> Tensor:
+    return torch.as_tensor(np.asarray(values), dtype=torch.float32)[None]

@@ -1,0 +1,19 @@
+"""Blocks as rows of numbers, always in the same order: the state that the policies reason on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Scene
+
+
+def planar_state(scene: Scene, names: Sequence[str]) -> NDArray[np.float32]:
+    """Return x, y [m] and yaw [rad] of each block, shape (len(names), 3).
+
+    Raises:
+        KeyError: the scene lacks one of the blocks.
+    """
+    return np.asarray([(*scene[name].pose.xy, scene[name].pose.yaw) for name in names], dtype=np.float32)
