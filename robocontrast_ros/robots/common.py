@@ -80,6 +80,11 @@ class RobotProfile:
         return False
 
     @property
+    def observed_joints(self) -> int:
+        """Number of joints whose positions a policy is shown."""
+        return 0
+
+    @property
     def driver_topics(self) -> tuple[tuple[str, str], ...]:
         """What the driver publishes at every step besides images, as (topic, type); the state is the first."""
         return ((self.state.topic, self.state.type),)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import RobotState
+from robocontrast_ros.domain import ActionConventions, RobotState
 from robocontrast_ros.robots.commands import RobotCommand
 
 
@@ -36,9 +36,11 @@ class Controller(Protocol):
 
     Attributes:
         action_size: numbers in one action.
+        conventions: what they mean; none of it is left open.
     """
 
     action_size: int
+    conventions: ActionConventions
 
     def reset(self, state: RobotState) -> None:
         """Begin an episode with the robot where it is."""

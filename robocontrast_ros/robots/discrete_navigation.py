@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from robocontrast_ros.domain import RobotState
+from robocontrast_ros.domain import ActionConventions, RobotState
 from robocontrast_ros.robots.action_spaces import DiscreteNavigation
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.control import Action, ControlStep
@@ -80,6 +80,7 @@ class DiscreteNavigationController:
     """
 
     action_size = 1
+    conventions = ActionConventions(reference="discrete", frame="base", rotation="none", gripper="none")
 
     def __init__(self, profile: DifferentialDriveProfile, space: DiscreteNavigation, period: float) -> None:
         """Prepare for a robot.

@@ -167,6 +167,11 @@ class ManipulatorProfile(RobotProfile):
         return tuple(joint.name for joint in self.joints)
 
     @property
+    def observed_joints(self) -> int:
+        """All of them."""
+        return len(self.joints)
+
+    @property
     def base_pose(self) -> Pose:
         """Pose of the base frame in the world."""
         x, y, z = self.base_position

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import RobotState
+from robocontrast_ros.domain import ActionConventions, RobotState
 from robocontrast_ros.robots.action_spaces import PlanarDelta
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.control import Action, ControlStep
@@ -30,6 +30,7 @@ class PlanarDeltaController:
     """
 
     action_size = 2
+    conventions = ActionConventions(reference="delta", frame="world", rotation="none", gripper="none")
 
     def __init__(self, profile: ManipulatorProfile, space: PlanarDelta, period: float) -> None:
         """Prepare for a robot.

@@ -1,32 +1,166 @@
-"""Whether a session's policy can drive its robot, found out before anything is started."""
+"""Whether a policy can drive a robot, found out before anything moves; all that differs is said at once."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
 from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.control import Controller
 from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.robots.profile import RobotProfile
 from robocontrast_ros.sessions.parameters import ResolvedSession
+
+Cameras = Mapping[str, tuple[int, int] | None]
+"""Camera in use -> (width, height) of its images [pixel]; None where the size is not known."""
+
+RATE_TOLERANCE = 1e-3
+"""Share by which two rates may differ and be the same: a period such as 1/30 s is rounded."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing in which a policy and a robot differ.
+
+    Attributes:
+        what: field of the description, or of its conventions.
+        text: what the policy says and what the robot, with the cure where it is a matter of the session.
+    """
+
+    what: str
+    text: str
+
+    def __str__(self) -> str:
+        """Return both in one line."""
+        return f"{self.what}: {self.text}"
+
+
+def find_differences(
+    description: PolicyDescription, robot: RobotProfile, control_rate: float, cameras: Cameras
+) -> tuple[Difference, ...]:
+    """Return all in which a policy does not fit a robot; nothing where it fits.
+
+    What the description leaves open fits.
+
+    Args:
+        description: the policy's, loaded here or received from a policy server.
+        robot: the robot.
+        control_rate: how often actions are carried out [Hz].
+        cameras: the cameras in use.
+    """
+    return tuple(
+        Difference(what, text)
+        for what, text in (
+            *_in_actions(description, robot, control_rate),
+            *_in_time(description, control_rate),
+            *_in_sight(description, robot, cameras),
+            *_in_state(description, robot),
+        )
+    )
+
+
+def check_fit(
+    description: PolicyDescription, robot: RobotProfile, control_rate: float, cameras: Cameras, source: str
+) -> None:
+    """Refuse a policy that does not fit a robot.
+
+    Args:
+        description: the policy's, loaded here or received from a policy server.
+        robot: the robot.
+        control_rate: how often actions are carried out [Hz].
+        cameras: the cameras in use.
+        source: the policy's parameter file, or whatever stands for it in the error.
+
+    Raises:
+        ConfigurationError: they differ; its text has one line for each difference.
+    """
+    differences = find_differences(description, robot, control_rate, cameras)
+    if differences:
+        lines = "".join(f"\n  {difference}" for difference in differences)
+        raise ConfigurationError(
+            source,
+            "",
+            description.name,
+            f"a policy that fits robot '{robot.name}'",
+            f"`robocontrast policies` shows which fit which robot. What differs:{lines}",
+        )
 
 
 def check_policy(session: ResolvedSession) -> PolicyDescription:
-    """Load the policy and compare what it describes with the robot and the cameras in use.
+    """Load a session's policy, compare what it describes with the robot and the cameras, and let it go again.
 
     Raises:
-        ConfigurationError: the parameter file does not fit, the robot does not offer the policy's
-            action space, or a camera that it needs is not in use.
+        ConfigurationError: the parameter file does not fit, or the policy not the robot.
     """
-    description = load_configured("policies", session.policy_file).describe()
-    source = str(session.policy_file)
-    controller = make_controller(session.robot, description.action_space, 1.0 / session.task.control_rate)
-    if controller.action_size != description.action_size:
-        raise ConfigurationError(
-            source,
-            "action_size",
-            description.action_size,
-            f"{controller.action_size}, for action space '{description.action_space}'",
-        )
-    in_use = [camera.name for camera in session.parameters.cameras]
-    for camera in description.cameras:
-        if camera not in in_use:
-            raise ConfigurationError.unknown(source, "cameras", camera, in_use, "camera of the session")
+    policy = load_configured("policies", session.policy_file)
+    try:
+        description = policy.describe()
+    finally:
+        getattr(policy, "close", lambda: None)()
+    cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras}
+    check_fit(description, session.robot, session.task.control_rate, cameras, str(session.policy_file))
     return description
+
+
+Found = Iterable[tuple[str, str]]
+
+
+def _in_actions(description: PolicyDescription, robot: RobotProfile, control_rate: float) -> Found:
+    space, offered = description.action_space, robot.action_spaces.offered
+    if space not in offered:
+        takes = ", ".join(offered) or "no actions"
+        yield "action_space", f"the policy answers in {space}, robot '{robot.name}' takes {takes}"
+        return
+    controller: Controller = make_controller(robot, space, 1.0 / control_rate)
+    if description.action_size != controller.action_size:
+        yield (
+            "action_size",
+            f"the policy answers {description.action_size} numbers, the robot's {space} takes "
+            f"{controller.action_size}",
+        )
+    for what, answers, takes in description.conventions.differences(controller.conventions):
+        yield what, f"the policy answers {answers}, the robot's {space} takes {takes}"
+    if description.ensemble is not None and controller.conventions.reference == "discrete":
+        yield "ensemble", f"the policy's answers are to be averaged, the moves of {space} cannot be"
+
+
+def _in_time(description: PolicyDescription, control_rate: float) -> Found:
+    rate = description.rate
+    if rate is not None and not math.isclose(rate, control_rate, rel_tol=RATE_TOLERANCE):
+        yield (
+            "rate",
+            f"the policy was made for {rate:g} Hz, the task's control_rate is {control_rate:g} Hz",
+        )
+
+
+def _in_sight(description: PolicyDescription, robot: RobotProfile, cameras: Cameras) -> Found:
+    mounted = [camera.name for camera in robot.cameras]
+    for name in description.cameras:
+        if name not in cameras:
+            cure = "; the robot has it: name it in the session's `cameras`" if name in mounted else ""
+            yield (
+                "cameras",
+                f"the policy needs '{name}', in use are {', '.join(cameras) or 'none'}{cure}",
+            )
+    for name, wanted in zip(description.cameras, description.image_sizes, strict=False):
+        size = cameras.get(name)
+        if wanted and size and tuple(wanted) != tuple(size):
+            yield (
+                "image_sizes",
+                f"the policy needs '{name}' with {_pixels(wanted)}, it has {_pixels(size)}; the session's "
+                "`cameras` sets them",
+            )
+
+
+def _in_state(description: PolicyDescription, robot: RobotProfile) -> Found:
+    if description.joints is not None and description.joints != robot.observed_joints:
+        yield (
+            "joints",
+            f"the policy reads {description.joints} joints, robot '{robot.name}' shows {robot.observed_joints}",
+        )
+
+
+def _pixels(size: tuple[int, int]) -> str:
+    return "{}x{} pixels".format(*size)
