@@ -38,6 +38,12 @@ class Described:
 
 def write_described(path: Path, policy: str = "described_policies:Described", **fields: Any) -> Path:
     """Write the file of such a policy; a planar one unless the fields say otherwise."""
-    content = {"policy": policy, "name": path.stem, "action_space": "planar_delta", "action_size": 2, **fields}
+    content = {
+        "policy": policy,
+        "name": path.stem,
+        "action_space": "planar_delta",
+        "action_size": 2,
+        **fields,
+    }
     path.write_text(yaml.safe_dump(content))
     return path

@@ -47,7 +47,8 @@ def conventions(**changes) -> ActionConventions:
 
 
 @pytest.mark.parametrize(
-    ("robot", "space"), [(name, space) for name, robot in ROBOTS.items() for space in robot.action_spaces.offered]
+    ("robot", "space"),
+    [(name, space) for name, robot in ROBOTS.items() for space in robot.action_spaces.offered],
 )
 def test_the_controller_of_every_action_space_leaves_no_convention_open(robot, space):
     declared = make_controller(ROBOTS[robot], space, 0.1).conventions
