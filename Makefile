@@ -1,4 +1,5 @@
-# `make` lists the targets. PYTHON chooses the interpreter for .venv: Python 3.10 to 3.13.
+# `make` lists the targets. PYTHON chooses the interpreter for .venv: Python 3.10 to 3.13; TORCH a build of PyTorch:
+# cpu, cu130 …, or auto for the one that suits this machine's GPU (default: what is there, else the one for the CPU).
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -30,8 +31,8 @@ bench: setup  ## time the graph against the same loop without ROS
 	@$(BIN)/python benchmark/graph_overhead.py
 
 lock:  ## renew requirements.lock from requirements.in (needs uv)
-	uv pip compile --universal --python-version 3.10 --generate-hashes --no-header --upgrade --quiet \
-	  requirements.in --output-file requirements.lock
+	uv pip compile --universal --python-version 3.10 --generate-hashes --no-header --no-emit-package torch \
+	  --upgrade --quiet requirements.in --output-file requirements.lock
 
 clean:  ## remove .venv and everything that was built
 	rm -rf .venv build install log

@@ -25,6 +25,7 @@ setup(
         "matplotlib",
         "mcap",
         "mink",
+        "msgpack",
         "mujoco",
         "numpy",
         "opencv-python-headless",
@@ -32,6 +33,7 @@ setup(
         "pydantic>=2",
         "pydantic-core",
         "pyyaml",
+        "requests",
         "rich",
         "rosbags",
         "safetensors",
@@ -41,7 +43,9 @@ setup(
         "transforms3d",
         "typer",
         "typing-extensions",
+        "websockets>=15",
     ],
+    extras_require={"learned": ["torch"]},
     entry_points={
         "console_scripts": [
             "robocontrast = robocontrast_ros.cli.main:app",

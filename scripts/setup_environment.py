@@ -14,7 +14,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,6 +62,7 @@ def main():
         environment = Environment(ROOT / ".venv")
         environment.create()
         environment.install_requirements()
+        environment.install_torch(os.environ.get("TORCH", ""))
         environment.check_rendering()
         environment.build_packages()
     except SetupError as error:
@@ -193,6 +196,58 @@ class Environment:
         (site_packages / "robocontrast_environment.pth").write_text(ENVIRONMENT_HOOK)
         self.mark("requirements", wanted)
 
+    def install_torch(self, build):
+        """Install PyTorch, whose build follows the machine.
+
+        Args:
+            build: what uv calls a torch backend: auto, cpu, cu130 …; empty for what is there already, else the
+                build for the CPU from where pip is told to look, else auto.
+        """
+        version = entry(ROOT / "requirements.in", "torch").strip().partition("==")[2]
+        wanted = "{} {}".format(version, build).strip()
+        if self.done.get("torch") == wanted:
+            return
+        if build or not self.has_torch(version):
+            with reported("installing torch {}, some 200 MB, more for a GPU".format(version)):
+                self.fetch_torch(version, build)
+        self.mark("torch", wanted)
+
+    def fetch_torch(self, version, build):
+        """Install a version of PyTorch and make sure that it can be imported.
+
+        Raises:
+            SetupError: it cannot be had, or cannot be imported.
+        """
+        # pip reads the machine's configuration and uv does not; uv knows where PyTorch's own builds are.
+        pip = [self.python, "-m", "pip", "install", "--no-deps", "--disable-pip-version-check"]
+        uv = [self.prefix / "bin" / "uv", "pip", "install", "--no-config", "--python", self.python]
+        by_uv = [*uv, "--reinstall-package", "torch", "--torch-backend", build or "auto", "torch==" + version]
+        attempts = [by_uv] if build else [[*pip, "torch=={}+cpu".format(version)], by_uv]
+        problems = []
+        for attempt in attempts:
+            try:
+                self.run(attempt)
+            except SetupError as error:
+                problems.append(str(error))
+                continue
+            if self.has_torch(version):
+                return
+            problems.append("torch was installed and cannot be imported; see {}.".format(self.log))
+        raise SetupError(
+            "{}\nPut torch in by hand and run `make setup` again:\n    {} -m pip install torch=={}".format(
+                "\n".join(problems), self.python, version
+            )
+        )
+
+    def has_torch(self, version):
+        """Tell whether that version of PyTorch can be imported, whatever it was built for."""
+        probe = "import torch; assert torch.__version__.partition('+')[0] == '{}'".format(version)
+        try:
+            self.run([self.python, "-c", probe])
+        except SetupError:
+            return False
+        return True
+
     def check_rendering(self):
         """Make sure that MuJoCo can render without a screen, by EGL or OSMesa."""
         if self.done.get("rendering"):
@@ -287,7 +342,7 @@ class Environment:
 
 
 def entry(lock, package):
-    """Return the lines of one package in a lock file."""
+    """Return the lines of one package in a file of requirements."""
     return re.search("^{}==.*\n(?: .*\n)*".format(package), lock.read_text(), flags=re.MULTILINE).group()
 
 
@@ -300,6 +355,27 @@ def digest(paths):
             if file.is_file() and "__pycache__" not in file.parts:
                 total.update(str(file.relative_to(ROOT)).encode() + b"\0" + file.read_bytes())
     return total.hexdigest()
+
+
+@contextmanager
+def reported(text, every=15):
+    """Say what begins, and while it goes on how long it has taken, each so many seconds."""
+    over = threading.Event()
+
+    def report():
+        seconds = every
+        while not over.wait(every):
+            say("{}: {} s so far".format(text, seconds))
+            seconds += every
+
+    say(text)
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
+    try:
+        yield
+    finally:
+        over.set()
+        reporter.join()
 
 
 def say(text):

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from packaging.requirements import Requirement
 
 import robocontrast_ros
 
@@ -24,7 +25,9 @@ WITHOUT_ROSDEP_KEY = {
     "pydantic-core",
     "safetensors",
     "tokenizers",
+    "websockets",
 }
+EXTRAS = {"learned": {"torch"}}
 NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"}
 
 
@@ -69,8 +72,15 @@ def requirement_names(checkout: Path) -> set[str]:
     return {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
 
 
-def required(described: Distribution) -> set[str]:
-    return {re.split(r"[<>=]", line)[0] for line in described.requires}
+def required(described: Distribution, *extras: str) -> set[str]:
+    """What it requires always, or for extras alone."""
+    requirements = [Requirement(line) for line in described.requires]
+    return {
+        requirement.name
+        for requirement in requirements
+        if (requirement.marker is None and not extras)
+        or any(requirement.marker and requirement.marker.evaluate({"extra": extra}) for extra in extras)
+    }
 
 
 def is_ros(module: str) -> bool:
@@ -170,7 +180,7 @@ def test_requirements_name_every_ros_package_of_package_xml_that_wheels_exist_fo
 def test_setup_py_requires_exactly_what_is_imported(described, imported):
     provided = {
         requirement: {file.parts[0].partition(".")[0] for file in distribution(requirement).files}
-        for requirement in required(described)
+        for requirement in required(described) | required(described, *EXTRAS)
     }
     used = {name for name in imported if not is_ros(name)} | LOADED_BY_NAME
     assert used - set().union(*provided.values()) == set()
@@ -184,5 +194,15 @@ def test_package_xml_names_what_setup_py_requires_by_its_rosdep_key(described, m
     assert {other_names.get(name, name) for name in named} | WITHOUT_ROSDEP_KEY == required(described)
 
 
+def test_an_extra_brings_what_only_some_policies_need(described):
+    assert {extra: required(described, extra) for extra in described.metadata.get_all("Provides-Extra")} == EXTRAS
+
+
 def test_requirements_name_everything_that_setup_py_requires(checkout, described):
-    assert required(described) <= requirement_names(checkout)
+    assert required(described) | required(described, *EXTRAS) <= requirement_names(checkout)
+
+
+def test_the_lock_brings_what_torch_needs_and_leaves_its_build_to_the_machine(checkout):
+    locked = set(re.findall(r"^([\w-]+)==", (checkout / "requirements.lock").read_text(), flags=re.MULTILINE))
+    assert {"filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy"} <= locked
+    assert {name for name in locked if name.startswith(("nvidia-", "cuda-")) or name in ("torch", "triton")} == set()

@@ -2,6 +2,8 @@
 
 import ast
 import importlib.util
+import re
+import threading
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,66 @@ def test_a_digest_changes_with_content_names_and_new_files_but_not_with_caches(s
     (folder / "__pycache__" / "a.pyc").touch()
     assert len(set(seen)) == 3
     assert setup.digest([folder]) == seen[-1]
+
+
+@pytest.fixture
+def torch_environment(setup, tmp_path, monkeypatch):
+    """An environment whose commands are written down; `outcome` says which succeed."""
+    environment = setup.Environment(tmp_path)
+    environment.commands, environment.outcome = [], lambda line: True
+
+    def run(command, **variables):
+        line = " ".join(str(part) for part in command)
+        environment.commands.append(line)
+        if not environment.outcome(line):
+            raise setup.SetupError("refused: " + line)
+
+    monkeypatch.setattr(environment, "run", run)
+    return environment
+
+
+def installs(environment):
+    return [line for line in environment.commands if "install" in line]
+
+
+def test_a_torch_that_is_there_is_kept_and_not_asked_for_again(torch_environment):
+    torch_environment.install_torch("")
+    torch_environment.install_torch("")
+    assert len(torch_environment.commands) == 1 and installs(torch_environment) == []
+
+
+def test_torch_for_the_cpu_comes_from_where_pip_looks_and_else_from_where_uv_does(torch_environment):
+    torch_environment.outcome = lambda line: "torch-backend" in line or (
+        "import torch" in line and len(torch_environment.commands) > 2
+    )
+    torch_environment.install_torch("")
+    by_pip, by_uv = installs(torch_environment)
+    assert re.search(r"-m pip install --no-deps .*torch==[\d.]+\+cpu$", by_pip)
+    assert re.search(r"uv pip install .*--torch-backend auto torch==[\d.]+$", by_uv)
+
+
+def test_a_build_that_was_asked_for_replaces_the_one_that_is_there(torch_environment):
+    torch_environment.install_torch("")
+    torch_environment.install_torch("cu130")
+    assert [re.search("--torch-backend (.*) ", line)[1] for line in installs(torch_environment)] == ["cu130"]
+
+
+def test_a_torch_that_cannot_be_imported_is_named_with_the_cure_and_tried_again(setup, torch_environment):
+    torch_environment.outcome = lambda line: "import torch" not in line
+    for _ in range(2):
+        with pytest.raises(setup.SetupError, match=r"(?s)cannot be imported.*-m pip install torch==[\d.]+$"):
+            torch_environment.install_torch("")
+    assert len(installs(torch_environment)) == 4
+
+
+def test_a_long_step_says_that_it_is_going_on(setup, capsys):
+    said = threading.Event()
+    say = setup.say
+    setup.say = lambda text: (say(text), "so far" in text and said.set())
+    with setup.reported("installing torch", every=0.01):
+        assert said.wait(20)
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first == "setup: installing torch" and second == "setup: installing torch: 0.01 s so far"
 
 
 def test_the_environment_hook_puts_the_prefix_behind_a_sourced_workspace(setup, monkeypatch):
