@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.effort import Prices, Spent
@@ -51,6 +52,13 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "cumulative_cost": (pl.Float64, "cost of all set-ups up to and including this one, in `cost_unit`"),
     "cost_unit": (pl.String, "m or s"),
     "wall_time_s": (pl.Float64, "of the execution, on the wall clock [s]; null for void attempts"),
+    "policy_answers": (pl.Int64, "answers of the policy in the trial"),
+    "policy_latency_median_s": (
+        pl.Float64,
+        "median of the time that the policy itself took for an answer [s]",
+    ),
+    "policy_latency_p95_s": (pl.Float64, "95th percentile of it [s]"),
+    "policy_latency_max_s": (pl.Float64, "longest [s]"),
     "observed_instruction": (pl.String, "the words that the policy says it received"),
     "image_digest": (pl.String, "SHA-256 of the first images it received; empty when it received none"),
     "bag": (pl.String, "folder of the bag, relative to the run folder; empty when there is none"),
@@ -135,11 +143,24 @@ def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
         "duration_s": result.duration,
         "clamped_steps": result.clamped_steps,
         "wall_time_s": event.wall_time,
+        **_latency(event.policy_latency),
         "observed_instruction": event.observed.instruction,
         "image_digest": event.observed.image_digest,
         "bag": recording.bag,
         "messages": sum(count for _, count in recording.messages),
         "messages_missing": sum(count for _, count in recording.missing),
+    }
+
+
+def _latency(answers: Sequence[float]) -> dict[str, object]:
+    if not answers:
+        return {"policy_answers": 0}
+    median, p95 = np.quantile(answers, (0.5, 0.95))
+    return {
+        "policy_answers": len(answers),
+        "policy_latency_median_s": float(median),
+        "policy_latency_p95_s": float(p95),
+        "policy_latency_max_s": max(answers),
     }
 
 

@@ -194,10 +194,12 @@ class InProcessBench:
             start=self._world.time,
             start_pose=robot_start(self._task, start),
         )
-        report = run_episode(episode, self._controller, request)
+        report = run_episode(episode, self._controller, self._runner.description, request)
         if report.fault.voids:
             raise BenchFault(report.fault, report.detail)
         result = scorer.result(
             report.fault, report.detail, report.steps, report.clamped_steps, report.stopped
         )
-        return Execution(result, report.observed, Recording(), time.monotonic() - began)
+        return Execution(
+            result, report.observed, Recording(), time.monotonic() - began, report.policy_latency
+        )

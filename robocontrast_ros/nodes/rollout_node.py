@@ -235,7 +235,9 @@ class RosEpisodeBench:
         images = {name: received[topic] for name, topic in self._cameras.items()}
         message = observation_to_msg(observation, self.profile.world_frame, images)
         return PendingActions(
-            PendingResponse(self._act, Act.Request(observation=message)), self._parameters.policy_timeout
+            PendingResponse(self._act, Act.Request(observation=message)),
+            observation.stamp,
+            self._parameters.policy_timeout,
         )
 
     def progress(self, stamp: float) -> Progress:
@@ -321,9 +323,9 @@ class RosEpisodeBench:
 class PendingActions:
     """Actions that the policy server was asked for."""
 
-    def __init__(self, response: PendingResponse, timeout: float) -> None:
-        """Take the pending response and the limit of waiting for it [s]."""
-        self._response, self._timeout = response, timeout
+    def __init__(self, response: PendingResponse, stamp: float, timeout: float) -> None:
+        """Take the pending response, the observation's stamp, and the limit of waiting for it [s]."""
+        self._response, self._stamp, self._timeout = response, stamp, timeout
 
     def result(self) -> Answer:
         """Wait for the actions."""
@@ -332,6 +334,12 @@ class PendingActions:
         except NoAnswer as error:
             raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
         _raise(answer.fault)
+        stamp = seconds(answer.stamp)
+        if stamp != self._stamp:
+            raise PolicyFault(
+                Fault.POLICY_TIMEOUT,
+                f"late: it answered the observation of {stamp:.3f} s, asked about that of {self._stamp:.3f} s",
+            )
         actions = np.asarray(answer.actions, dtype=np.float64).reshape(answer.count, answer.size)
         return Answer(actions, answer.latency, Observed(answer.observed_instruction, answer.image_digest))
 
@@ -379,7 +387,12 @@ class Rollout(Node):
             handle.publish_feedback(RunEpisode.Feedback(step=step, progress=progress_to_msg(progress, frame)))
 
         report = run_episode(
-            self._bench, self._controller, request, feedback, lambda: handle.is_cancel_requested
+            self._bench,
+            self._controller,
+            self._bench.policy,
+            request,
+            feedback,
+            lambda: handle.is_cancel_requested,
         )
         if handle.is_cancel_requested:
             handle.canceled()

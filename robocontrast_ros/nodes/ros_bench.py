@@ -191,6 +191,7 @@ class RosBench:
             observed=Observed(episode.observed_instruction, episode.image_digest),
             recording=recording,
             wall_time=time.monotonic() - began,
+            policy_latency=tuple(episode.policy_latency),
         )
 
     def _run(self, trial: Trial, start: float, scene: Scene) -> RunEpisode.Result:

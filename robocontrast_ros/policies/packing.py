@@ -36,7 +36,9 @@ class ChunkParameters:
     """What one answer is, and how it is carried out: key `chunk` of an adapter's file."""
 
     length: int = Field(default=1, ge=1, description="actions in one answer, at most")
-    execute: int | None = Field(default=None, ge=1, description="carried out before it is asked again; all")
+    execute: int | None = Field(
+        default=None, ge=1, description="carried out before it is asked again; all, or one with `ensemble`"
+    )
     ensemble: float | None = Field(
         default=None, ge=0, description="decay of temporal ensembling for one action step; none"
     )

@@ -56,7 +56,8 @@ class PolicyDescription:
         image_sizes: (width, height) that each camera's images must have [pixel], in the order of ``cameras``; None
             for any. Empty when any will do for all.
         joints: number of joints whose positions it reads; None when it reads none, or any number.
-        execute: actions of an answer that are carried out before it is asked again; None for all.
+        execute: actions of an answer that are carried out before it is asked again; None for all, or for one with
+            ``ensemble``.
         ensemble: temporal ensembling (Zhao et al. 2023, ACT, section IV-A): all answers that speak of an action
             step are averaged with the weights exp(-ensemble * i), i = 0 for the oldest; None without it.
     """
@@ -91,7 +92,9 @@ class PolicyDescription:
     @property
     def executed(self) -> int:
         """Actions of a full answer that are carried out before it is asked again."""
-        return self.chunk_length if self.execute is None else self.execute
+        if self.execute is not None:
+            return self.execute
+        return self.chunk_length if self.ensemble is None else 1
 
 
 class PolicyFault(Exception):

@@ -45,12 +45,14 @@ class Execution:
         observed: what the policy received.
         recording: where it was recorded.
         wall_time: how long it took on the wall clock [s].
+        policy_latency: time that the policy itself took for each answer [s].
     """
 
     result: TrialResult
     observed: Observed
     recording: Recording
     wall_time: float
+    policy_latency: tuple[float, ...] = ()
 
 
 class Bench(Protocol):

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from robocontrast_ros.domain import Fault, Observed, Pose, Progress, RobotState
-from robocontrast_ros.policies.protocol import Observation, PolicyFault
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.control import Action, Controller
 from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.sessions.chunks import ChunkedActions
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class EpisodeBench(Protocol):
 def run_episode(
     bench: EpisodeBench,
     controller: Controller,
+    policy: PolicyDescription,
     request: EpisodeRequest,
     feedback: Callable[[int, Progress], None] = lambda step, progress: None,
     cancelled: Callable[[], bool] = lambda: False,
@@ -116,22 +118,24 @@ def run_episode(
     """Run one episode to success, the step limit or a fault, and leave the robot stopped.
 
     1. The policy is reset; the robot holds still for one control period, which gives a first
-       observation of the scene as it is. 2. The policy is asked, and while it thinks the scorer says
-       whether the goal is reached. 3. Each action of its answer is carried out, clamped to the robot's
-       limits, in as many control periods as the controller needs. An answer that is a fault is never
-       sent; an action that says that the robot is done ends the episode.
+       observation of the scene as it is. 2. Where no action that it announced is to be carried out any
+       more, the policy is asked, and while it thinks the scorer says whether the goal is reached. 3. The
+       next action is carried out, clamped to the robot's limits, in as many control periods as the
+       controller needs. An answer that is a fault is never sent; an action that says that the robot is
+       done ends the episode.
 
     Args:
         bench: policy, sensors, scorer, robot and clock.
         controller: the robot's controller of the policy's action space.
+        policy: how many actions of an answer are carried out, and how answers are combined.
         request: what is to be run.
         feedback: called with the control steps so far and the latest score.
-        cancelled: asked once a control step; true ends the episode with ABORTED.
+        cancelled: asked before every action; true ends the episode with ABORTED.
     """
     state = _State(request.start)
     fault, detail = Fault.NONE, ""
     try:
-        _loop(bench, controller, request, state, feedback, cancelled)
+        _loop(bench, controller, policy, request, state, feedback, cancelled)
     except (PolicyFault, BenchFault) as error:
         fault, detail = error.fault, error.detail
         _stop(bench, controller, state)
@@ -163,6 +167,7 @@ class _State:
 def _loop(
     bench: EpisodeBench,
     controller: Controller,
+    policy: PolicyDescription,
     request: EpisodeRequest,
     state: _State,
     feedback: Callable[[int, Progress], None],
@@ -172,37 +177,39 @@ def _loop(
     bench.reset_policy(request.instruction, request.seed)
     bench.step()
     controller.reset(_observe(bench, state).robot)
+    actions = ChunkedActions(policy.executed, policy.ensemble)
     while True:
         if cancelled():
             raise BenchFault(Fault.ABORTED, "somebody stopped the trial")
         last = state.steps >= request.step_limit
-        pending = None if last else bench.request_actions(state.observation)
-        done = _scored(bench, request, state, feedback)
-        if pending is None:
-            return
-        # An answer is waited for even when it is no longer needed: nothing may be under way when the
-        # next trial begins.
-        answer = _answer(pending, state, needed=not done)
-        if done or answer is None:
-            return
-        for remaining, action in zip(range(len(answer.actions) - 1, -1, -1), answer.actions, strict=True):
-            if controller.ends_episode(action):
-                state.stopped = True
+        if last or not actions.wanted:
+            if _scored(bench, request, state, feedback) or last:
                 return
-            _begin(controller, action, state.observation.robot)
-            motion = controller.step(state.observation.robot)
-            while motion is not None and state.steps < request.step_limit:
-                bench.command(motion.command)
-                bench.step()
-                state.steps += 1
-                state.clamped_steps += motion.clamped
-                motion = controller.step(_observe(bench, state).robot)
-                # The last scene of a chunk is scored while the policy thinks about it.
-                between = (remaining or motion is not None) and state.steps < request.step_limit
-                if between and _scored(bench, request, state, feedback):
-                    return
-            if state.steps >= request.step_limit:
-                break
+        else:
+            pending = bench.request_actions(state.observation)
+            done = _scored(bench, request, state, feedback)
+            # An answer is waited for even when it is no longer needed: nothing may be under way when the
+            # next trial begins.
+            answer = _answer(pending, state, needed=not done)
+            if done or answer is None:
+                return
+            actions.add(actions.step, answer.actions)
+        action = actions.next()
+        if controller.ends_episode(action):
+            state.stopped = True
+            return
+        _begin(controller, action, state.observation.robot)
+        motion = controller.step(state.observation.robot)
+        while motion is not None and state.steps < request.step_limit:
+            bench.command(motion.command)
+            bench.step()
+            state.steps += 1
+            state.clamped_steps += motion.clamped
+            motion = controller.step(_observe(bench, state).robot)
+            # The scene at an action's end is scored before the next one, or while the policy thinks about it.
+            between = motion is not None and state.steps < request.step_limit
+            if between and _scored(bench, request, state, feedback):
+                return
 
 
 def _begin(controller: Controller, action: Action, robot: RobotState) -> None:

@@ -108,6 +108,7 @@ class TrialFinished:
         cost: all that was paid for its set-ups, void attempts included.
         wall_time: of the execution, on the wall clock [s].
         time: seconds since the epoch.
+        policy_latency: time that the policy itself took for each answer [s]; warm-up is not among them.
     """
 
     trial: Trial
@@ -118,6 +119,7 @@ class TrialFinished:
     cost: float
     wall_time: float
     time: float
+    policy_latency: tuple[float, ...] = ()
     event: Literal["trial_finished"] = "trial_finished"
 
 

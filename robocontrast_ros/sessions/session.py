@@ -348,6 +348,7 @@ class Session:
                 cost=self._history.pending_cost,
                 wall_time=execution.wall_time,
                 time=self._clock(),
+                policy_latency=execution.policy_latency,
             )
         )
         self._result = result

@@ -61,6 +61,7 @@ def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_s
         assert event.observed.instruction == event.trial.instance.instruction.text
         assert (run / event.recording.bag / "metadata.yaml").exists()
         assert event.recording.missing == ()
+        assert len(event.policy_latency) >= event.result.steps and min(event.policy_latency) > 0.0
     for table in (polars.read_parquet(run / "trials.parquet"), polars.read_csv(run / "trials.csv")):
         assert table.height == len(trials)
         assert table["spl"].to_list() == pytest.approx([event.result.spl for event in trials])

@@ -282,7 +282,11 @@ class LineBench:
         self.present = self.after_trial(trial, result.final_scene)
         bag = f"bags/{trial.trial_id}-{attempt}"
         return Execution(
-            result, Observed(trial.instance.instruction.text, "0" * 64), Recording(bag, (("scene", 3),)), 0.25
+            result=result,
+            observed=Observed(trial.instance.instruction.text, "0" * 64),
+            recording=Recording(bag, (("scene", 3),)),
+            wall_time=0.25,
+            policy_latency=tuple(0.01 * (k + 1) for k in range(21)),
         )
 
     def _result(self, trial: Trial, start: Scene, luck: float, share: float) -> TrialResult:

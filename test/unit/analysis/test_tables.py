@@ -40,6 +40,15 @@ def test_the_numbers_are_those_of_the_journal_to_the_last_bit(events):
     assert table["instruction"].to_list() == table["observed_instruction"].to_list()
 
 
+def test_the_policys_latency_is_in_every_row_that_counts(events):
+    table = trials_table(events)
+    counting = table.filter("counts")
+    assert counting["policy_answers"].unique().to_list() == [21]
+    for column, seconds in (("median", 0.11), ("p95", 0.20), ("max", 0.21)):
+        assert counting[f"policy_latency_{column}_s"].to_list() == pytest.approx([seconds] * len(counting))
+    assert table.filter(~pl.col("counts"))["policy_latency_max_s"].null_count() == len(table) - len(counting)
+
+
 def test_the_costs_of_the_rows_add_up_to_what_was_spent(events):
     table = trials_table(events)
     spent = math.fsum(e.cost for e in events if isinstance(e, SetUp))
