@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import queue
 import threading
@@ -16,11 +17,17 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.configuration import load_configured
+from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml
 from robocontrast_ros.domain import Fault, Observed
-from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription, PolicyFault
 
 Result = TypeVar("Result")
+
+LOAD_TIMEOUT = 120.0
+"""Limit of loading a policy, and of warming it up, where nobody says another [s]."""
+
+CLOSE_TIMEOUT = 5.0
+"""How long a policy may take to free what it holds; then it is left behind [s]."""
 
 
 @dataclass(frozen=True)
@@ -39,37 +46,61 @@ class Answer:
 
 
 class PolicyRunner:
-    """Holds one policy, calls it on a thread of its own, and checks what it answers.
+    """Holds one policy, makes and calls it on a thread of its own, and checks what it answers.
 
     A call that does not come back in time leaves its thread behind; the next reset loads the policy
     afresh, since the stuck one can be trusted with nothing.
+
+    Attributes:
+        path: the policy's parameter file.
+        text: what stood in it when it was loaded.
+        description: what the policy says of itself.
+        load_time: time that loading it took [s].
+        warm_up_time: time that its warm-up took [s]; None without one.
     """
 
-    def __init__(self, path: Path, timeout: float) -> None:
-        """Load the policy of a parameter file; ``timeout`` [s] is the limit of every call.
+    def __init__(self, path: Path, timeout: float, load_timeout: float = LOAD_TIMEOUT) -> None:
+        """Load the policy of a parameter file.
+
+        Args:
+            path: the file.
+            timeout: limit of every call [s].
+            load_timeout: limit of loading, and of warming up [s].
 
         Raises:
-            ConfigurationError: the file does not fit.
+            ConfigurationError: the file does not fit, or the policy cannot be loaded, or not in time.
         """
-        self._path = path
-        self._timeout = timeout
-        self._policy = load_configured("policies", path)
-        self.description: PolicyDescription = self._policy.describe()
+        self.path, self.timeout, self.load_timeout = path, timeout, load_timeout
+        self.warm_up_time: float | None = None
         self._worker = _Worker()
         self._stuck = False
         self._instruction = ""
         self._first = False
+        self._policy: Policy | None = None
+        self._load()
+
+    def warm_up(self) -> None:
+        """Let the policy answer once on made-up input, where it has a way to.
+
+        Raises:
+            ConfigurationError: it failed, or did not come back in time.
+        """
+        function = getattr(self._policy, "warm_up", None)
+        if function is None:
+            return
+        start = time.perf_counter()
+        self._prepare(function, "warms up")
+        self.warm_up_time = time.perf_counter() - start
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial.
 
         Raises:
-            PolicyFault: the policy raised, or did not come back in time.
+            PolicyFault: the policy raised, or did not come back in time; POLICY_SERVER_LOST when it hung before
+                and cannot be loaded afresh.
         """
         if self._stuck:
-            self._policy = load_configured("policies", self._path)
-            self._worker = _Worker()
-            self._stuck = False
+            self._reload()
         self._instruction, self._first = instruction, True
         self._call(lambda: self._policy.reset(instruction, seed))
 
@@ -89,18 +120,81 @@ class PolicyRunner:
         return Answer(actions, time.perf_counter() - start, observed)
 
     def close(self) -> None:
-        """Let the thread end."""
+        """Free the policy, on its own thread; one that is stuck, or does not end, is left behind."""
+        if self._policy is not None:
+            _close(self._policy, None if self._stuck else self._worker)
+        self._policy = None
         self._worker.stop()
+
+    def _load(self) -> None:
+        start = time.perf_counter()
+        # Read before the policy is made: what is written down must not be newer than what runs.
+        read_yaml(self.path)
+        self.text = self.path.read_text(encoding="utf-8")
+        policy = self._prepare(lambda: load_configured("policies", self.path), "is loaded")
+        self._policy = policy
+        self.description: PolicyDescription = self._prepare(policy.describe, "describes itself")
+        self.load_time = time.perf_counter() - start
+
+    def _reload(self) -> None:
+        warm = self.warm_up_time is not None
+        self.close()
+        self._worker = _Worker()
+        try:
+            self._load()
+            if warm:
+                self.warm_up()
+        except ConfigurationError as error:
+            detail = f"it hung before, and cannot be loaded afresh: {error}"
+            raise PolicyFault(Fault.POLICY_SERVER_LOST, detail) from None
+        self._stuck = False
+
+    def _prepare(self, function: Callable[[], Result], what: str) -> Result:
+        """Return what the function does on the worker's thread.
+
+        Raises:
+            ConfigurationError: it raised, or did not come back in time; then the policy is closed.
+        """
+        future = self._worker.submit(function)
+        try:
+            return future.result(self.load_timeout)
+        except FutureTimeout:
+            self._stuck = True
+            # Whatever comes of it later has nobody who would use or free it.
+            future.add_done_callback(_close_late)
+            self.close()
+            expected = f"a policy that {what} within {self.load_timeout:g} s"
+            raise ConfigurationError(
+                str(self.path),
+                "policy",
+                self._name(),
+                expected,
+                "See what it waits for, or raise the limit (`timeouts.load` of the session, `load_timeout` of "
+                "policy_server).",
+            ) from None
+        except ConfigurationError:
+            self.close()
+            raise
+        except Exception as error:  # whatever a user's policy raises is to be told, not to end us
+            self.close()
+            said = error.detail if isinstance(error, PolicyFault) else f"{type(error).__name__}: {error}"
+            raise ConfigurationError(
+                str(self.path), "policy", self._name(), f"a policy that {what}", f"It raised {said}."
+            ) from error
+
+    def _name(self) -> object:
+        content = read_yaml(self.path)
+        return content.get("policy") if isinstance(content, dict) else content
 
     def _call(self, function: Callable[[], Result]) -> Result:
         if self._stuck:
             raise PolicyFault(Fault.POLICY_TIMEOUT, "an earlier call has not come back")
         try:
-            return self._worker.submit(function).result(self._timeout)
+            return self._worker.submit(function).result(self.timeout)
         except FutureTimeout:
             self._stuck = True
             self._worker.stop()
-            raise PolicyFault(Fault.POLICY_TIMEOUT, f"no answer within {self._timeout:g} s") from None
+            raise PolicyFault(Fault.POLICY_TIMEOUT, f"no answer within {self.timeout:g} s") from None
         except PolicyFault:
             raise
         except Exception as error:  # whatever a user's policy raises is its fault, not ours
@@ -135,6 +229,24 @@ def image_digest(images: dict[str, NDArray[np.uint8]]) -> str:
     return digest.hexdigest()
 
 
+def _close(policy: Any, worker: _Worker | None) -> None:
+    """Call the policy's ``close()`` where it has one, on its own thread, or on a new one where that is stuck."""
+    function = getattr(policy, "close", None)
+    if function is None:
+        return
+    worker, borrowed = worker or _Worker(), worker is not None
+    # A policy that is not used again cannot do harm by the way it ends.
+    with contextlib.suppress(Exception):
+        worker.submit(function).result(CLOSE_TIMEOUT)
+    if not borrowed:
+        worker.stop()
+
+
+def _close_late(loaded: Future[Any]) -> None:
+    if loaded.exception() is None:
+        _close(loaded.result(), None)
+
+
 class _Worker:
     """One daemon thread that runs calls in order; a stuck one must not keep the process alive."""
 
@@ -157,3 +269,5 @@ class _Worker:
                 future.set_result(function())
             except Exception as error:  # handed to the caller, who names it
                 future.set_exception(error)
+            # The thread waits for the next job; what the last one held must not wait with it.
+            del function, future, job
