@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Pose
 from robocontrast_ros.policies import runner as runners
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.runner import PolicyRunner
