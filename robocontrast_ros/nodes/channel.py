@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
@@ -75,6 +75,10 @@ class PendingResponse:
         self._request = client.call_async(request)
         self._request.add_done_callback(lambda done: self._answer.set_result(done.result()))
 
+    def arrived(self, timeout: float) -> bool:
+        """Wait up to a time [s], and tell whether the response is there."""
+        return bool(wait([self._answer], timeout).done)
+
     def result(self, timeout: float) -> Any:
         """Wait for the response on a thread that does not serve the client.
 
@@ -84,8 +88,12 @@ class PendingResponse:
         try:
             return self._answer.result(timeout)
         except FutureTimeout:
-            self._client.remove_pending_request(self._request)
+            self.give_up()
             raise NoAnswer(f"'{self._client.srv_name}' did not answer within {timeout:g} s") from None
+
+    def give_up(self) -> None:
+        """Forget the request; an answer that comes later is dropped."""
+        self._client.remove_pending_request(self._request)
 
 
 def call(client: Client, request: Any, timeout: float) -> Any:
@@ -113,6 +121,23 @@ def first_call(client: Client, request: Any, timeout: float) -> Any:
         except NoAnswer:
             if time.monotonic() >= deadline:
                 raise
+
+
+def patient_call(client: Client, request: Any, timeout: float) -> Any:
+    """Return the response of a service that may need long, as ``call`` does; give up where the service is gone.
+
+    Raises:
+        NoAnswer: it did not come within the time [s], or the service is not there any more.
+    """
+    response, deadline = PendingResponse(client, request), time.monotonic() + timeout
+    while not response.arrived(min(1.0, max(deadline - time.monotonic(), 0.0))):
+        if not client.service_is_ready():
+            response.give_up()
+            raise NoAnswer(f"'{client.srv_name}' is gone")
+        if time.monotonic() >= deadline:
+            response.give_up()
+            raise NoAnswer(f"'{client.srv_name}' did not answer within {timeout:g} s")
+    return response.result(0.0)
 
 
 class Acquaintance:

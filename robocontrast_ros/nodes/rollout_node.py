@@ -27,12 +27,14 @@ from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.channel import (
     FIRST_CALL_PERIOD,
+    Acquaintance,
     Call,
     Channel,
     NoAnswer,
     PendingResponse,
     call,
     first_call,
+    patient_call,
     wait_for,
 )
 from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
@@ -51,7 +53,7 @@ from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
-from robocontrast_ros.policies.runner import Answer
+from robocontrast_ros.policies.runner import LOAD_TIMEOUT, Answer
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers import make_controller
 from robocontrast_ros.robots.profile import load_profile
@@ -79,6 +81,16 @@ class RolloutParameters:
     control_period: float = Field(gt=0.0, description="Simulated time of one control step [s].")
     policy_timeout: float = Field(
         default=15.0, gt=0.0, description="Silence after which the policy server counts as gone [s]."
+    )
+    load_timeout: float = Field(
+        default=LOAD_TIMEOUT,
+        gt=0.0,
+        description="What a reset may take longer, for a policy that hung is then loaded afresh [s].",
+    )
+    sources: tuple[str, ...] = Field(
+        default=("simulator", "sim_bridge"),
+        description="Nodes that publish images and the scene: when another policy serves, which needs more of them, "
+        "its first episode begins once they know of it.",
     )
     simulator_timeout: float = Field(
         default=30.0, gt=0.0, description="Silence after which the simulator counts as gone [s]."
@@ -164,17 +176,12 @@ class RosEpisodeBench:
         self._command = node.create_publisher(
             command_message_type(self.profile.command.type), self.profile.command.topic, LOCKSTEP
         )
+        self._subscribed: set[str] = set()
         self._subscribe(ProgressMsg, "progress")
         self._subscribe(state_message_type(self.profile.state.type), self.profile.state.topic)
         self._channel.start()
-        self.policy = self._describe_policy()
-        self._cameras = self._choose_cameras()
-        for topic in self._cameras.values():
-            self._subscribe(Image, topic)
-        if self.policy.privileged:
-            self._subscribe(SceneMsg, "scene")
-        scene = ("scene",) if self.policy.privileged else ()
-        self._sensors = (self.profile.state.topic, *scene)
+        self._wait_for_services()
+        self._take(self._ask_for_policy(first_call))
         self._stamp = 0.0
         self.captures = 0
         self._get_to_know_the_others()
@@ -182,6 +189,27 @@ class RosEpisodeBench:
     def close(self) -> None:
         """Free the channel."""
         self._channel.close()
+
+    def follow_policy(self) -> None:
+        """Ask which policy serves; where it is another than before, connect to what it needs.
+
+        Raises:
+            BenchFault: the policy server, or a node that publishes what it needs, does not answer.
+            ConfigurationError: robot and policy do not fit.
+        """
+        policy = self._ask_for_policy(call)
+        if policy == self.policy:
+            return
+        known = set(self._subscribed)
+        self._take(policy)
+        if self._subscribed != known:
+            # A publisher keeps nothing for a subscriber that it does not know. Who answers a client that was made
+            # after a subscription knows of that, too.
+            for name in self._parameters.sources:
+                try:
+                    Acquaintance(self._channel.node, name).wait(self._parameters.startup_timeout)
+                except NoAnswer as error:
+                    raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
 
     def begin(self, request: EpisodeRequest) -> None:
         """Tell the estimator where the robot starts."""
@@ -191,7 +219,11 @@ class RosEpisodeBench:
     def reset_policy(self, instruction: str, seed: int) -> None:
         """Tell the policy the instruction."""
         request = ResetPolicy.Request(instruction=instruction, seed=seed)
-        _raise(self._ask(self._reset, request).fault)
+        limit = self._parameters.policy_timeout + self._parameters.load_timeout
+        try:
+            _raise(patient_call(self._reset, request, limit).fault)
+        except NoAnswer as error:
+            raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
 
     def step(self, how: Call = call) -> None:
         """Let one control period of simulated time pass."""
@@ -267,13 +299,10 @@ class RosEpisodeBench:
         self._capture_images(first_call)
 
     def _subscribe(self, kind: type, topic: str) -> None:
+        if topic in self._subscribed:
+            return
+        self._subscribed.add(topic)
         self._channel.node.create_subscription(kind, topic, lambda m: self._inbox.put(topic, m), LOCKSTEP)
-
-    def _ask(self, client: Any, request: Any) -> Any:
-        try:
-            return call(client, request, self._parameters.policy_timeout)
-        except NoAnswer as error:
-            raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
 
     def _get_to_know_the_others(self) -> None:
         """Step the simulator until all sensors of a step arrive, and the scorer is there.
@@ -295,29 +324,44 @@ class RosEpisodeBench:
                     f"not all of {', '.join(everything)}, progress came up within {limit:g} s",
                 )
 
-    def _describe_policy(self) -> PolicyDescription:
+    def _wait_for_services(self) -> None:
         try:
-            clients = (self._describe, self._reset, self._act, self._step, self._capture)
-            for client in filter(None, clients):
+            for client in filter(None, (self._describe, self._reset, self._act, self._step, self._capture)):
                 wait_for(client, self._parameters.startup_timeout)
-            answer = first_call(self._describe, DescribePolicy.Request(), self._parameters.policy_timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
+
+    def _ask_for_policy(self, how: Call) -> PolicyDescription:
+        try:
+            answer = how(self._describe, DescribePolicy.Request(), self._parameters.policy_timeout)
         except NoAnswer as error:
             raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
         _raise(answer.fault)
         return description_from_msg(answer.description)
 
-    def _choose_cameras(self) -> dict[str, str]:
+    def _take(self, policy: PolicyDescription) -> None:
+        """Make the controller of a policy, and subscribe to what it needs.
+
+        Raises:
+            ConfigurationError: robot and policy do not fit; the policy before stays.
+        """
+        controller = make_controller(self.profile, policy.action_space, self._parameters.control_period)
+        cameras = self._choose_cameras(policy)
+        self.policy, self.controller, self._cameras = policy, controller, cameras
+        for topic in cameras.values():
+            self._subscribe(Image, topic)
+        if policy.privileged:
+            self._subscribe(SceneMsg, "scene")
+        self._sensors = (self.profile.state.topic, *(("scene",) if policy.privileged else ()))
+
+    def _choose_cameras(self, policy: PolicyDescription) -> dict[str, str]:
         offered = {camera.name: camera.image_topic for camera in self.profile.cameras}
-        for name in self.policy.cameras:
+        for name in policy.cameras:
             if name not in offered:
                 raise ConfigurationError.unknown(
-                    f"policy '{self.policy.name}'",
-                    "cameras",
-                    name,
-                    offered,
-                    f"camera of '{self.profile.name}'",
+                    f"policy '{policy.name}'", "cameras", name, offered, f"camera of '{self.profile.name}'"
                 )
-        return {name: offered[name] for name in self.policy.cameras}
+        return {name: offered[name] for name in policy.cameras}
 
 
 class PendingActions:
@@ -352,9 +396,6 @@ class Rollout(Node):
         super().__init__("rollout")
         self._parameters = declare_record(self, RolloutParameters)
         self._bench = RosEpisodeBench(self, self._parameters)
-        self._controller = make_controller(
-            self._bench.profile, self._bench.policy.action_space, self._parameters.control_period
-        )
         self._server = ActionServer(
             self,
             RunEpisode,
@@ -386,14 +427,19 @@ class Rollout(Node):
                 return
             handle.publish_feedback(RunEpisode.Feedback(step=step, progress=progress_to_msg(progress, frame)))
 
-        report = run_episode(
-            self._bench,
-            self._controller,
-            self._bench.policy,
-            request,
-            feedback,
-            lambda: handle.is_cancel_requested,
-        )
+        try:
+            self._bench.follow_policy()
+        except (BenchFault, ConfigurationError) as error:
+            report = EpisodeReport.not_begun(request, error)
+        else:
+            report = run_episode(
+                self._bench,
+                self._bench.controller,
+                self._bench.policy,
+                request,
+                feedback,
+                lambda: handle.is_cancel_requested,
+            )
         if handle.is_cancel_requested:
             handle.canceled()
         else:

@@ -69,6 +69,13 @@ class EpisodeReport:
     policy_latency: tuple[float, ...]
     stopped: bool
 
+    @classmethod
+    def not_begun(cls, request: EpisodeRequest, error: Exception) -> EpisodeReport:
+        """Return the report of an episode before which the bench failed; it is void."""
+        fault = error.fault if isinstance(error, BenchFault) else Fault.POLICY_SERVER_LOST
+        detail = error.detail if isinstance(error, BenchFault) else str(error)
+        return cls(fault, detail, 0, 0, 0, request.start, Observed(), (), False)
+
 
 class PendingAnswer(Protocol):
     """Actions that were asked for."""
