@@ -19,6 +19,19 @@ class PlanarDelta:
 
 
 @record
+class JointPositions:
+    """Action space `joint_positions`: where each joint shall be [rad], one number a joint in the profile's order.
+
+    It is bounded by the joints' limits of position and velocity and by the workspace, which the profile has
+    anyway; how the bounds act is in docs/robots.md.
+    """
+
+    speed: float = Field(
+        default=0.5, gt=0.0, le=1.0, description="Share of the joints' greatest velocities that is used."
+    )
+
+
+@record
 class DiscreteNavigation:
     """Action space `discrete_navigation`: 0 STOP, 1 FORWARD, 2 LEFT, 3 RIGHT, each to its end and to rest.
 
@@ -54,6 +67,7 @@ class ActionSpaces:
     """What actions the robot takes; an action space that is absent is not offered."""
 
     planar_delta: PlanarDelta | None = Field(default=None, description="2D displacement of the tool.")
+    joint_positions: JointPositions | None = Field(default=None, description="Where each joint shall be.")
     discrete_navigation: DiscreteNavigation | None = Field(
         default=None, description="Forward, left, right and stop of a mobile base."
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.robots.control import Controller, ControlStep
 from robocontrast_ros.robots.discrete_navigation import DiscreteNavigationController
+from robocontrast_ros.robots.joint_positions import JointPositionsController
 from robocontrast_ros.robots.planar_delta import PlanarDeltaController
 from robocontrast_ros.robots.profile import RobotProfile
 
@@ -14,6 +15,7 @@ __all__ = ["ControlStep", "Controller", "make_controller"]
 
 _CONTROLLERS: dict[str, Callable[..., Controller]] = {
     "discrete_navigation": DiscreteNavigationController,
+    "joint_positions": JointPositionsController,
     "planar_delta": PlanarDeltaController,
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import mink
 import mujoco
@@ -68,7 +69,7 @@ class Kinematics:
             mink.VelocityLimit(self._model, {joint.name: joint.velocity for joint in profile.joints}),
         ]
 
-    def tool_pose(self, positions: Sequence[float]) -> Pose:
+    def tool_pose(self, positions: Sequence[float] | NDArray[np.float64]) -> Pose:
         """Return the pose of the pusher's tip in the world.
 
         Args:
@@ -138,6 +139,33 @@ class Kinematics:
                 f"posture is {motion.position_error:.3f} m away and {motion.tilt:.3f} rad tilted"
             )
         return motion.positions
+
+    @cached_property
+    def levers(self) -> NDArray[np.float64]:
+        """For each joint, how far the tool can be from its axis at most [m]."""
+        lengths = np.linalg.norm(self._model.body_pos, axis=1)
+        bodies = self._model.jnt_bodyid
+        beyond = np.array([lengths[body + 1 :].sum() for body in bodies])
+        return beyond + float(np.linalg.norm(self._model.site_pos[self._site]))
+
+    def lowest(self, positions: Sequence[float] | NDArray[np.float64]) -> float:
+        """Return the height of the lowest point of all that the joints move, links and tool [m].
+
+        Args:
+            positions: joint positions in the profile's order [rad].
+        """
+        self._configuration.update(np.asarray(positions, dtype=float))
+        model, data = self._model, self._configuration.data
+        moving = model.body_weldid[model.geom_bodyid] != 0
+        size, kind = model.geom_size[moving], model.geom_type[moving]
+        down = np.abs(data.geom_xmat[moving, 6:9])
+        radius, half = size[:, 0], size[:, 1] * down[:, 2]
+        below = np.select(
+            [kind == mujoco.mjtGeom.mjGEOM_CAPSULE, kind == mujoco.mjtGeom.mjGEOM_CYLINDER],
+            [half + radius, half + radius * np.sqrt(np.maximum(1.0 - down[:, 2] ** 2, 0.0))],
+            (down * size).sum(axis=1),
+        )
+        return float((data.geom_xpos[moving, 2] - below).min())
 
     def clamp(self, positions: Sequence[float]) -> NDArray[np.float64]:
         """Return the joint positions brought inside their limits [rad]."""

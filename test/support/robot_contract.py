@@ -194,6 +194,166 @@ class ArmContract:
             make_controller(profile, "base_twist", PERIOD)
 
 
+class JointPositionsContract:
+    """An arm that takes `joint_positions` above the board of Language-Table."""
+
+    robot: str
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def profile(cls) -> ManipulatorProfile:
+        return load_profile(cls.robot)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def kinematics(cls, profile) -> Kinematics:
+        return Kinematics(profile)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def middle(cls, kinematics) -> tuple[float, ...]:
+        """Where the joints are with the tool 10 cm above the middle of the board."""
+        return kinematics.posture((0.35, 0.0, 0.1))
+
+    @pytest.fixture
+    def controller(self, profile, middle) -> Controller:
+        return self.made(profile, middle)
+
+    @staticmethod
+    def made(profile: ManipulatorProfile, joints: tuple[float, ...]) -> Controller:
+        controller = make_controller(profile, "joint_positions", PERIOD)
+        controller.reset(at(joints))
+        return controller
+
+    @staticmethod
+    def reach(profile: ManipulatorProfile) -> np.ndarray:
+        """Return how far each joint may go in one control step [rad]."""
+        speed = profile.action_spaces.joint_positions.speed
+        return np.array([speed * joint.velocity * PERIOD for joint in profile.joints])
+
+    def followed(
+        self, controller: Controller, joints: tuple[float, ...], action: tuple[float, ...], steps: int = 200
+    ) -> list[ControlStep]:
+        """Repeat an action on an arm that follows at once, until it is where it shall be, or stays."""
+        done = []
+        while len(done) < steps:
+            done.append(carry_out(controller, action, at(joints)))
+            if not done[-1].clamped or done[-1].command.positions == joints:
+                break
+            joints = done[-1].command.positions
+        return done
+
+    def test_it_takes_one_number_a_joint(self, profile, controller):
+        assert controller.action_size == len(profile.joints)
+
+    @quick
+    @given(
+        place=st.tuples(unit, unit, unit),
+        shares=st.lists(st.lists(st.floats(-0.5, 1.5), min_size=7, max_size=7), min_size=1, max_size=6),
+    )
+    def test_whatever_is_asked_for_joints_and_tool_keep_their_limits_also_on_the_way(
+        self, profile, kinematics, place, shares
+    ):
+        box = profile.workspace
+        inside = (between(BOARD_X, place[0]), between(BOARD_Y, place[1]), between((0.01, 0.2), place[2]))
+        joints = kinematics.posture(inside)
+        controller = self.made(profile, joints)
+        for share in shares:
+            action = [between((j.lower, j.upper), s) for j, s in zip(profile.joints, share, strict=False)]
+            step = carry_out(controller, action, at(joints))
+            before, after = np.array(joints), np.array(step.command.positions)
+            assert all(j.lower <= q <= j.upper for j, q in zip(profile.joints, after, strict=True))
+            assert (np.abs(after - before) <= self.reach(profile) + 1e-9).all()
+            assert step.clamped == bool(np.abs(after - action).max() > 1e-9)
+            assert step.clamped == bool(step.reasons)
+            for way in np.linspace(before, after, 12):
+                tip = kinematics.tool_pose(way).position
+                for value, (lower, upper) in zip(tip, (box.x, box.y, box.z), strict=True):
+                    assert lower - 1e-3 <= value <= upper + 1e-3
+                assert kinematics.lowest(way) >= box.z[0] - 1e-3
+            joints = step.command.positions
+
+    @quick
+    @given(goal=st.tuples(unit, unit, unit))
+    def test_a_place_that_can_be_reached_is_reached_exactly(self, profile, kinematics, middle, goal):
+        place = (
+            between((0.28, 0.45), goal[0]),
+            between((-0.2, 0.2), goal[1]),
+            between((0.08, 0.13), goal[2]),
+        )
+        action = kinematics.posture(place)
+        *before, last = self.followed(self.made(profile, middle), middle, action)
+        assert {reason for step in before for reason in step.reasons} <= {"the limits of velocity"}
+        assert not last.clamped
+        assert last.command.positions == pytest.approx(action, abs=1e-12)
+        assert last.command.names == profile.joint_names
+        assert last.command.duration == PERIOD
+        least = np.abs(np.subtract(action, middle)) / self.reach(profile)
+        assert len(before) + 1 <= math.ceil(least.max()) + 1, "at the greatest velocity"
+
+    def test_an_arm_told_to_go_through_the_board_stops_above_it_and_says_why(
+        self, profile, kinematics, middle, controller
+    ):
+        steps = self.followed(controller, middle, kinematics.posture((0.35, 0.0, -0.1)))
+        end = steps[-1].command.positions
+        assert steps[-1].clamped
+        assert "the workspace ends there" in steps[-1].reasons
+        assert 0.0 <= kinematics.lowest(end) - profile.workspace.z[0] < 3e-3
+        assert kinematics.tool_pose(end).xy == pytest.approx((0.35, 0.0), abs=0.03)
+
+    def test_a_tilted_rod_does_not_cut_into_the_board_either(self, profile, kinematics, middle, controller):
+        tilted = kinematics.posture((0.35, 0.0, 0.015))
+        tilted = (*tilted[:-2], tilted[-2] - 0.6, tilted[-1])
+        for step in self.followed(controller, middle, tilted):
+            assert kinematics.lowest(step.command.positions) >= profile.workspace.z[0] - 1e-3
+
+    def test_a_tool_below_the_workspace_comes_up_but_goes_no_deeper(self, profile, kinematics, middle):
+        below = kinematics.posture((0.35, 0.0, -0.02))
+        steps = self.followed(self.made(profile, below), below, middle)
+        assert steps[-1].command.positions == pytest.approx(middle)
+        deeper = kinematics.posture((0.35, 0.0, -0.06))
+        steps = self.followed(self.made(profile, below), below, deeper)
+        assert kinematics.lowest(steps[-1].command.positions) >= kinematics.lowest(below) - 1e-3
+
+    def test_limits_of_position_are_told_by_the_names_of_the_joints(self, profile, middle, controller):
+        name, upper = profile.joints[-1].name, profile.joints[-1].upper
+        first = carry_out(controller, (*middle[:-1], upper + 0.5), at(middle))
+        assert first.reasons[0] == f"the limits of position of {name}"
+
+    def test_a_robot_that_lags_gets_to_its_target_all_the_same(self, kinematics, middle, controller):
+        action = kinematics.posture((0.42, 0.1, 0.1))
+        lagging = joints = middle
+        for _ in range(50):
+            step = carry_out(controller, action, at(lagging))
+            assert "the joints were not at their set point" not in step.reasons
+            lagging, joints = tuple(0.3 * np.array(lagging) + 0.7 * np.array(joints)), step.command.positions
+        assert step.command.positions == pytest.approx(action)
+
+    def test_a_robot_that_was_moved_away_goes_on_from_where_it_is_and_says_so(
+        self, profile, kinematics, middle, controller
+    ):
+        elsewhere = kinematics.posture((0.45, 0.15, 0.1))
+        step = carry_out(controller, middle, at(elsewhere))
+        assert step.reasons[0] == "the joints were not at their set point"
+        assert (np.abs(np.subtract(step.command.positions, elsewhere)) <= self.reach(profile) + 1e-9).all()
+
+    @pytest.mark.parametrize("wrong", [lambda q: q[:-1], lambda q: (*q, 0.0), lambda q: (math.nan, *q[1:])])
+    def test_an_action_of_another_size_or_not_finite_is_refused(self, profile, middle, controller, wrong):
+        with pytest.raises(ValueError, match=f"expected {len(profile.joints)} finite numbers"):
+            controller.begin(wrong(middle), at(middle))
+
+    def test_hold_keeps_the_joints_where_they_are_and_drops_the_action(self, profile, middle, controller):
+        controller.begin(profile.home, at(middle))
+        assert controller.hold(at(middle)).positions == pytest.approx(middle)
+        assert controller.step(at(middle)) is None
+        beyond = tuple(joint.upper + 1.0 for joint in profile.joints)
+        held = controller.hold(at(beyond)).positions
+        assert held == tuple(joint.upper for joint in profile.joints)
+
+    def test_no_joint_positions_say_that_the_robot_is_done(self, middle, controller):
+        assert not controller.ends_episode(middle)
+
+
 def down(pose) -> float:
     """Return the angle between the tool's axis and straight down [rad]."""
     x, y, _, _ = pose.orientation

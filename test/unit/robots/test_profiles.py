@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from robot_contract import ArmContract, BaseContract
+from robot_contract import ArmContract, BaseContract, JointPositionsContract, between
 from transforms3d.quaternions import quat2mat
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
+from robocontrast_ros.robots.arm_model import arm_mjcf
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.profile import load_profile
@@ -28,6 +30,14 @@ class TestFranka(ArmContract):
 
 
 class TestUr5e(ArmContract):
+    robot = "ur5e"
+
+
+class TestFrankaByJoints(JointPositionsContract):
+    robot = "franka"
+
+
+class TestUr5eByJoints(JointPositionsContract):
     robot = "ur5e"
 
 
@@ -85,6 +95,23 @@ def test_the_model_agrees_with_the_table_of_parameters(name, shares):
     base[:3, 3] = profile.base_position
     expected = base @ flange(profile, joints) @ np.array([profile.pusher.offset, 0, profile.pusher.length, 1])
     assert Kinematics(profile).tool_pose(joints).position == pytest.approx(expected[:3], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ARMS)
+@settings(max_examples=15, deadline=None)
+@given(shares=st.lists(st.floats(0.0, 1.0), min_size=7, max_size=7))
+def test_the_lowest_point_of_an_arm_is_where_mujoco_measures_it(name, shares):
+    profile = load_profile(name)
+    joints = [between((j.lower, j.upper), share) for j, share in zip(profile.joints, shares, strict=False)]
+    depth = 3.0
+    ground = f'<geom name="ground" type="box" size="9 9 1" pos="0 0 {-depth - 1}"/>'
+    model = mujoco.MjModel.from_xml_string(arm_mjcf(profile).replace("<worldbody>", f"<worldbody>{ground}"))
+    data = mujoco.MjData(model)
+    data.qpos = joints
+    mujoco.mj_kinematics(model, data)
+    moving = [g for g in range(model.ngeom) if model.body_weldid[model.geom_bodyid[g]] != 0]
+    distances = [mujoco.mj_geomDistance(model, data, model.geom("ground").id, g, 9.0, None) for g in moving]
+    assert Kinematics(profile).lowest(joints) == pytest.approx(min(distances) - depth, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.controllers import make_controller
-from robocontrast_ros.robots.kinematics import Unreachable
+from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.simulators import (
     Camera,
@@ -141,6 +141,28 @@ def test_commanded_deltas_add_up_to_the_motion_of_the_tool(any_world):
     x, y, z = any_world.tool_pose().position
     assert (x, y) == pytest.approx(expected, abs=2e-3)
     assert z == pytest.approx(any_world.profile.action_spaces.planar_delta.height, abs=1e-3)
+
+
+def test_joint_positions_drive_the_arm_where_they_say_and_never_into_the_board(any_world):
+    any_world.reset(ResetScope.ALL)
+    profile = any_world.profile
+    controller = make_controller(profile, "joint_positions", 0.1)
+    controller.reset(arm_state(any_world))
+    kinematics = Kinematics(profile)
+    through_the_board = kinematics.posture((0.3, 0.1, -0.15))
+    for _ in range(10):
+        step = command(any_world, controller, through_the_board)
+        any_world.follow(step.command)
+        any_world.step(CONTROL)
+        assert not any(profile.name in contact for contact in any_world.contacts())
+    assert "the workspace ends there" in step.reasons
+    above = kinematics.posture((0.3, 0.1, 0.1))
+    while step.clamped:
+        step = command(any_world, controller, above)
+        any_world.follow(step.command)
+        any_world.step(CONTROL)
+    any_world.step(CONTROL)
+    assert any_world.tool_pose().position == pytest.approx((0.3, 0.1, 0.1), abs=2e-3)
 
 
 def test_joints_arrive_on_time_and_hold_the_last_point(world):
