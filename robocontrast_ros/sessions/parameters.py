@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +25,7 @@ from robocontrast_ros.configuration import (
     resolve_uri,
 )
 from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.strategies.cost import COST_MODELS, CostModel, Mover, Tolerance, cost_model
@@ -31,6 +33,9 @@ from robocontrast_ros.strategies.protocol import Strategy
 from robocontrast_ros.tasks.protocol import Task
 
 SUFFIXES = (".yaml", ".yml")
+
+IMAGE_SIZE = (320, 180)
+"""Width and height of images where neither the session nor the policy's file says it [pixel]."""
 
 
 @record
@@ -156,7 +161,9 @@ class SessionParameters:
     setup: SetupParameters = Field(default_factory=SetupParameters)
     timeouts: TimeoutParameters = Field(default_factory=TimeoutParameters)
     cameras: tuple[CameraParameters, ...] | None = Field(
-        default=None, description="cameras in use; all of the robot's, with 320x180 pixels, when left out"
+        default=None,
+        description="cameras in use; all of the robot's when left out, with the sizes that the policy's file asks "
+        "for, else 320x180 pixels",
     )
     camera_images: Literal["every_step", "when_asked"] = Field(
         default="every_step",
@@ -283,11 +290,11 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
         },
     )
     robot = load_profile(str(files["robot"]))
-    find_configured("policies", files["policy"])
+    image_sizes = _image_sizes(find_configured("policies", files["policy"]), files["policy"])
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
     _check_fit(robot, files["robot"], task, files["task"], origin["robot"])
-    parameters = _with_cameras(parameters, robot, str(source), files["robot"])
+    parameters = _with_cameras(parameters, robot, image_sizes, str(source), files["robot"])
     for family in parameters.test_set.families:
         if family not in task.families:
             raise ConfigurationError.unknown(
@@ -398,13 +405,30 @@ def steps_per_control(task: Task, source: str) -> int:
     return round(steps)
 
 
+def _image_sizes(policy: Any, policy_file: Path) -> dict[str, tuple[int, int]]:
+    """Return (width, height) [pixel] of the cameras whose images the policy wants in one size, by its file."""
+    describe_file = getattr(policy, "describe_file", None)
+    if describe_file is None:
+        return {}
+    description: PolicyDescription = describe_file(policy_file)
+    sizes = zip(description.cameras, description.image_sizes, strict=False)
+    return {camera: size for camera, size in sizes if size is not None}
+
+
 def _with_cameras(
-    parameters: SessionParameters, robot: RobotProfile, source: str, robot_file: Path
+    parameters: SessionParameters,
+    robot: RobotProfile,
+    image_sizes: Mapping[str, tuple[int, int]],
+    source: str,
+    robot_file: Path,
 ) -> SessionParameters:
     """Return the parameters with the cameras in use, which the robot has to have."""
     known = [camera.name for camera in robot.cameras]
     if parameters.cameras is None:
-        cameras = tuple(CameraParameters(name=name, width=320, height=180) for name in known)
+        sizes = {name: image_sizes.get(name, IMAGE_SIZE) for name in known}
+        cameras = tuple(
+            CameraParameters(name=name, width=width, height=height) for name, (width, height) in sizes.items()
+        )
         return replace(parameters, cameras=cameras)
     for camera in parameters.cameras:
         if camera.name not in known:

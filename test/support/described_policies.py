@@ -36,6 +36,18 @@ class Described:
         return np.zeros((1, self._description.action_size))
 
 
+class DescribedByFile(Described):
+    """The same, for which its file speaks without its being made."""
+
+    @classmethod
+    def describe_file(cls, path):
+        return Described.from_file(path).describe()
+
+    @classmethod
+    def from_file(cls, path):
+        raise AssertionError("it is not to be made")
+
+
 def write_described(path: Path, policy: str = "described_policies:Described", **fields: Any) -> Path:
     """Write the file of such a policy; a planar one unless the fields say otherwise."""
     content = {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from described_policies import write_described
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, resolve_uri
 from robocontrast_ros.sessions.parameters import Overrides, SessionParameters, known_names, resolve
@@ -61,6 +62,20 @@ def test_the_demo_has_forty_to_sixty_trials_and_the_hundred_has_a_hundred():
     assert 40 <= len(demo.within_budget) <= 60
     assert {t.trial.perturbation for t in demo.trials} == {"base", "LB1", "LB2", "SB1", "SB2"}
     assert len(hundred.within_budget) == 100
+
+
+def test_cameras_that_are_left_out_have_the_sizes_that_the_policys_file_asks_for(write, tmp_path):
+    wanted = {"cameras": ["board"], "image_sizes": [[224, 160]]}
+    policy = write_described(tmp_path / "mine.yaml", "described_policies:DescribedByFile", **wanted)
+
+    def cameras(**changes) -> list[tuple]:
+        resolved = resolve(write(**changes)).parameters.cameras
+        return [(camera.name, camera.width, camera.height) for camera in resolved]
+
+    assert cameras() == [("board", 320, 180)]
+    assert cameras(policy=str(policy)) == [("board", 224, 160)]
+    said = [{"name": "board", "width": 64, "height": 48}]
+    assert cameras(policy=str(policy), cameras=said) == [("board", 64, 48)]
 
 
 def test_a_session_is_found_by_name_or_by_path(write):
