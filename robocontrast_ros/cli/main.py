@@ -199,12 +199,34 @@ def picture(
     print(to)
 
 
+@app.command()
+@_explained
+def train(
+    recipe: Annotated[
+        str, typer.Argument(help="Name of a recipe in config/training/, or path of a .yaml file.")
+    ],
+    output: Annotated[
+        Path, typer.Option(help="Folder in which the training's folder is; what is there is gone on with.")
+    ] = Path("training"),
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that make demonstrations; one a processor.", min=1)
+    ] = None,
+) -> None:
+    """Train a learned policy: demonstrations of the oracle, networks, checkpoints, model card.
+
+    Interrupted, the same command goes on where it was. Exit codes: 0 done, 2 a mistake in what was asked, 130 Ctrl-C.
+    """
+    from robocontrast_ros.cli.train import train_policy
+
+    train_policy(recipe, output, processes, Console())
+
+
 @app.command("list")
 @_explained
 def list_known() -> None:
     """List the sessions, robots, policies, tasks, strategies and perturbations that are known by name."""
     table = Table("what", "names", show_lines=False)
-    for kind in ("sessions", "robots", "policies", "tasks"):
+    for kind in ("sessions", "robots", "policies", "tasks", "training"):
         table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))
     for kind in ("strategies", "perturbations", "policies", "tasks"):
         table.add_row(f"{kind} (plug-ins)", ", ".join(plugin_names(kind)))

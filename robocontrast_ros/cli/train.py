@@ -1,0 +1,44 @@
+"""`robocontrast train`: a recipe is followed, and every line of progress shown with the time."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.sessions.parameters import find_file
+
+
+def train_policy(recipe: str, output: Path, processes: int | None, console: Console) -> None:
+    """Follow a recipe and say how to use what came of it.
+
+    Args:
+        recipe: name in config/training/, or path of a file.
+        output: folder in which the training's folder is, named after the recipe.
+        processes: that make demonstrations; as many as there are processors when None.
+        console: where progress is shown.
+
+    Raises:
+        ConfigurationError: the recipe does not fit, or PyTorch is not installed.
+    """
+    file = find_file("training", recipe, "command line", "RECIPE", Path.cwd())
+    try:
+        from robocontrast_ros.training.recipe import train
+    except ImportError as error:
+        raise ConfigurationError(
+            "command line",
+            "RECIPE",
+            recipe,
+            "PyTorch, which training needs",
+            f"Install the extra `learned` (docs/film_bc.md). Python says: {error}.",
+        ) from None
+    processes = processes or len(os.sched_getaffinity(0))
+    trained = train(
+        file, output / file.stem, processes, lambda line: console.print(f"{time.strftime('%H:%M:%S')} {line}")
+    )
+    for policy in trained.policies:
+        console.print(f"robocontrast evaluate language_table_demo --policy {policy}")
+    console.print(f"model card: {trained.card}")

@@ -1,0 +1,1 @@
+"""What learned policies are made with: demonstrations of the oracle, and the training of each policy."""

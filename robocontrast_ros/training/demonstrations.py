@@ -1,0 +1,234 @@
+"""Demonstrations of the oracle for Language-Table, made by several processes in worlds of their own.
+
+What is executed strays from what is stored: noise is added to the oracle's actions, the tool now and then
+drifts off for some steps, and a learner may drive in the oracle's place (DAgger). The label is always the
+oracle's answer where the tool then is, so that a policy learns to come back from its own mistakes.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robocontrast_ros.bridges import SimulatedScene
+from robocontrast_ros.bridges.in_process import WorldSimulation
+from robocontrast_ros.configuration import load_configured, load_record, record, resolve_uri
+from robocontrast_ros.domain import Scene
+from robocontrast_ros.policies.film_bc.pixels import reduced
+from robocontrast_ros.policies.film_bc.slots import planar_state
+from robocontrast_ros.policies.oracle import Oracle, OracleParameters
+from robocontrast_ros.policies.protocol import Observation, Policy
+from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.simulators.rendering import Camera
+from robocontrast_ros.simulators.world import World
+from robocontrast_ros.tasks.language_table import LanguageTable
+
+CAMERA = "board"
+
+
+@record
+class DemonstrationParameters:
+    """How demonstrations are made."""
+
+    oracle: str = Field(description="URI of the oracle's parameter file; it names the task")
+    robot: str = Field(min_length=1, description="name of the robot's profile")
+    shards: int = Field(gt=0, description="files to be made")
+    episodes: int = Field(gt=0, description="episodes in one shard")
+    seed: int = Field(ge=0, description="of instances and noise; evaluation must use other seeds")
+    physics_step: float = Field(gt=0, le=0.005, description="simulated time of one physics step [s]")
+    step_limit: int = Field(gt=0, description="control steps after which an episode ends")
+    noise: float = Field(ge=0, description="standard deviation added to each executed coordinate [m]")
+    drift_chance: float = Field(ge=0, le=1, description="chance, each step, that a drift begins")
+    drift_steps: int = Field(gt=0, description="longest drift [control steps]")
+    drift_length: float = Field(ge=0, description="longest displacement of a drifting step [m]")
+    learner: str = Field(default="", description="path of the parameter file of a policy that drives too")
+    learner_share: float = Field(default=0.0, ge=0, le=1, description="share of episodes that it drives")
+    image_every: int = Field(ge=0, description="an image every so many control steps; 0 for none")
+    camera_size: tuple[int, int] = Field(
+        default=(180, 320), description="height, width of the camera [pixel]"
+    )
+    image_size: tuple[int, int] = Field(default=(90, 160), description="height, width as stored [pixel]")
+
+
+@dataclass
+class Shard:
+    """The demonstrations of one file; n control steps of e episodes, b blocks, m images.
+
+    Attributes:
+        texts: instruction of each episode.
+        conditions: index of source and target block (-1: none) of each episode, shape (e, 2).
+        episode: the episode of each step, shape (n,).
+        tool: tool x and y [m], shape (n, 2).
+        blocks: x, y [m] and yaw [rad] of each block, shape (n, b, 3).
+        start: the same when the episode began, shape (n, b, 3).
+        goal: the goal region's point nearest to the source, less the oracle's inset [m], shape (n, 2).
+        action: the oracle's displacement [m], shape (n, 2).
+        image_step: the step of each image, shape (m,).
+        images: uint8, shape (m, height, width, 3); empty when none were asked for.
+    """
+
+    texts: NDArray[np.str_]
+    conditions: NDArray[np.int64]
+    episode: NDArray[np.int64]
+    tool: NDArray[np.float32]
+    blocks: NDArray[np.float32]
+    start: NDArray[np.float32]
+    goal: NDArray[np.float32]
+    action: NDArray[np.float32]
+    image_step: NDArray[np.int64]
+    images: NDArray[np.uint8]
+
+    def save(self, path: Path) -> None:
+        """Write the file; a half-written one never bears its name."""
+        part = path.with_suffix(".part")
+        with part.open("wb") as stream:
+            np.savez(stream, **vars(self))
+        part.rename(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Shard:
+        """Read a file that ``save`` wrote."""
+        with np.load(path) as stored:
+            return cls(**stored)
+
+
+def make_demonstrations(parameters: DemonstrationParameters, folder: Path, processes: int) -> Iterator[Path]:
+    """Make the shards that are not there yet; yield the path of each as it is done.
+
+    A shard depends on the parameters and its number alone, not on who makes it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"shard{index:04d}.npz" for index in range(parameters.shards)]
+    jobs = [(parameters, index, path) for index, path in enumerate(paths) if not path.exists()]
+    if not jobs:
+        return
+    with multiprocessing.get_context("spawn").Pool(min(processes, len(jobs))) as pool:
+        yield from pool.imap_unordered(_make_shard, jobs)
+
+
+def _make_shard(job: tuple[DemonstrationParameters, int, Path]) -> Path:
+    parameters, index, path = job
+    _Demonstrator(parameters).shard(np.random.default_rng([parameters.seed, index])).save(path)
+    return path
+
+
+class _Demonstrator:
+    """A world with the oracle in it."""
+
+    def __init__(self, parameters: DemonstrationParameters) -> None:
+        self._p = parameters
+        oracle_file = resolve_uri(parameters.oracle)
+        oracle = load_record(OracleParameters, oracle_file)
+        self._inset = oracle.pushing.inset
+        self._task = LanguageTable.from_file(resolve_uri(oracle.task, oracle_file.parent))
+        self._oracle: Policy = Oracle(oracle, self._task)
+        self._learner: Policy | None = None
+        if parameters.learner:
+            self._learner = load_configured("policies", Path(parameters.learner))
+        height, width = parameters.camera_size
+        self._draws = parameters.image_every > 0 or bool(self._learner and self._learner.describe().cameras)
+        self._world = World(
+            load_profile(parameters.robot),
+            self._task.world,
+            self._task.start_position,
+            cameras=(Camera(CAMERA, width, height),) if self._draws else (),
+            physics_step=parameters.physics_step,
+        )
+        period = 1.0 / self._task.control_rate
+        self._steps = round(period / self._world.step_duration)
+        settle = round(period / self._world.step_duration)
+        self._scene = SimulatedScene(WorldSimulation(self._world), self._task.models, settle, tolerance=0.01)
+        space = self._oracle.describe().action_space
+        self._controller = make_controller(self._world.profile, space, period)
+
+    def shard(self, rng: np.random.Generator) -> Shard:
+        """Return the demonstrations of one file."""
+        names = self._task.parameters.blocks
+        rows: dict[str, list] = {
+            name: [] for name in ("episode", "tool", "blocks", "start", "goal", "action")
+        }
+        texts, conditions, image_step, images = [], [], [], []
+        for episode in range(self._p.episodes):
+            instance = self._task.sample(rng, str(episode))
+            instruction = instance.instruction
+            texts.append(instruction.text)
+            target = instruction.get("target")
+            conditions.append(
+                (names.index(str(instruction.get("source"))), -1 if target is None else names.index(target))
+            )
+            for step, (observation, goal, action) in enumerate(self._episode(instance, rng)):
+                assert observation.scene is not None
+                if self._p.image_every and step % self._p.image_every == 0:
+                    image_step.append(len(rows["action"]))
+                    images.append(reduced(observation.images[CAMERA], *self._p.image_size))
+                blocks = planar_state(observation.scene, names)
+                if step == 0:
+                    start = blocks
+                row = (episode, observation.tool_pose.xy, blocks, start, goal, action)
+                for column, value in zip(rows.values(), row, strict=True):
+                    column.append(value)
+        arrays = {
+            name: np.asarray(values, np.int64 if name == "episode" else np.float32)
+            for name, values in rows.items()
+        }
+        return Shard(
+            texts=np.array(texts),
+            conditions=np.array(conditions, np.int64),
+            image_step=np.array(image_step, np.int64),
+            images=np.array(images, np.uint8).reshape(len(images), *self._p.image_size, 3),
+            **arrays,
+        )
+
+    def _episode(
+        self, instance, rng: np.random.Generator
+    ) -> Iterator[tuple[Observation, NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield what is seen, the goal's nearest point and the oracle's action, step by step."""
+        _, scene = self._scene.set_up(instance.scene)
+        goal = self._task.goal(instance.instruction, scene)
+        learner = self._learner if rng.random() < self._p.learner_share else None
+        self._oracle.reset(instance.instruction.text, 0)
+        if learner is not None:
+            learner.reset(instance.instruction.text, 0)
+        self._controller.reset(self._observe(scene).robot)
+        drift, drift_left = np.zeros(2), 0
+        for _ in range(self._p.step_limit):
+            if goal.satisfied(scene):
+                return
+            observation = self._observe(scene)
+            label = self._oracle.act(observation)[0]
+            nearest = goal.region(scene).shrunk(self._inset).nearest(scene[goal.source].pose.xy)
+            yield observation, nearest, label
+            executed = label if learner is None else learner.act(observation)[0]
+            if drift_left == 0 and rng.random() < self._p.drift_chance:
+                drift_left = int(rng.integers(1, self._p.drift_steps + 1))
+                angle, length = rng.uniform(-math.pi, math.pi), rng.uniform(0.0, self._p.drift_length)
+                drift = length * np.array([math.cos(angle), math.sin(angle)])
+            if drift_left > 0:
+                drift_left -= 1
+                executed = drift
+            executed = executed + rng.normal(0.0, self._p.noise, 2)
+            self._controller.begin(executed, observation.robot)
+            control = self._controller.step(observation.robot)
+            assert control is not None  # a displacement takes one control period
+            self._world.follow(control.command)
+            self._world.step(self._steps)
+            _, scene = self._scene.read()
+
+    def _observe(self, scene: Scene) -> Observation:
+        joints = self._world.joint_state()
+        return Observation(
+            stamp=self._world.time,
+            images={CAMERA: self._world.render(CAMERA)} if self._draws else {},
+            joint_names=joints.names,
+            joint_positions=joints.positions,
+            tool_pose=self._world.tool_pose(),
+            scene=scene,
+        )

@@ -1,0 +1,289 @@
+"""Training of the network that pushes: from demonstrations to a checkpoint, in epochs that can be resumed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.policies.film_bc.model import (
+    STEP,
+    UNIT,
+    FilmBc,
+    Sizes,
+    Slots,
+    direction_loss,
+    displacement,
+    turns,
+)
+from robocontrast_ros.training.demonstrations import Shard
+from robocontrast_ros.training.wordings import Wordings
+
+
+@record
+class FilmBcTraining:
+    """How the network is trained."""
+
+    seed: int = Field(ge=0, description="of weights, order and noise")
+    epochs: int = Field(gt=0, description="times that every step is seen")
+    batch: int = Field(gt=0, description="steps in one update")
+    rate: float = Field(gt=0, description="learning rate at its peak")
+    weight_decay: float = Field(ge=0, description="decay of the weights")
+    position_noise: float = Field(ge=0, description="standard deviation added to blocks' positions [m]")
+    yaw_noise: float = Field(ge=0, description="standard deviation added to blocks' yaws [rad]")
+    word_noise: float = Field(ge=0, description="length of the noise added to an instruction's unit vector")
+    held_out: float = Field(gt=0, lt=1, description="share of the sentences that is not trained on")
+    language: int = Field(default=128, gt=0, description="units that code an instruction")
+    trunk: int = Field(default=256, gt=0, description="units of the layers that find the action")
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of demonstrations as tensors; see ``Shard``.
+
+    Attributes:
+        tool: shape (n, 2) [m].
+        blocks: x, y [m] and yaw [rad], shape (n, b, 3).
+        start: the same when the episode began.
+        goal: shape (n, 2) [m].
+        action: shape (n, 2) [m].
+        condition: source and target block, shape (n, 2).
+        meaning: number of the instruction's meaning among the wordings, shape (n,).
+    """
+
+    tool: Tensor
+    blocks: Tensor
+    start: Tensor
+    goal: Tensor
+    action: Tensor
+    condition: Tensor
+    meaning: Tensor
+
+    def __len__(self) -> int:
+        return len(self.tool)
+
+    def __getitem__(self, index: Tensor) -> Steps:
+        return Steps(*(value[index] for value in vars(self).values()))
+
+    def to(self, device: torch.device) -> Steps:
+        """Return them on a device."""
+        return Steps(*(value.to(device) for value in vars(self).values()))
+
+    @classmethod
+    def of(cls, paths: Sequence[Path], wordings: Wordings) -> Steps:
+        """Read shards."""
+        meaning_of = dict(zip(wordings.texts.tolist(), wordings.meanings.tolist(), strict=True))
+        columns: list[tuple] = []
+        for path in paths:
+            shard = Shard.load(path)
+            meanings = np.array([meaning_of[text] for text in shard.texts.tolist()])
+            columns.append(
+                (
+                    shard.tool,
+                    shard.blocks,
+                    shard.start,
+                    shard.goal,
+                    shard.action,
+                    shard.conditions[shard.episode],
+                    meanings[shard.episode],
+                )
+            )
+        return cls(*(torch.from_numpy(np.concatenate(column)) for column in zip(*columns, strict=True)))
+
+
+class Words:
+    """Draws a sentence for a meaning, among those that are trained on or among those that are not."""
+
+    def __init__(self, wordings: Wordings, share: float, seed: int, device: torch.device) -> None:
+        """Hold out a share of the sentences; a meaning always keeps some to train on and one to test with."""
+        rng = np.random.default_rng(seed)
+        kept, held = [], []
+        ends = np.flatnonzero(np.diff(wordings.meanings, append=-1)) + 1
+        for first, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+            order = first + rng.permutation(end - first)
+            cut = max(round(share * len(order)), 1 if len(order) > 1 else 0)
+            held.append(order[:cut] if cut else order)
+            kept.append(order[cut:])
+        self._vectors = torch.from_numpy(wordings.vectors).to(device)
+        self._pools = {name: _Pool(groups, device) for name, groups in (("kept", kept), ("held", held))}
+
+    def draw(self, meaning: Tensor, pool: str, generator: torch.Generator) -> Tensor:
+        """Return a vector for each meaning, from the pool ``kept`` or ``held``."""
+        chosen = self._pools[pool]
+        share = torch.rand(len(meaning), generator=generator).to(meaning.device)
+        place = chosen.first[meaning] + (share * chosen.count[meaning]).long()
+        return self._vectors[chosen.order[place]].float()
+
+
+class _Pool:
+    def __init__(self, groups: list[np.ndarray], device: torch.device) -> None:
+        count = np.array([len(group) for group in groups])
+        self.order = torch.from_numpy(np.concatenate(groups)).to(device)
+        self.count = torch.from_numpy(count).to(device)
+        self.first = torch.from_numpy(np.cumsum(count) - count).to(device)
+
+
+class Trainer:
+    """Holds what training needs; ``run`` goes on from the last checkpoint where there is one."""
+
+    def __init__(
+        self, parameters: FilmBcTraining, names: tuple[str, ...], steps: Steps, held_out: Steps, words: Words
+    ) -> None:
+        """Take the parameters, the blocks' names, and the data on the device to train on."""
+        self._p, self._steps, self._held_out, self._words = parameters, steps, held_out, words
+        self._device = steps.tool.device
+        torch.manual_seed(parameters.seed)
+        sizes = Sizes(language=parameters.language, trunk=parameters.trunk)
+        self.network = FilmBc(names, sizes).to(self._device)
+        self._optimiser = torch.optim.AdamW(
+            self.network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay
+        )
+        self._updates = -(-len(steps) // parameters.batch)
+        self._schedule = torch.optim.lr_scheduler.OneCycleLR(
+            self._optimiser, parameters.rate, total_steps=self._updates * parameters.epochs, pct_start=0.1
+        )
+        self._epoch = 0
+
+    def start_from(self, network: FilmBc) -> None:
+        """Begin with another network's weights."""
+        self.network.load_state_dict(network.state_dict())
+
+    def run(self, folder: Path, say: Callable[[str], None] = print) -> FilmBc:
+        """Train; write ``last.pt`` after each epoch, and ``network.pt`` at the end.
+
+        Args:
+            folder: where the checkpoints are; training goes on from the last one in it.
+            say: takes a line of progress after each epoch.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        last = folder / "last.pt"
+        if last.exists():
+            self._restore(last)
+        began, first = time.monotonic(), self._epoch
+        while self._epoch < self._p.epochs:
+            loss = self._one_epoch()
+            self._epoch += 1
+            self._save(last)
+            spent = time.monotonic() - began
+            left = spent / (self._epoch - first) * (self._p.epochs - self._epoch)
+            say(
+                f"epoch {self._epoch} of {self._p.epochs}, {left / 60:.0f} min left: loss {loss:.4f}, "
+                + ", ".join(f"{name} {value:.4g}" for name, value in self.validate().items())
+            )
+        torch.save(self.network.checkpoint(), folder / "network.pt")
+        return self.network
+
+    @torch.no_grad()
+    def validate(self) -> dict[str, float]:
+        """Return measures over steps and sentences that were not trained on."""
+        self.network.eval()
+        generator = torch.Generator().manual_seed(0)
+        steps = self._held_out
+        words = self._words.draw(steps.meaning, "held", generator)
+        answer = self.network(self._slots(steps), words)
+        action = displacement(answer)
+        moving = steps.action.norm(dim=-1) > 1e-4
+        cosine = functional.cosine_similarity(action, steps.action, dim=-1)[moving].clamp(-1, 1)
+        angle = torch.rad2deg(torch.arccos(cosine))
+        _, target = _condition(steps, len(self.network.names))
+        return {
+            "source": float((answer.source.argmax(-1) == steps.condition[:, 0]).float().mean()),
+            "target": float((answer.target.argmax(-1) == target).float().mean()),
+            "goal_mm": 1e3 * float((answer.goal - steps.goal).norm(dim=-1).median()),
+            "angle_deg": float(angle.median()),
+            "angle_under_30": float((angle < 30).float().mean()),
+            "direction": float(direction_loss(answer, steps.action)[moving].mean()),
+        }
+
+    def _one_epoch(self) -> float:
+        self.network.train()
+        # The generator is of the epoch, so that a resumed training goes the way of one in a piece.
+        generator = torch.Generator().manual_seed(self._p.seed * 100_003 + self._epoch)
+        order = torch.randperm(len(self._steps), generator=generator).to(self._device)
+        total = 0.0
+        for index in order.split(self._p.batch):
+            batch = self._steps[index]
+            words = self._words.draw(batch.meaning, "kept", generator)
+            noise = torch.randn(words.shape, generator=generator).to(self._device)
+            words = words + noise * (self._p.word_noise / words.shape[-1] ** 0.5)
+            loss = self._loss(self._noisy(batch, generator), batch, words)
+            self._optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+            self._optimiser.step()
+            self._schedule.step()
+            total += float(loss.detach()) * len(index)
+        return total / len(self._steps)
+
+    def _loss(self, slots: Slots, batch: Steps, words: Tensor) -> Tensor:
+        answer = self.network(slots, words)
+        source, target = _condition(batch, len(self.network.names))
+        moving = (batch.action.norm(dim=-1) > 1e-4).float()
+        direction = (direction_loss(answer, batch.action) * moving).sum() / moving.sum()
+        length = functional.smooth_l1_loss(answer.length / STEP, batch.action.norm(dim=-1) / STEP, beta=0.2)
+        goal = functional.smooth_l1_loss(answer.goal / UNIT, batch.goal / UNIT, beta=0.1)
+        read = functional.cross_entropy(answer.source, source) + functional.cross_entropy(
+            answer.target, target
+        )
+        return direction + length + 2 * goal + 0.5 * read
+
+    def _noisy(self, batch: Steps, generator: torch.Generator) -> Slots:
+        p = self._p
+        if not p.position_noise and not p.yaw_noise:
+            return self._slots(batch)
+
+        def normal(like: Tensor, scale: float) -> Tensor:
+            return torch.randn(like.shape, generator=generator).to(self._device) * scale
+
+        def shaken(blocks: Tensor) -> Tensor:
+            return torch.cat(
+                [
+                    blocks[..., :2] + normal(blocks[..., :2], p.position_noise),
+                    blocks[..., 2:] + normal(blocks[..., 2:], p.yaw_noise),
+                ],
+                -1,
+            )
+
+        return self._slots(
+            Steps(**(vars(batch) | {k: shaken(getattr(batch, k)) for k in ("blocks", "start")}))
+        )
+
+    def _slots(self, steps: Steps) -> Slots:
+        return Slots(
+            steps.tool,
+            steps.blocks[..., :2],
+            turns(steps.blocks[..., 2], self.network.symmetry),
+            steps.start[..., :2],
+        )
+
+    def _save(self, path: Path) -> None:
+        part = path.with_suffix(".part")
+        state = {
+            "epoch": self._epoch,
+            "network": self.network.state_dict(),
+            "optimiser": self._optimiser.state_dict(),
+            "schedule": self._schedule.state_dict(),
+        }
+        torch.save(state, part)
+        part.rename(path)
+
+    def _restore(self, path: Path) -> None:
+        state = torch.load(path, map_location=self._device, weights_only=True)
+        self._epoch = state["epoch"]
+        self.network.load_state_dict(state["network"])
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._schedule.load_state_dict(state["schedule"])
+
+
+def _condition(steps: Steps, none: int) -> tuple[Tensor, Tensor]:
+    """Return source and target; a target that there is not becomes the class after the last block."""
+    source, target = steps.condition.unbind(-1)
+    return source, torch.where(target < 0, none, target)

@@ -1,0 +1,167 @@
+"""Training of the network that finds the blocks, on the images of demonstrations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.policies.film_bc.keypoints import Keypoints, Sighting, keypoint_loss
+from robocontrast_ros.policies.film_bc.model import symmetries, turns
+from robocontrast_ros.policies.film_bc.tracking import HIDDEN
+from robocontrast_ros.training.demonstrations import Shard
+
+
+@record
+class KeypointTraining:
+    """How the network is trained."""
+
+    seed: int = Field(ge=0, description="of weights and order")
+    epochs: int = Field(gt=0, description="times that every image is seen")
+    batch: int = Field(gt=0, description="images in one update")
+    rate: float = Field(gt=0, description="learning rate at its peak")
+    weight_decay: float = Field(ge=0, description="decay of the weights")
+    width: int = Field(default=32, gt=0, description="channels")
+
+
+@dataclass(frozen=True)
+class Views:
+    """Images and where the blocks were.
+
+    Attributes:
+        images: uint8, shape (n, 3, height, width).
+        blocks: x, y [m] and yaw [rad], shape (n, b, 3).
+    """
+
+    images: Tensor
+    blocks: Tensor
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def to(self, device: torch.device) -> Views:
+        """Return them on a device."""
+        return Views(self.images.to(device), self.blocks.to(device))
+
+    @classmethod
+    def of(cls, paths: Sequence[Path]) -> Views:
+        """Read the images of shards."""
+        shards = [Shard.load(path) for path in paths]
+        images = torch.from_numpy(np.concatenate([shard.images for shard in shards]))
+        blocks = np.concatenate([shard.blocks[shard.image_step] for shard in shards])
+        return cls(
+            images.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last),
+            torch.from_numpy(blocks),
+        )
+
+
+class KeypointTrainer:
+    """Holds what training needs; ``run`` goes on from the last checkpoint where there is one."""
+
+    def __init__(
+        self, parameters: KeypointTraining, names: tuple[str, ...], views: Views, held_out: Views
+    ) -> None:
+        """Take the parameters, the blocks' names, and the data on the device to train on."""
+        self._p, self._views, self._held_out = parameters, views, held_out
+        self._device = views.images.device
+        torch.manual_seed(parameters.seed)
+        network = Keypoints(names, parameters.width)
+        self.network = network.to(self._device, memory_format=torch.channels_last)
+        self._symmetry = symmetries(names).to(self._device)
+        self._optimiser = torch.optim.AdamW(
+            network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay
+        )
+        updates = -(-len(views) // parameters.batch)
+        self._schedule = torch.optim.lr_scheduler.OneCycleLR(
+            self._optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
+        )
+        self._epoch = 0
+
+    def run(self, folder: Path, say: Callable[[str], None] = print) -> Keypoints:
+        """Train; write ``last.pt`` after each epoch, and ``keypoints.pt`` at the end.
+
+        Args:
+            folder: where the checkpoints are; training goes on from the last one in it.
+            say: takes a line of progress after each epoch.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        last = folder / "last.pt"
+        if last.exists():
+            self._restore(last)
+        began, first = time.monotonic(), self._epoch
+        while self._epoch < self._p.epochs:
+            loss = self._one_epoch()
+            self._epoch += 1
+            self._save(last)
+            left = (time.monotonic() - began) / (self._epoch - first) * (self._p.epochs - self._epoch)
+            say(
+                f"epoch {self._epoch} of {self._p.epochs}, {left / 60:.0f} min left: loss {loss:.4f}, "
+                + ", ".join(f"{name} {value:.4g}" for name, value in self.validate().items())
+            )
+        torch.save(self.network.checkpoint(), folder / "keypoints.pt")
+        return self.network
+
+    @torch.no_grad()
+    def validate(self) -> dict[str, float]:
+        """Return errors over images that were not trained on; ``far`` is the share over 20 mm off."""
+        self.network.eval()
+        found = [self.network.find(images) for images in self._held_out.images.split(self._p.batch)]
+        position = torch.cat([f.position for f in found])
+        turn = torch.cat([f.turn for f in found])
+        seen = torch.cat([f.sure for f in found]) >= HIDDEN
+        blocks = self._held_out.blocks
+        error = 1e3 * (position - blocks[..., :2]).norm(dim=-1)
+        cosine = (turn * turns(blocks[..., 2], self._symmetry)).sum(-1).clamp(-1, 1)
+        angle = torch.rad2deg(torch.arccos(cosine)) / self._symmetry
+        return {
+            "median_mm": float(error.median()),
+            "p95_mm": float(error.flatten().quantile(0.95)),
+            "far": float((error > 20).float().mean()),
+            "hidden": float((~seen).float().mean()),
+            "far_of_seen": float((error[seen] > 20).float().mean()),
+            "yaw_deg": float(angle.median()),
+        }
+
+    def _one_epoch(self) -> float:
+        self.network.train()
+        generator = torch.Generator().manual_seed(self._p.seed * 100_003 + self._epoch)
+        total = 0.0
+        for index in torch.randperm(len(self._views), generator=generator).split(self._p.batch):
+            index = index.to(self._device)
+            blocks = self._views.blocks[index]
+            # Half the time on a processor that has bfloat16; the loss needs single precision.
+            with torch.autocast(self._device.type, torch.bfloat16):
+                seen = self.network(self._views.images[index])
+            seen = Sighting(seen.heat.float(), seen.turn.float())
+            loss = keypoint_loss(seen, blocks[..., :2], turns(blocks[..., 2], self._symmetry))
+            self._optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            self._optimiser.step()
+            self._schedule.step()
+            total += float(loss.detach()) * len(index)
+        return total / len(self._views)
+
+    def _save(self, path: Path) -> None:
+        part = path.with_suffix(".part")
+        state = {
+            "epoch": self._epoch,
+            "network": self.network.state_dict(),
+            "optimiser": self._optimiser.state_dict(),
+            "schedule": self._schedule.state_dict(),
+        }
+        torch.save(state, part)
+        part.rename(path)
+
+    def _restore(self, path: Path) -> None:
+        state = torch.load(path, map_location=self._device, weights_only=True)
+        self._epoch = state["epoch"]
+        self.network.load_state_dict(state["network"])
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._schedule.load_state_dict(state["schedule"])

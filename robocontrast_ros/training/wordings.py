@@ -1,0 +1,72 @@
+"""Every sentence of the Language-Table grammar with its vector, by what it means."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Instruction
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
+from robocontrast_ros.tasks.language_table import LanguageTable, grammar
+from robocontrast_ros.tasks.language_table.goals import DISTANCES
+
+BATCH = 4000
+"""Sentences between two lines of progress."""
+
+
+@dataclass(frozen=True)
+class Wordings:
+    """Sentences; those of one meaning stand together.
+
+    Attributes:
+        texts: n sentences.
+        meanings: the number of each sentence's meaning, shape (n,), ascending.
+        vectors: the encoder's, shape (n, EMBEDDING_SIZE).
+    """
+
+    texts: NDArray[np.str_]
+    meanings: NDArray[np.int64]
+    vectors: NDArray[np.float16]
+
+    @classmethod
+    def of(cls, task: LanguageTable, encoder: SentenceEncoder, say: Callable[[str], None]) -> Wordings:
+        """Encode every sentence; it takes minutes, and ``say`` is told how many are left."""
+        texts, meanings = [], []
+        for number, instruction in enumerate(_conditions(task)):
+            said = list(grammar.say_every_way(grammar.to_meaning(instruction), task.parameters.blocks))
+            texts += said
+            meanings += [number] * len(said)
+        began, vectors = time.monotonic(), []
+        for end in range(BATCH, len(texts) + BATCH, BATCH):
+            vectors.append(encoder.encode(texts[end - BATCH : end]).astype(np.float16))
+            done = min(end, len(texts))
+            left = (time.monotonic() - began) / done * (len(texts) - done) / 60
+            say(f"sentences: {done} of {len(texts)}, {left:.0f} min left")
+        return cls(np.array(texts), np.array(meanings), np.concatenate(vectors))
+
+    @classmethod
+    def cached(
+        cls, path: Path, task: LanguageTable, encoder: SentenceEncoder, say: Callable[[str], None]
+    ) -> Wordings:
+        """Return those that a file holds; write it when it is not there."""
+        if not path.exists():
+            part = path.with_suffix(".part")
+            with part.open("wb") as stream:
+                np.savez(stream, **vars(cls.of(task, encoder, say)))
+            part.rename(path)
+        with np.load(path) as stored:
+            return cls(**stored)
+
+
+def _conditions(task: LanguageTable) -> Iterator[Instruction]:
+    """Enumerate what can be said: the task's conditions, near and far told apart."""
+    for instruction in task.conditions():
+        arguments = dict(instruction.arguments)
+        for distance in DISTANCES if "distance" in arguments else (None,):
+            changed = arguments if distance is None else {**arguments, "distance": distance}
+            yield replace(instruction, arguments=tuple(changed.items()))
