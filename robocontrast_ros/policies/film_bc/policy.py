@@ -12,6 +12,7 @@ from robocontrast_ros.policies.film_bc.loading import CAMERA, describe
 from robocontrast_ros.policies.film_bc.model import FilmBc, Slots, displacement, turns
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
+from robocontrast_ros.policies.film_bc.threads import one_thread
 from robocontrast_ros.policies.film_bc.tracking import Tracker
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
@@ -38,6 +39,7 @@ class FilmBcPolicy:
         """Say that it answers with planar displacements, and needs a camera or the ground truth."""
         return describe(self._name, sees=self._keypoints is not None)
 
+    @one_thread()
     @torch.inference_mode()
     def warm_up(self) -> None:
         """Run every network once; nothing of it is kept."""
@@ -47,6 +49,7 @@ class FilmBcPolicy:
         if self._keypoints is not None:
             self._keypoints.find(torch.zeros(1, 3, HEIGHT, WIDTH, dtype=torch.uint8))
 
+    @one_thread()
     @torch.inference_mode()
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial: the words; the seed has no effect."""
@@ -54,6 +57,7 @@ class FilmBcPolicy:
         self._code, self._start, self._action = self._network.language(vector), None, None
         self._tracker = Tracker(len(self._network.names))
 
+    @one_thread()
     @torch.inference_mode()
     def act(self, observation: Observation) -> NDArray[np.float64]:
         """Return the next displacement, shape (1, 2) [m].

@@ -1,0 +1,277 @@
+"""How often policies solve held-out instances and their perturbations, family by family, with Wilson intervals.
+
+World, controller, policy and scores run in one process each, without ROS. Each perturbation is applied to
+the base instance in its own scene, where it applies; SB1 and SB2 move a block, LB1 and LB2 say something else:
+
+    python -m benchmark.policy_success film_bc film_bc_state --instances 100 --processes 4 --output results.jsonl
+
+What the output file holds already is not run again, so that an interrupted run goes on. With ``--card`` the tables
+also replace those of a model card, between the two comments that name this benchmark.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from scipy.stats import binomtest
+
+from robocontrast_ros.bridges.in_process import InProcessBench
+from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.domain import BASE, TestInstance, Trial
+from robocontrast_ros.perturbations.language_table import InvertDirection, MoveSource, MoveTarget, SwapBlocks
+from robocontrast_ros.perturbations.protocol import Perturbed
+from robocontrast_ros.policies.runner import PolicyRunner
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.simulators.rendering import Camera
+from robocontrast_ros.simulators.world import World
+from robocontrast_ros.tasks.language_table import LanguageTable
+from robocontrast_ros.tasks.language_table.goals import FAMILIES
+
+CONFIG = "package://robocontrast_ros/config"
+PERTURBATIONS = {kind.name: kind for kind in (SwapBlocks, InvertDirection, MoveTarget, MoveSource)}
+
+
+@dataclass(frozen=True)
+class Job:
+    """Trials that one process runs in one world: one instance and what is made of it."""
+
+    policy: str
+    robot: str
+    family: str
+    index: int
+    seed: int
+    perturbations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One trial."""
+
+    policy: str
+    robot: str
+    family: str
+    index: int
+    seed: int
+    perturbation: str
+    instruction: str
+    success: float
+    spl: float
+    steps: int
+    distance_to_goal: float
+
+
+class Worker:
+    """A world, a bench and a policy, kept from job to job."""
+
+    benches: ClassVar[dict[tuple[str, str], tuple[LanguageTable, InProcessBench]]] = {}
+
+    @classmethod
+    def run(cls, job: Job) -> list[Row]:
+        """Return the results of a job; a perturbation that does not apply gives none."""
+        task, bench = cls.bench(job.policy, job.robot)
+        rng = np.random.default_rng([job.seed, FAMILIES.index(job.family), job.index])
+        base = task.sample(rng, f"{job.family}-{job.index}", job.family)
+        rows = []
+        for name in job.perturbations:
+            instance = base if name == BASE else _perturbed(task, base, name, job)
+            if instance is None:
+                continue
+            bench.set_up(instance.scene, ())
+            trial = Trial(job.index, instance.instance_id, name, 0, instance, seed=job.index)
+            result = bench.execute(trial, attempt=0).result
+            rows.append(
+                Row(
+                    job.policy,
+                    job.robot,
+                    job.family,
+                    job.index,
+                    job.seed,
+                    name,
+                    instance.instruction.text,
+                    float(result.success),
+                    float(result.spl),
+                    result.steps,
+                    float(result.distance_to_goal),
+                )
+            )
+        return rows
+
+    @classmethod
+    def bench(cls, policy: str, robot: str) -> tuple[LanguageTable, InProcessBench]:
+        """Return the task and the bench of a policy and a robot, made at the first call."""
+        if (policy, robot) not in cls.benches:
+            task = LanguageTable.from_file(resolve_uri(f"{CONFIG}/tasks/language_table.yaml"))
+            runner = PolicyRunner(policy_file(policy), timeout=60.0)
+            cameras = tuple(Camera(name) for name in runner.description.cameras)
+            world = World(load_profile(robot), task.world, task.start_position, cameras=cameras)
+            cls.benches[policy, robot] = task, InProcessBench(world, task, runner)
+        return cls.benches[policy, robot]
+
+
+def policy_file(policy: str) -> Path:
+    """Return the parameter file of a policy given by name or by path."""
+    return Path(policy) if policy.endswith(".yaml") else resolve_uri(f"{CONFIG}/policies/{policy}.yaml")
+
+
+def _perturbed(task: LanguageTable, base: TestInstance, name: str, job: Job) -> TestInstance | None:
+    number = list(PERTURBATIONS).index(name)
+    rng = np.random.default_rng([job.seed, FAMILIES.index(job.family), job.index, number])
+    answer = PERTURBATIONS[name]().apply(task, base, base.scene, rng)
+    return answer.instance if isinstance(answer, Perturbed) else None
+
+
+def stored(path: Path) -> list[Row]:
+    """Return the rows of an output file; none when there is no file."""
+    if not path.exists():
+        return []
+    return [Row(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def solved(rows: Sequence[Row]) -> str:
+    """Return how many of some trials were solved, with the 95 % Wilson interval of the rate."""
+    if not rows:
+        return "-"
+    count = sum(row.success == 1.0 for row in rows)
+    interval = binomtest(count, len(rows)).proportion_ci(method="wilson")
+    return f"{count}/{len(rows)} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def mean_steps(rows: Sequence[Row]) -> str:
+    """Return the mean number of control steps of some trials."""
+    return f"{np.mean([row.steps for row in rows]):.0f}" if rows else "-"
+
+
+def having(rows: Iterable[Row], **values: object) -> list[Row]:
+    """Return the rows with these values."""
+    return [row for row in rows if all(getattr(row, key) == value for key, value in values.items())]
+
+
+Lines = list[list[str]]
+
+
+def unperturbed(rows: Sequence[Row], policies: Sequence[str], families: Sequence[str]) -> Lines:
+    """Return a table, its header first, of families by policies."""
+    base = having(rows, perturbation=BASE)
+    lines = [["family", *(cell for policy in policies for cell in (policy, "steps"))]]
+    for family in (*families, "all"):
+        line = [family]
+        for policy in policies:
+            own = (
+                having(base, policy=policy) if family == "all" else having(base, policy=policy, family=family)
+            )
+            line += [solved(own), mean_steps(own)]
+        lines.append(line)
+    return lines
+
+
+def perturbed(rows: Sequence[Row], policies: Sequence[str], families: Sequence[str] = ()) -> Lines:
+    """Return a table of policies (in each family) by perturbations, over the instances that were perturbed."""
+    names = [name for name in (BASE, *PERTURBATIONS) if having(rows, perturbation=name)]
+    known = {(row.policy, row.family, row.index) for row in rows if row.perturbation != BASE}
+    rows = [row for row in rows if (row.policy, row.family, row.index) in known]
+    heads = [name if name == BASE else f"Δ{name}" for name in names]
+    if not families:
+        own = {policy: having(rows, policy=policy) for policy in policies}
+        return [
+            ["policy", *heads],
+            *(
+                [policy, *(solved(having(its, perturbation=name)) for name in names)]
+                for policy, its in own.items()
+            ),
+        ]
+    return [
+        ["policy", "family", *heads],
+        *(
+            [
+                policy,
+                family,
+                *(solved(having(rows, policy=policy, family=family, perturbation=name)) for name in names),
+            ]
+            for policy in policies
+            for family in families
+        ),
+    ]
+
+
+def markdown(lines: Lines) -> str:
+    """Return a table as Markdown."""
+    head, *body = (f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([head, "|---" * len(lines[0]) + "|", *body])
+
+
+MARKS = "<!-- benchmark.policy_success -->", "<!-- end of benchmark.policy_success -->"
+
+
+def write_card(card: Path, text: str) -> None:
+    """Replace what stands between the marks of a model card."""
+    before, begin, rest = card.read_text(encoding="utf-8").partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    if not begin or not end:
+        raise SystemExit(
+            f"{card}: expected the lines {MARKS[0]} and {MARKS[1]}; put them where tables shall stand"
+        )
+    card.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("policies", nargs="+", help="names of policies, or paths of their parameter files")
+    parser.add_argument("--robot", default="franka")
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    parser.add_argument("--perturbations", nargs="*", choices=PERTURBATIONS, default=list(PERTURBATIONS))
+    parser.add_argument("--instances", type=int, default=100, help="instances of each family")
+    parser.add_argument("--perturbed", type=int, default=40, help="how many of them are perturbed, too")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of the instances; policies are trained on others"
+    )
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--output", type=Path, default=Path("policy_success.jsonl"))
+    parser.add_argument("--card", type=Path, help="model card whose tables are written anew")
+    arguments = parser.parse_args()
+
+    console = Console()
+    done = stored(arguments.output)
+    known = {(row.policy, row.robot, row.family, row.index, row.seed, row.perturbation) for row in done}
+    jobs = []
+    for policy in arguments.policies:
+        for index in range(arguments.instances):
+            names = (BASE, *arguments.perturbations) if index < arguments.perturbed else (BASE,)
+            for family in arguments.families:
+                key = (policy, arguments.robot, family, index, arguments.seed)
+                left = tuple(name for name in names if (*key, name) not in known)
+                if left:
+                    jobs.append(Job(policy, arguments.robot, family, index, arguments.seed, left))
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(arguments.processes) as pool, arguments.output.open("a", encoding="utf-8") as stream:
+        results = pool.imap_unordered(Worker.run, jobs)
+        for rows in track(results, "trials", len(jobs), console=console, transient=True):
+            stream.writelines(json.dumps(asdict(row)) + "\n" for row in rows)
+            stream.flush()
+    policies, families = arguments.policies, arguments.families
+    rows = having(stored(arguments.output), seed=arguments.seed, robot=arguments.robot)
+    tables = [unperturbed(rows, policies, families)]
+    if any(row.perturbation != BASE for row in rows):
+        tables += [perturbed(rows, policies), perturbed(rows, policies, families)]
+    for head, *body in tables:
+        shown = Table(*head)
+        for line in body:
+            shown.add_row(*line)
+        console.print(shown)
+    if arguments.card is not None:
+        write_card(arguments.card, "\n\n".join(map(markdown, tables)))
+
+
+if __name__ == "__main__":
+    main()
