@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 
 import pytest
+import yaml
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState  # noqa: E402
 from robocontrast_ros.msg import Observation  # noqa: E402
-from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy  # noqa: E402
+from robocontrast_ros.srv import Act, DescribePolicy, LoadPolicy, ResetPolicy  # noqa: E402
+from session_runs import SUPPORT  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Fault  # noqa: E402
-from robocontrast_ros.nodes.channel import call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.channel import PendingResponse, call, wait_for  # noqa: E402
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 DOMAIN = 104 + os.getpid() % 60
@@ -27,6 +30,7 @@ DOMAIN = 104 + os.getpid() % 60
 def begin(*parameters: str) -> subprocess.Popen[str]:
     words = [word for parameter in parameters for word in ("-p", parameter)]
     environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SUPPORT), environment.get("PYTHONPATH")]))
     return subprocess.Popen(
         [sys.executable, "-c", MAIN, "--ros-args", *words],
         env=environment,
@@ -61,12 +65,14 @@ def ask(monkeypatch):
             ResetPolicy: node.create_client(ResetPolicy, "policy_server/reset"),
             DescribePolicy: node.create_client(DescribePolicy, "policy_server/describe"),
             ChangeState: node.create_client(ChangeState, "policy_server/change_state"),
+            LoadPolicy: node.create_client(LoadPolicy, "policy_server/load"),
         }
 
         def ask_for(kind, **fields):
             wait_for(clients[kind], 30.0)
             return call(clients[kind], kind.Request(**fields), 20.0)
 
+        ask_for.clients = clients
         yield ask_for
 
 
@@ -99,6 +105,74 @@ def test_a_policy_serves_only_while_the_node_is_active(server, ask):
     assert ask(DescribePolicy).fault.code == 0
 
 
+@pytest.fixture
+def policy(tmp_path):
+    """Return a function that writes the parameter file of a policy for tests and returns its path."""
+
+    def write(name, **content):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(yaml.safe_dump({"policy": "lifecycle_policies:Warm", "name": name, **content}))
+        return str(path)
+
+    return write
+
+
+def test_the_old_policy_serves_until_another_is_loaded_and_let_to(server, ask, policy):
+    server(f"policy:={policy('old', loading=0.02, warming=0.01)}")
+    before = ask(DescribePolicy)
+    assert (before.description.name, before.description.file) == ("old", policy("old"))
+    assert before.load_time >= 0.02 and before.warm_up_time >= 0.01
+    wait_for(ask.clients[LoadPolicy], 30.0)
+    loading = PendingResponse(
+        ask.clients[LoadPolicy], LoadPolicy.Request(policy=policy("new", loading=1.0, step=0.5))
+    )
+    assert ask(ResetPolicy, instruction="go", seed=1).fault.code == 0
+    assert ask(Act, observation=Observation()).actions[0] == pytest.approx(0.001)
+    assert not loading.arrived(0.0), "the old one answered while the new one was being loaded"
+    loaded = loading.result(20.0)
+    assert (loaded.accepted, loaded.description.name, loaded.detail) == (True, "new", "")
+    assert loaded.load_time >= 1.0 and not math.isnan(loaded.warm_up_time)
+    assert ask(DescribePolicy).description.name == "old"
+    served = ask(LoadPolicy, serve=True)
+    assert (served.accepted, served.description.name) == (True, "new")
+    assert ask(DescribePolicy).description.name == "new"
+    assert ask(ResetPolicy, instruction="go", seed=1).fault.code == 0
+    assert ask(Act, observation=Observation()).actions[0] == pytest.approx(0.5)
+
+
+def test_a_policy_that_cannot_be_loaded_leaves_the_old_one_serving_and_says_why(server, ask, policy):
+    server(f"policy:={policy('old')}", "load_timeout:=0.5")
+    for request, words in (
+        ({"policy": policy("cold", warming="raise")}, ["cold.yaml", "warms up", "no idea"]),
+        ({"policy": policy("hung", loading="hang")}, ["hung.yaml", "within 0.5 s"]),
+        ({"policy": "orcale"}, ["orcale", "Did you mean 'oracle'?"]),
+        ({"policy": "/nowhere/new.yaml"}, ["/nowhere/new.yaml"]),
+        ({"serve": True}, ["no policy was loaded"]),
+    ):
+        answer = ask(LoadPolicy, **request)
+        assert not answer.accepted
+        for word in words:
+            assert word in answer.detail
+        assert ask(DescribePolicy).description.name == "old"
+    assert ask(LoadPolicy, policy="random").accepted, "a name in config/policies"
+    assert ask(LoadPolicy).accepted, "nothing is to follow"
+    assert not ask(LoadPolicy, serve=True).accepted
+    assert ask(DescribePolicy).description.name == "old"
+
+
+def test_activating_warms_up_and_a_warm_up_that_fails_leaves_the_node_inactive(server, ask, policy):
+    process = server(f"policy:={policy('old', warming='raise')}", "autostart:=false")
+    assert change(ask, Transition.TRANSITION_CONFIGURE)
+    assert not ask(LoadPolicy, policy="random").accepted, "only an active server swaps"
+    assert not change(ask, Transition.TRANSITION_ACTIVATE)
+    assert ask(DescribePolicy).fault.code == int(Fault.POLICY_SERVER_LOST)
+    policy("old")
+    assert change(ask, Transition.TRANSITION_ACTIVATE)
+    assert not math.isnan(ask(DescribePolicy).warm_up_time)
+    process.terminate()
+    assert "warms up. It raised RuntimeError: no idea" in process.communicate(timeout=20)[0]
+
+
 def test_the_seed_of_a_reset_makes_the_answers(server, ask):
     server(RANDOM)
 
@@ -124,9 +198,12 @@ def test_a_configuration_that_fails_says_why_and_the_node_lives_on(server, ask, 
         (["policy:=/nowhere/p.yaml"], ["/nowhere/p.yaml", "No such file"]),
         ([RANDOM, "timeout:=-1.0"], ["`timeout`", "-1.0"]),
         ([RANDOM, "timeot:=1.0"], ["`timeot`", "Did you mean 'timeout'?"]),
+        (["warming"], ["`policy`", "lifecycle_policies:Warm", "RuntimeError: no idea"]),
     ],
 )
-def test_wrong_parameters_end_the_process_with_one_line(server, parameters, words):
+def test_wrong_parameters_end_the_process_with_one_line(server, policy, parameters, words):
+    if parameters == ["warming"]:
+        parameters = [f"policy:={policy('cold', warming='raise')}"]
     process = server(*parameters)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 2

@@ -11,11 +11,14 @@ from robocontrast_ros.policies.protocol import PolicyDescription
 _CONVENTIONS = ("reference", "frame", "rotation", "gripper")
 
 
-def description_to_msg(description: PolicyDescription, parameters: str) -> PolicyDescriptionMsg:
-    """Return the message of a description, and of the parameter file's text."""
+def description_to_msg(
+    description: PolicyDescription, parameters: str, file: str = ""
+) -> PolicyDescriptionMsg:
+    """Return the message of a description, of the parameter file's text, and of where that file is."""
     sizes = [size or (0, 0) for size in description.image_sizes or (None,) * len(description.cameras)]
     return PolicyDescriptionMsg(
         name=description.name,
+        file=file,
         parameters=parameters,
         action_space=description.action_space,
         action_size=description.action_size,
