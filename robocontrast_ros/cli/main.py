@@ -221,6 +221,28 @@ def train(
     train_policy(recipe, output, processes, Console())
 
 
+@app.command()
+@_explained
+def policies(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names in config/policies/, or paths of .yaml files; all when left out."),
+    ] = None,
+    robot: RobotOption = None,
+    session: Annotated[
+        str | None,
+        typer.Option(help="Session whose robot, control rate and cameras count.", show_default=False),
+    ] = None,
+) -> None:
+    """List policies: what each answers with and needs, which robots it fits, and why not the others.
+
+    Nothing is loaded or connected to where a policy's file says enough.
+    """
+    from robocontrast_ros.cli.policies import show_policies
+
+    show_policies(files or [], robot, session, Console())
+
+
 @app.command("list")
 @_explained
 def list_known() -> None:

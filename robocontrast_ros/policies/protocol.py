@@ -114,6 +114,8 @@ class Policy(Protocol):
 
     - ``describe_file(path)``, a class method: its description by the parameter file alone, without loading weights
       or connecting to a server; for lists of policies.
+    - ``needs(path)``, a class method: what must be there besides the robot, in a few words each, such as the address
+      of a server; for lists of policies.
     - ``warm_up()``: answer once on made-up input, so that no trial pays for the first answer. It must leave no
       trace in later answers.
     - ``close()``: free memory, connections and processes; the policy is not used again.

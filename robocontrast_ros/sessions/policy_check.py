@@ -27,10 +27,12 @@ class Difference:
     Attributes:
         what: field of the description, or of its conventions.
         text: what the policy says and what the robot, with the cure where it is a matter of the session.
+        brief: the same in a few words, for tables.
     """
 
     what: str
     text: str
+    brief: str
 
     def __str__(self) -> str:
         """Return both in one line."""
@@ -38,7 +40,7 @@ class Difference:
 
 
 def find_differences(
-    description: PolicyDescription, robot: RobotProfile, control_rate: float, cameras: Cameras
+    description: PolicyDescription, robot: RobotProfile, control_rate: float | None, cameras: Cameras
 ) -> tuple[Difference, ...]:
     """Return all in which a policy does not fit a robot; nothing where it fits.
 
@@ -47,13 +49,13 @@ def find_differences(
     Args:
         description: the policy's, loaded here or received from a policy server.
         robot: the robot.
-        control_rate: how often actions are carried out [Hz].
+        control_rate: how often actions are carried out [Hz]; None where that is not known.
         cameras: the cameras in use.
     """
     return tuple(
-        Difference(what, text)
-        for what, text in (
-            *_in_actions(description, robot, control_rate),
+        Difference(what, text, brief)
+        for what, text, brief in (
+            *_in_actions(description, robot),
             *_in_time(description, control_rate),
             *_in_sight(description, robot, cameras),
             *_in_state(description, robot),
@@ -104,35 +106,53 @@ def check_policy(session: ResolvedSession) -> PolicyDescription:
     return description
 
 
-Found = Iterable[tuple[str, str]]
+Found = Iterable[tuple[str, str, str]]
+
+ANY_PERIOD = 0.1
+"""What a controller takes and how its numbers are meant is the same for every control period [s]."""
 
 
-def _in_actions(description: PolicyDescription, robot: RobotProfile, control_rate: float) -> Found:
+def _in_actions(description: PolicyDescription, robot: RobotProfile) -> Found:
     space, offered = description.action_space, robot.action_spaces.offered
     if space not in offered:
         takes = ", ".join(offered) or "no actions"
-        yield "action_space", f"the policy answers in {space}, robot '{robot.name}' takes {takes}"
+        yield (
+            "action_space",
+            f"the policy answers in {space}, robot '{robot.name}' takes {takes}",
+            f"takes {takes}",
+        )
         return
-    controller: Controller = make_controller(robot, space, 1.0 / control_rate)
-    if description.action_size != controller.action_size:
+    controller: Controller = make_controller(robot, space, ANY_PERIOD)
+    size, wanted = description.action_size, controller.action_size
+    if size != wanted:
         yield (
             "action_size",
-            f"the policy answers {description.action_size} numbers, the robot's {space} takes "
-            f"{controller.action_size}",
+            f"the policy answers {size} numbers, the robot's {space} takes {wanted}",
+            f"{wanted} numbers, not {size}",
         )
     for what, answers, takes in description.conventions.differences(controller.conventions):
-        yield what, f"the policy answers {answers}, the robot's {space} takes {takes}"
-    if description.ensemble is not None and controller.conventions.reference == "discrete":
-        yield "ensemble", f"the policy's answers are to be averaged, the moves of {space} cannot be"
-
-
-def _in_time(description: PolicyDescription, control_rate: float) -> Found:
-    rate = description.rate
-    if rate is not None and not math.isclose(rate, control_rate, rel_tol=RATE_TOLERANCE):
         yield (
-            "rate",
-            f"the policy was made for {rate:g} Hz, the task's control_rate is {control_rate:g} Hz",
+            what,
+            f"the policy answers {answers}, the robot's {space} takes {takes}",
+            f"{what} {takes}, not {answers}",
         )
+    if description.ensemble is not None and controller.conventions.reference == "discrete":
+        yield (
+            "ensemble",
+            f"the policy's answers are to be averaged, the moves of {space} cannot be",
+            "moves are not averaged",
+        )
+
+
+def _in_time(description: PolicyDescription, control_rate: float | None) -> Found:
+    rate = description.rate
+    if rate is None or control_rate is None or math.isclose(rate, control_rate, rel_tol=RATE_TOLERANCE):
+        return
+    yield (
+        "rate",
+        f"the policy was made for {rate:g} Hz, the task's control_rate is {control_rate:g} Hz",
+        f"{control_rate:g} Hz, not {rate:g}",
+    )
 
 
 def _in_sight(description: PolicyDescription, robot: RobotProfile, cameras: Cameras) -> Found:
@@ -143,6 +163,7 @@ def _in_sight(description: PolicyDescription, robot: RobotProfile, cameras: Came
             yield (
                 "cameras",
                 f"the policy needs '{name}', in use are {', '.join(cameras) or 'none'}{cure}",
+                f"no camera '{name}'",
             )
     for name, wanted in zip(description.cameras, description.image_sizes, strict=False):
         size = cameras.get(name)
@@ -151,14 +172,17 @@ def _in_sight(description: PolicyDescription, robot: RobotProfile, cameras: Came
                 "image_sizes",
                 f"the policy needs '{name}' with {_pixels(wanted)}, it has {_pixels(size)}; the session's "
                 "`cameras` sets them",
+                f"{name} has {_pixels(size)}",
             )
 
 
 def _in_state(description: PolicyDescription, robot: RobotProfile) -> Found:
-    if description.joints is not None and description.joints != robot.observed_joints:
+    reads, shown = description.joints, robot.observed_joints
+    if reads is not None and reads != shown:
         yield (
             "joints",
-            f"the policy reads {description.joints} joints, robot '{robot.name}' shows {robot.observed_joints}",
+            f"the policy reads {reads} joints, robot '{robot.name}' shows {shown}",
+            f"{shown} joints, not {reads}",
         )
 
 

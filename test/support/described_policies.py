@@ -57,5 +57,6 @@ def write_described(path: Path, policy: str = "described_policies:Described", **
         "action_size": 2,
         **fields,
     }
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(content))
     return path

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.oracle import PLANAR_DELTA
 from robocontrast_ros.policies.protocol import PolicyDescription
 
@@ -54,6 +55,13 @@ class FilmBcFile:
         """
         parameters = load_record(FilmBcParameters, path)
         return describe(parameters.name, sees=bool(parameters.keypoints))
+
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Name the packages that it needs."""
+        from robocontrast_ros.policies.sentence_encoder import PACKAGE
+
+        return package_need("torch", "PyTorch (extra `learned`)"), package_need(PACKAGE, "sentence encoder")
 
     @classmethod
     def from_file(cls, path: Path) -> FilmBcPolicy:

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.navigation.language import LanguageParameters, PhraseGrounder
 from robocontrast_ros.policies.navigation.memory import FloorMemory, Mask, MemoryParameters, Reader
 from robocontrast_ros.policies.navigation.moves import (
@@ -29,7 +30,7 @@ from robocontrast_ros.policies.navigation.moves import (
 )
 from robocontrast_ros.policies.navigation.vision import Eye, Points, View, VisionParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
+from robocontrast_ros.policies.sentence_encoder import PACKAGE, SentenceEncoder
 
 BLOCKED_SHARE = 0.5
 """A FORWARD that got less than this share of its way was blocked."""
@@ -75,10 +76,23 @@ class ModularNavigation:
         """
         return cls(load_record(ModularParameters, path), SentenceEncoder.shipped())
 
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the policy of a parameter file, without the encoder's weights.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return _description(load_record(ModularParameters, path))
+
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Say that it needs the encoder."""
+        return (package_need(PACKAGE, "sentence encoder"),)
+
     def describe(self) -> PolicyDescription:
         """Say that it needs one camera and answers with moves."""
-        camera = self._p.vision.camera.name
-        return replace(DISCRETE_NAVIGATION, name=self._p.name, cameras=(camera,))
+        return _description(self._p)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; from the seed comes to which side the robot turns when it looks around."""
@@ -174,3 +188,7 @@ class ModularNavigation:
             if moves and Move.FORWARD in moves:
                 return moves[: moves.index(Move.FORWARD) + 1]
         return []
+
+
+def _description(parameters: ModularParameters) -> PolicyDescription:
+    return replace(DISCRETE_NAVIGATION, name=parameters.name, cameras=(parameters.vision.camera.name,))

@@ -19,7 +19,7 @@ def test_help_names_every_command_and_says_how_to_begin():
         assert word in result.output
 
 
-@pytest.mark.parametrize("command", ["evaluate", "plan", "results", "score", "picture", "list"])
+@pytest.mark.parametrize("command", ["evaluate", "plan", "policies", "results", "score", "picture", "list"])
 def test_every_command_has_help_of_its_own(command):
     result = run(command, "--help")
     assert result.exit_code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,7 +62,10 @@ class NavigationContract(PolicyContract):
         return [
             Observation(
                 stamp=0.1 * (k + 1),
-                images={c: rng.integers(0, 256, (*self.image_size, 3), np.uint8) for c in described.cameras},
+                images={
+                    camera: rng.integers(0, 256, (*shape, 3), np.uint8)
+                    for camera, shape in self.image_shapes(described).items()
+                },
                 joint_names=(),
                 joint_positions=(),
                 tool_pose=scene.robot,
@@ -109,6 +113,9 @@ def make_modular() -> ModularNavigation:
 class TestModularNavigation(NavigationContract):
     def make(self) -> ModularNavigation:
         return make_modular()
+
+    def parameter_file(self) -> Path:
+        return MODULAR
 
     def test_it_is_shown_no_ground_truth(self):
         assert not self.make().describe().privileged

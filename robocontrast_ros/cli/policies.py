@@ -1,0 +1,135 @@
+"""`robocontrast policies`: which there are, what each needs, which robots it fits, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from robocontrast_ros.configuration import load_record
+from robocontrast_ros.policies.catalogue import Listed, look_up, plugin_files
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.profile import RobotProfile, load_profile
+from robocontrast_ros.sessions.parameters import (
+    IMAGE_SIZE,
+    Overrides,
+    SessionParameters,
+    find_file,
+    known_names,
+    resolve,
+)
+from robocontrast_ros.sessions.policy_check import find_differences
+
+NO_FILE = "a plug-in; no parameter file of its package names it"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where policies are to act.
+
+    Attributes:
+        robot: the robot.
+        control_rate: of the session's task [Hz]; None without a session.
+        cameras: those in use, with their sizes where the session says them.
+    """
+
+    robot: RobotProfile
+    control_rate: float | None
+    cameras: dict[str, tuple[int, int] | None]
+
+
+def show_policies(files: list[str], robot: str | None, session: str | None, console: Console) -> None:
+    """Print a table of policies.
+
+    Args:
+        files: names or paths of parameter files; all that are known when empty.
+        robot: the only robot to compare with; all that are shipped, or the session's, when None.
+        session: session whose task's control rate and cameras count, too.
+        console: where it goes.
+
+    Raises:
+        ConfigurationError: a file, the robot or the session is not there or does not fit.
+    """
+    places = list(_places(robot, session))
+    chosen = [find_file("policies", file, "command line", "policy", Path.cwd()) for file in files]
+    table = Table("policy", "actions", "chunk", "cameras", "needs", "fits", "does not fit", show_lines=True)
+    for file in chosen or known_names("policies").values():
+        table.add_row(*_row(look_up(file), places))
+    for name, found in ({} if chosen else plugin_files()).items():
+        for file in found:
+            table.add_row(*_row(look_up(file), places))
+        if not found:
+            table.add_row(Text(name), *[""] * 5, Text(NO_FILE))
+    console.print(table)
+    console.print(
+        "Whether it also fits a session's control rate and images: robocontrast policies --session SESSION."
+        if session is None
+        else "Compared with everything that the session says.",
+        style="dim",
+        highlight=False,
+    )
+
+
+def _places(robot: str | None, session: str | None) -> Iterable[Place]:
+    if session is not None:
+        resolved = resolve(session, Overrides(robot=robot))
+        said = load_record(SessionParameters, resolved.source).cameras is not None
+        cameras = {c.name: (c.width, c.height) if said else None for c in resolved.parameters.cameras or ()}
+        yield Place(resolved.robot, resolved.task.control_rate, cameras)
+        return
+    known = known_names("robots")
+    files = [find_file("robots", robot, "command line", "--robot", Path.cwd())] if robot else known.values()
+    for file in files:
+        profile = load_profile(file)
+        yield Place(profile, None, {camera.name: None for camera in profile.cameras})
+
+
+def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
+    """Return a row's cells; as Text, since names and reasons may hold what rich takes for markup."""
+    described = listed.description
+    file = listed.file.stem if known_names("policies").get(listed.file.stem) == listed.file else listed.file
+    needs = ", ".join(listed.needs)
+    if described is None:
+        return map(Text, (str(file), "", "", "", needs, "", f"cannot be told: {listed.problem}"))
+    fitting, others = [], []
+    for place in places:
+        differences = _differences(listed, described, place)
+        if differences:
+            others.append(f"{place.robot.name}: {differences}")
+        else:
+            fitting.append(place.robot.name)
+    name = str(file) if described.name == listed.file.stem else f"{file}\n“{described.name}”"
+    cells = (name, _actions(described), _chunk(described), _cameras(described), needs)
+    return map(Text, (*cells, ", ".join(fitting), "\n".join(others)))
+
+
+def _differences(listed: Listed, described: PolicyDescription, place: Place) -> str:
+    # Cameras that a session leaves open take the size that a file asks for, and a usual one where it cannot.
+    usual = None if listed.by_file or place.control_rate is None else IMAGE_SIZE
+    cameras = {name: size or usual for name, size in place.cameras.items()}
+    found = find_differences(described, place.robot, place.control_rate, cameras)
+    return ", ".join(difference.brief for difference in found)
+
+
+def _actions(described: PolicyDescription) -> str:
+    rate = "" if described.rate is None else f", {described.rate:g} Hz"
+    return f"{described.action_space} ({described.action_size}){rate}"
+
+
+def _chunk(described: PolicyDescription) -> str:
+    words = [str(described.chunk_length)]
+    if described.executed != described.chunk_length:
+        words.append(f"{described.executed} carried out")
+    if described.ensemble is not None:
+        words.append(f"ensemble {described.ensemble:g}")
+    return ", ".join(words)
+
+
+def _cameras(described: PolicyDescription) -> str:
+    sizes = described.image_sizes or (None,) * len(described.cameras)
+    pairs = zip(described.cameras, sizes, strict=True)
+    return ", ".join(f"{name} {size[0]}x{size[1]}" if size else name for name, size in pairs) or "none"

@@ -1,0 +1,144 @@
+"""`robocontrast policies`: every policy is a row, whether it can be had here or not, and nothing is loaded."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from described_policies import write_described
+from typer.testing import CliRunner
+
+from robocontrast_ros.cli.main import app
+from robocontrast_ros.sessions.parameters import known_names
+
+
+def run(*arguments: str):
+    return CliRunner(env={"COLUMNS": "600"}).invoke(app, ["policies", *arguments])
+
+
+def rows(*arguments: str) -> dict[str, list[str]]:
+    """Return the table, by the first line of the first cell; the lines of a cell are joined."""
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    table: dict[str, list[str]] = {}
+    new = True
+    for line in result.output.splitlines():
+        cells = [cell.strip() for cell in line.strip("│").split("│")]
+        if len(cells) != 7:
+            new = True
+        elif new:
+            row, new = table.setdefault(cells[0], cells), False
+        else:
+            row[:] = [f"{before} {cell}".strip() for before, cell in zip(row, cells, strict=True)]
+    return table
+
+
+class Untouchable:
+    """A policy that must not be made to be listed."""
+
+    @classmethod
+    def describe_file(cls, path):
+        raise RuntimeError("no [red]idea[/]")
+
+
+def test_every_shipped_policy_is_listed_with_the_robots_that_it_fits():
+    table = rows()
+    assert set(known_names("policies")) <= set(table)
+    _, actions, chunk, cameras, needs, fits, others = table["vln_modular"]
+    assert (actions, chunk, cameras, fits) == ("discrete_navigation (1)", "1", "camera", "locobot")
+    assert needs == "sentence encoder"
+    assert "franka: takes planar_delta" in others
+    assert table["oracle"][4:6] == ["ground truth", "franka, ur5e"]
+    assert table["oracle"][6] == "locobot: takes discrete_navigation"
+
+
+def test_what_a_policy_wants_of_a_robot_is_compared_with_each(tmp_path):
+    mine = write_described(
+        tmp_path / "mine.yaml",
+        "described_policies:DescribedByFile",
+        name="my arm",
+        action_space="joint_positions",
+        action_size=7,
+        chunk_length=16,
+        execute=8,
+        cameras=["board"],
+        image_sizes=[[224, 224]],
+        rate=15.0,
+        joints=7,
+        conventions={"gripper": "closes"},
+    )
+    (row,) = rows(str(mine)).values()
+    name, actions, chunk, cameras, _, fits, others = row
+    assert name.endswith("“my arm”")
+    assert (actions, chunk) == ("joint_positions (7), 15 Hz", "16, 8 carried out")
+    assert cameras == "board 224x224"
+    assert fits == ""
+    assert others == (
+        "franka: gripper none, not closes "
+        "locobot: takes discrete_navigation, no camera 'board', 0 joints, not 7 "
+        "ur5e: 6 numbers, not 7, gripper none, not closes, 6 joints, not 7"
+    )
+
+
+def test_with_a_session_its_control_rate_and_cameras_count(tmp_path):
+    wanted = {"rate": 5.0, "cameras": ["board"], "image_sizes": [[224, 224]]}
+    by_file = write_described(tmp_path / "by_file.yaml", "described_policies:DescribedByFile", **wanted)
+    made = write_described(tmp_path / "made.yaml", **wanted)
+    ours = ("--session", "language_table_demo", "--robot", "ur5e")
+    (row,) = rows(str(by_file), *ours).values()
+    assert row[5:] == ["", "ur5e: 10 Hz, not 5"], "the cameras take the size that its file asks for"
+    (row,) = rows(str(made), *ours).values()
+    assert row[5:] == ["", "ur5e: 10 Hz, not 5, board has 320x180 pixels"]
+    (row,) = rows(str(made)).values()
+    assert row[5] == "franka, ur5e"
+
+
+def test_a_policy_that_cannot_be_told_is_a_row_with_the_reason(tmp_path):
+    broken = write_described(tmp_path / "broken.yaml", "test_policies:Untouchable")
+    unknown = write_described(tmp_path / "unknown.yaml", "no_such_policy")
+    sys.modules["test_policies"] = sys.modules[__name__]
+    try:
+        told = {Path(name).stem: row[6] for name, row in rows(str(broken), str(unknown)).items()}
+    finally:
+        del sys.modules["test_policies"]
+    assert told["broken"] == "cannot be told: RuntimeError: no [red]idea[/]"
+    assert told["unknown"].startswith(
+        "cannot be told: `policy`: got 'no_such_policy', expected a known policy"
+    )
+
+
+def test_policies_of_other_packages_are_listed_with_the_files_they_bring(tmp_path, monkeypatch):
+    info = tmp_path / "other_policies-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-policies\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[robocontrast_ros.policies]\n"
+        "with_file = described_policies:DescribedByFile\n"
+        "without = described_policies:DescribedByFile\n"
+    )
+    write_described(tmp_path / "share" / "theirs.yaml", "with_file")
+    (tmp_path / "share" / "unrelated.yaml").write_text("[1, 2")
+    (info / "RECORD").write_text("share/theirs.yaml,,\nshare/unrelated.yaml,,\nshare/gone.yaml,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    table = rows()
+    (theirs,) = (row for name, row in table.items() if name.endswith("theirs.yaml"))
+    assert theirs[5] == "franka, ur5e"
+    assert table["without (other-policies)"][6].startswith("a plug-in; no parameter file")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["no_such"], "no_such"),
+        (["nowhere.yaml"], "nowhere.yaml"),
+        (["--robot", "francka"], "Did you mean 'franka'?"),
+        (["--session", "no_such"], "no_such"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(arguments, word):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith("error: ")
+    assert word in line
