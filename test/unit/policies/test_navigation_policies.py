@@ -163,7 +163,7 @@ def test_moves_lead_to_the_goal_and_never_through_what_is_in_the_way(x, y, yaw, 
     goal = np.array([2.5, 0.0])
 
     def cost(a, b):
-        crossed = min(a[0], b[0]) <= 1.0 <= max(a[0], b[0])
+        crossed = min(a[0], b[0]) < 1.0 <= max(a[0], b[0])
         return None if crossed and min(a[1], b[1]) < wall else math.dist(a, b)
 
     start = Pose.planar(x, y, yaw)
