@@ -47,7 +47,7 @@ def look_up(file: Path) -> Listed:
         maker = find_configured("policies", file)
         needs = tuple(maker.needs(file)) if hasattr(maker, "needs") else ()
         by_file = hasattr(maker, "describe_file")
-        description = maker.describe_file(file) if by_file else _loaded(maker, file)
+        description = maker.describe_file(file) if by_file else load_and_describe(maker, file)
     except ConfigurationError as error:
         # Its file is in the next column.
         return Listed(file, None, needs, problem=str(error).removeprefix(f"{file}: "))
@@ -56,6 +56,23 @@ def look_up(file: Path) -> Listed:
     if description.privileged:
         needs = ("ground truth", *needs)
     return Listed(file, description, needs, by_file)
+
+
+def load_and_describe(maker: Any, file: Path) -> PolicyDescription:
+    """Load the policy that a parameter file describes, let it describe itself, and let it go again.
+
+    Args:
+        maker: what the file names, as ``find_configured`` finds it.
+        file: the parameter file.
+
+    Raises:
+        ConfigurationError: it cannot be loaded.
+    """
+    policy = maker.from_file(file)
+    try:
+        return policy.describe()
+    finally:
+        getattr(policy, "close", lambda: None)()
 
 
 def plugin_files() -> dict[str, tuple[Path, ...]]:
@@ -73,14 +90,6 @@ def plugin_files() -> dict[str, tuple[Path, ...]]:
 def package_need(module: str, words: str) -> str:
     """Return the words for a Python package that is needed, and whether it is missing here."""
     return words if find_spec(module) is not None else f"{words}: not installed here"
-
-
-def _loaded(maker: Any, file: Path) -> PolicyDescription:
-    policy = maker.from_file(file)
-    try:
-        return policy.describe()
-    finally:
-        getattr(policy, "close", lambda: None)()
 
 
 def _files_of(entry: EntryPoint, package: Distribution) -> tuple[Path, ...]:

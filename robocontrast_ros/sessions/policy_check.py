@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from robocontrast_ros.configuration import ConfigurationError, load_configured
+from robocontrast_ros.configuration import ConfigurationError, find_configured
+from robocontrast_ros.policies.catalogue import load_and_describe
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.control import Controller
 from robocontrast_ros.robots.controllers import make_controller
@@ -91,19 +92,24 @@ def check_fit(
 
 
 def check_policy(session: ResolvedSession) -> PolicyDescription:
-    """Load a session's policy, compare what it describes with the robot and the cameras, and let it go again.
+    """Compare what a session's policy describes with the robot and the cameras; return its description.
+
+    It is loaded for that, and let go again; where its file alone shows that it does not fit, it is not loaded.
 
     Raises:
         ConfigurationError: the parameter file does not fit, or the policy not the robot.
     """
-    policy = load_configured("policies", session.policy_file)
-    try:
-        description = policy.describe()
-    finally:
-        getattr(policy, "close", lambda: None)()
-    cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras}
-    check_fit(description, session.robot, session.task.control_rate, cameras, str(session.policy_file))
-    return description
+    file = session.policy_file
+    cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras or ()}
+
+    def checked(description: PolicyDescription) -> PolicyDescription:
+        check_fit(description, session.robot, session.task.control_rate, cameras, str(file))
+        return description
+
+    maker = find_configured("policies", file)
+    if hasattr(maker, "describe_file"):
+        checked(maker.describe_file(file))
+    return checked(load_and_describe(maker, file))
 
 
 Found = Iterable[tuple[str, str, str]]

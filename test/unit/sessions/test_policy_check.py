@@ -171,6 +171,15 @@ def test_a_session_whose_policy_fits_gets_its_description():
     assert check_policy(resolve("language_table_demo", Overrides(policy="random"))).name == "random"
 
 
+def test_a_policy_whose_file_shows_that_it_does_not_fit_is_not_loaded(tmp_path):
+    file = write_described(tmp_path / "mine.yaml", "described_policies:DescribedByFile", rate=5.0)
+    with pytest.raises(ConfigurationError, match="made for 5 Hz"):
+        check_policy(resolve("language_table_demo", Overrides(policy=str(file))))
+    write_described(file, "described_policies:DescribedByFile", rate=10.0)
+    with pytest.raises(AssertionError, match="not to be made"):
+        check_policy(resolve("language_table_demo", Overrides(policy=str(file))))
+
+
 def test_evaluate_refuses_what_does_not_fit_with_one_line_per_difference(tmp_path):
     policy = write_described(
         tmp_path / "absolute.yaml",
