@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,16 @@ from robocontrast_ros.sessions.parameters import (
     resolve,
 )
 from robocontrast_ros.sessions.policy_check import find_differences
+
+COLUMNS = {
+    "policy": True,
+    "answers": False,
+    "sees": False,
+    "needs": True,
+    "fits": False,
+    "does not fit": True,
+}
+"""Heading -> whether its lines are broken where the terminal is narrow."""
 
 NO_FILE = "a plug-in; no parameter file of its package names it"
 
@@ -56,14 +67,16 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
     """
     places = list(_places(robot, session))
     chosen = [find_file("policies", file, "command line", "policy", Path.cwd()) for file in files]
-    table = Table("policy", "actions", "chunk", "cameras", "needs", "fits", "does not fit", show_lines=True)
+    table = Table(show_lines=True)
+    for heading, wraps in COLUMNS.items():
+        table.add_column(heading, no_wrap=not wraps, overflow="fold")
     for file in chosen or known_names("policies").values():
         table.add_row(*_row(look_up(file), places))
     for name, found in ({} if chosen else plugin_files()).items():
         for file in found:
             table.add_row(*_row(look_up(file), places))
         if not found:
-            table.add_row(Text(name), *[""] * 5, Text(NO_FILE))
+            table.add_row(Text(name), "", "", "", "", Text(NO_FILE))
     console.print(table)
     console.print(
         "Whether it also fits a session's control rate and images: robocontrast policies --session SESSION."
@@ -92,19 +105,20 @@ def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
     """Return a row's cells; as Text, since names and reasons may hold what rich takes for markup."""
     described = listed.description
     file = listed.file.stem if known_names("policies").get(listed.file.stem) == listed.file else listed.file
-    needs = ", ".join(listed.needs)
+    needs = "\n".join(listed.needs)
     if described is None:
-        return map(Text, (str(file), "", "", "", needs, "", f"cannot be told: {listed.problem}"))
-    fitting, others = [], []
+        return map(Text, (str(file), "", "", needs, "", f"cannot be told: {listed.problem}"))
+    fitting, others = [], defaultdict(list)
     for place in places:
         differences = _differences(listed, described, place)
         if differences:
-            others.append(f"{place.robot.name}: {differences}")
+            others[differences].append(place.robot.name)
         else:
             fitting.append(place.robot.name)
     name = str(file) if described.name == listed.file.stem else f"{file}\n“{described.name}”"
-    cells = (name, _actions(described), _chunk(described), _cameras(described), needs)
-    return map(Text, (*cells, ", ".join(fitting), "\n".join(others)))
+    reasons = (f"{', '.join(robots)}: {differences}" for differences, robots in others.items())
+    cells = (name, _answers(described), _cameras(described), needs, "\n".join(fitting), "\n".join(reasons))
+    return map(Text, cells)
 
 
 def _differences(listed: Listed, described: PolicyDescription, place: Place) -> str:
@@ -112,24 +126,23 @@ def _differences(listed: Listed, described: PolicyDescription, place: Place) -> 
     usual = None if listed.by_file or place.control_rate is None else IMAGE_SIZE
     cameras = {name: size or usual for name, size in place.cameras.items()}
     found = find_differences(described, place.robot, place.control_rate, cameras)
-    return ", ".join(difference.brief for difference in found)
+    # In an action space that a robot does not take, the rest hardly matters.
+    return "; ".join(d.brief for d in found if d.what == "action_space" or found[0].what != "action_space")
 
 
-def _actions(described: PolicyDescription) -> str:
+def _answers(described: PolicyDescription) -> str:
     rate = "" if described.rate is None else f", {described.rate:g} Hz"
-    return f"{described.action_space} ({described.action_size}){rate}"
-
-
-def _chunk(described: PolicyDescription) -> str:
-    words = [str(described.chunk_length)]
-    if described.executed != described.chunk_length:
-        words.append(f"{described.executed} carried out")
-    if described.ensemble is not None:
-        words.append(f"ensemble {described.ensemble:g}")
-    return ", ".join(words)
+    lines = [described.action_space, f"size {described.action_size}{rate}"]
+    if described.chunk_length > 1:
+        lines.append(f"chunk {described.chunk_length}")
+        if described.executed != described.chunk_length:
+            lines[-1] += f", {described.executed} executed"
+        if described.ensemble is not None:
+            lines.append(f"ensemble {described.ensemble:g}")
+    return "\n".join(lines)
 
 
 def _cameras(described: PolicyDescription) -> str:
     sizes = described.image_sizes or (None,) * len(described.cameras)
     pairs = zip(described.cameras, sizes, strict=True)
-    return ", ".join(f"{name} {size[0]}x{size[1]}" if size else name for name, size in pairs) or "none"
+    return "\n".join(f"{name} {size[0]}x{size[1]}" if size else name for name, size in pairs)
