@@ -9,18 +9,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from robocontrast_ros.bridges.simulated_scene import Feature, SimulatedScene, SimulationError
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Pose, Progress, Scene, SetupMove, Trial
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.runner import Answer, PolicyRunner
+from robocontrast_ros.policies.swapping import NothingStaged, PolicySlot
 from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.robots.controllers import Controller, make_controller
 from robocontrast_ros.robots.state_estimation import NotAtStart, make_state_estimator
 from robocontrast_ros.scoring import EpisodeScorer, Sample
-from robocontrast_ros.sessions.bench import BenchFault, Execution, Recording
+from robocontrast_ros.sessions.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.sessions.episode import EpisodeRequest, run_episode
 from robocontrast_ros.sessions.graph import CONTACTS
+from robocontrast_ros.sessions.parameters import find_file
+from robocontrast_ros.sessions.policy_check import check_fit
 from robocontrast_ros.simulators.entities import EntityState, ResetScope
 from robocontrast_ros.simulators.world import World
 from robocontrast_ros.tasks.protocol import Task, robot_start
@@ -157,7 +162,7 @@ class InProcessBench:
         stop_on_success: bool = True,
     ) -> None:
         """Put the parts together; see the parameters of sim_bridge for the numbers."""
-        self._world, self._task, self._runner = world, task, runner
+        self._world, self._task, self._slot = world, task, PolicySlot(runner)
         self._scene = SimulatedScene(
             WorldSimulation(world),
             task.models,
@@ -165,10 +170,37 @@ class InProcessBench:
             tolerance,
             robot=world.profile.name if world.profile.mobile else "",
         )
-        period = 1.0 / task.control_rate
-        self._steps = round(period / world.step_duration)
-        self._controller = make_controller(world.profile, runner.description.action_space, period)
+        self._period = 1.0 / task.control_rate
+        self._steps = round(self._period / world.step_duration)
+        self._controller = self._make_controller()
         self._stop_on_success = stop_on_success
+
+    def policy(self) -> ServingPolicy:
+        """Return the policy that serves."""
+        return _told(self._slot.serving)
+
+    def stage_policy(self, policy: str) -> ServingPolicy:
+        """Load another policy beside the one that serves."""
+        try:
+            file = find_file("policies", policy, "swap", "policy", Path.cwd())
+            staged = self._slot.stage(file)
+            cameras = {camera.name: (camera.width, camera.height) for camera in self._world.cameras}
+            check_fit(staged.description, self._world.profile, self._task.control_rate, cameras, str(file))
+        except ConfigurationError as error:
+            self._slot.drop()
+            raise PolicyRefusal(str(error)) from None
+        return _told(staged)
+
+    def serve_policy(self) -> None:
+        """Let the policy that was staged serve."""
+        try:
+            self._slot.serve()
+        except NothingStaged as error:
+            raise PolicyRefusal(str(error)) from None
+        self._controller = self._make_controller()
+
+    def _make_controller(self) -> Controller:
+        return make_controller(self._world.profile, self._slot.serving.description.action_space, self._period)
 
     def scene(self) -> Scene:
         """Return the scene that actually is."""
@@ -184,7 +216,7 @@ class InProcessBench:
         start = self.scene()
         instance = trial.instance
         scorer = EpisodeScorer.for_instance(self._task, instance, start)
-        episode = InProcessEpisode(self._world, self._scene, self._runner, scorer, self._steps)
+        episode = InProcessEpisode(self._world, self._scene, self._slot.serving, scorer, self._steps)
         request = EpisodeRequest(
             trial_id=trial.trial_id,
             instruction=instance.instruction.text,
@@ -194,7 +226,7 @@ class InProcessBench:
             start=self._world.time,
             start_pose=robot_start(self._task, start),
         )
-        report = run_episode(episode, self._controller, self._runner.description, request)
+        report = run_episode(episode, self._controller, self._slot.serving.description, request)
         if report.fault.voids:
             raise BenchFault(report.fault, report.detail)
         result = scorer.result(
@@ -203,3 +235,9 @@ class InProcessBench:
         return Execution(
             result, report.observed, Recording(), time.monotonic() - began, report.policy_latency
         )
+
+
+def _told(runner: PolicyRunner) -> ServingPolicy:
+    return ServingPolicy(
+        runner.description.name, str(runner.path), runner.text, runner.load_time, runner.warm_up_time
+    )

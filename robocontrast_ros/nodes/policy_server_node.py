@@ -17,8 +17,9 @@ from robocontrast_ros.nodes.conversions.observation import observation_from_msg
 from robocontrast_ros.nodes.conversions.policy import description_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
-from robocontrast_ros.policies.protocol import PolicyFault
-from robocontrast_ros.policies.runner import LOAD_TIMEOUT, PolicyRunner
+from robocontrast_ros.policies.direct_line import DirectLine
+from robocontrast_ros.policies.protocol import Observation, PolicyFault
+from robocontrast_ros.policies.runner import LOAD_TIMEOUT, Answer, PolicyRunner
 from robocontrast_ros.policies.swapping import NothingStaged, PolicySlot
 from robocontrast_ros.sessions.parameters import find_file
 from robocontrast_ros.srv import Act, DescribePolicy, LoadPolicy, ResetPolicy
@@ -58,6 +59,7 @@ class PolicyServer(LifecycleNode):
         self.create_service(DescribePolicy, "~/describe", self._describe)
         self.create_service(ResetPolicy, "~/reset", self._reset)
         self.create_service(Act, "~/act", self._act)
+        self._line = DirectLine(self._answer)
         # Loading takes long; meanwhile the policy that serves goes on answering.
         self._loading = Channel(self)
         self._loading.node.create_service(LoadPolicy, f"{self.get_name()}/load", self._on_load)
@@ -103,13 +105,15 @@ class PolicyServer(LifecycleNode):
 
     def on_end(self) -> None:
         """Free the policy before the process ends."""
+        self._line.close()
         self._free(END_TIMEOUT)
         self._loading.close()
 
     def _load(self) -> None:
         if self._slot is None:
             p = self._parameters
-            self._slot = PolicySlot(p.policy.expanduser().absolute(), p.timeout, p.load_timeout)
+            runner = PolicyRunner(p.policy.expanduser().absolute(), p.timeout, p.load_timeout)
+            self._slot = PolicySlot(runner)
 
     def _free(self, timeout: float = -1) -> None:
         held = self._changing.acquire(timeout=timeout)
@@ -134,6 +138,7 @@ class PolicyServer(LifecycleNode):
             _tell(self._serving(), response)
         except PolicyFault as error:
             response.fault = fault_to_msg(error.fault, error.detail)
+        response.line = self._line.name
         return response
 
     def _on_load(self, request: LoadPolicy.Request, response: LoadPolicy.Response) -> LoadPolicy.Response:
@@ -165,14 +170,15 @@ class PolicyServer(LifecycleNode):
         try:
             self._serving().reset(request.instruction, request.seed)
         except PolicyFault as error:
-            response.fault = self._failed(error)
+            self.get_logger().warning(str(error))
+            response.fault = fault_to_msg(error.fault, error.detail)
         return response
 
     def _act(self, request: Act.Request, response: Act.Response) -> Act.Response:
         try:
-            answer = self._serving().act(observation_from_msg(request.observation))
+            answer = self._answer(observation_from_msg(request.observation))
         except PolicyFault as error:
-            response.fault = self._failed(error)
+            response.fault = fault_to_msg(error.fault, error.detail)
             return response
         response.stamp = request.observation.header.stamp
         response.count, response.size = answer.actions.shape
@@ -182,9 +188,13 @@ class PolicyServer(LifecycleNode):
         response.image_digest = answer.observed.image_digest
         return response
 
-    def _failed(self, error: PolicyFault):
-        self.get_logger().warning(str(error))
-        return fault_to_msg(error.fault, error.detail)
+    def _answer(self, observation: Observation) -> Answer:
+        """Ask the policy: for `~/act`, and on the direct line's own thread."""
+        try:
+            return self._serving().act(observation)
+        except PolicyFault as error:
+            self.get_logger().warning(str(error))
+            raise
 
 
 def _tell(runner: PolicyRunner, response: DescribePolicy.Response | LoadPolicy.Response) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from robocontrast_ros.policies.runner import LOAD_TIMEOUT, PolicyRunner
+from robocontrast_ros.policies.runner import PolicyRunner
 
 
 class NothingStaged(Exception):
@@ -19,14 +19,9 @@ class PolicySlot:
         staged: the one that was loaded and warmed up to follow it; None without one.
     """
 
-    def __init__(self, path: Path, timeout: float, load_timeout: float = LOAD_TIMEOUT) -> None:
-        """Load the policy that serves first, without warming it up; the limits [s] hold for those after it.
-
-        Raises:
-            ConfigurationError: it cannot be loaded.
-        """
-        self._limits = timeout, load_timeout
-        self.serving = PolicyRunner(path, timeout, load_timeout)
+    def __init__(self, serving: PolicyRunner) -> None:
+        """Take the policy that serves first; its limits hold for those after it, too."""
+        self.serving = serving
         self.staged: PolicyRunner | None = None
 
     def stage(self, path: Path) -> PolicyRunner:
@@ -36,7 +31,7 @@ class PolicySlot:
             ConfigurationError: it cannot be loaded; the one that serves goes on.
         """
         self.drop()
-        runner = PolicyRunner(path, *self._limits)
+        runner = PolicyRunner(path, self.serving.timeout, self.serving.load_timeout)
         runner.warm_up()
         self.staged = runner
         return runner

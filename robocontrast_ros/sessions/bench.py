@@ -6,8 +6,12 @@ apart.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+import yaml
 
 from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial, TrialResult
 
@@ -55,6 +59,35 @@ class Execution:
     policy_latency: tuple[float, ...] = ()
 
 
+class PolicyRefusal(Exception):
+    """A policy cannot be loaded, or does not fit the robot; the message says why."""
+
+
+@dataclass(frozen=True)
+class ServingPolicy:
+    """A policy as a bench has it.
+
+    Attributes:
+        name: what it calls itself.
+        file: its parameter file, on the machine where it runs.
+        parameters: the file's text.
+        load_time: time that loading it took [s].
+        warm_up_time: time that its warm-up took [s]; None without one.
+    """
+
+    name: str
+    file: str
+    parameters: str
+    load_time: float
+    warm_up_time: float | None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hex, of what the file says; comments and order of keys have no part in it."""
+        content = yaml.safe_load(self.parameters)
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+
 class Bench(Protocol):
     """A robot with a scene that can be set up, in simulation or real."""
 
@@ -91,3 +124,33 @@ class TimedBench(Bench, Protocol):
 
     def set_up_seconds(self) -> float:
         """Return how long the person took for the last set-up [s]."""
+
+
+@runtime_checkable
+class PolicyBench(Bench, Protocol):
+    """A bench that says which policy serves, and where another can take its place between two trials."""
+
+    def policy(self) -> ServingPolicy:
+        """Return the policy that serves.
+
+        Raises:
+            BenchFault: it cannot be known.
+        """
+
+    def stage_policy(self, policy: str) -> ServingPolicy:
+        """Load and warm up another policy beside the one that serves, and see whether it fits the robot.
+
+        Args:
+            policy: name in config/policies/, or path of a file, on the machine where policies run.
+
+        Raises:
+            PolicyRefusal: it cannot be had; the one that serves goes on.
+        """
+
+    def serve_policy(self) -> None:
+        """Let the policy that was staged last serve, and free the one that did.
+
+        Raises:
+            PolicyRefusal: there is none; the one that serves goes on.
+            BenchFault: it cannot be known which of them serves.
+        """

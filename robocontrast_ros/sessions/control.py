@@ -36,6 +36,7 @@ class SessionStatus:
         trial: the trial that is set up or running, or that has just ended; None before the first.
         result: its result; None while it is set up or running.
         time_left: estimate to the end on the wall clock [s]; NaN when unknown.
+        policy: name of the policy that serves; empty when unknown.
     """
 
     state: SessionState
@@ -48,16 +49,18 @@ class SessionStatus:
     trial: Trial | None = None
     result: TrialResult | None = None
     time_left: float = math.nan
+    policy: str = ""
 
 
 class SessionControl:
-    """Pause, go on and abort, from any thread. A session looks at it between trials."""
+    """Pause, go on, swap the policy and abort, from any thread. A session looks at it between trials."""
 
     def __init__(self) -> None:
         """Start with neither."""
         self._condition = threading.Condition()
         self._paused = False
         self._abort_reason = ""
+        self._swaps: list[str] = []
 
     def pause(self) -> None:
         """Let the present trial end, then wait."""
@@ -77,6 +80,18 @@ class SessionControl:
             self._abort_reason = self._abort_reason or reason
             self._condition.notify_all()
 
+    def swap(self, policy: str) -> None:
+        """Let the present trial end, then go on with another policy: a name, or the path of a parameter file."""
+        with self._condition:
+            self._swaps.append(policy)
+            self._condition.notify_all()
+
+    def take_swaps(self) -> tuple[str, ...]:
+        """Return the policies that were asked for since the last call, in order."""
+        with self._condition:
+            taken, self._swaps = tuple(self._swaps), []
+            return taken
+
     @property
     def paused(self) -> bool:
         """Whether the session is to wait."""
@@ -90,6 +105,6 @@ class SessionControl:
             return self._abort_reason
 
     def wait(self) -> None:
-        """Return as soon as the session may go on or is to end."""
+        """Return as soon as the session may go on, is to end, or is to swap its policy."""
         with self._condition:
-            self._condition.wait_for(lambda: not self._paused or bool(self._abort_reason))
+            self._condition.wait_for(lambda: not self._paused or bool(self._abort_reason or self._swaps))

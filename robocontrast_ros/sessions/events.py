@@ -47,6 +47,46 @@ class SessionStarted:
 
 
 @dataclass(frozen=True)
+class PolicyLoaded:
+    """The policy that serves from here on: at the start, when the session goes on in a new process, at a swap.
+
+    Attributes:
+        name: what it calls itself.
+        file: its parameter file, on the machine where it runs.
+        parameters: the file's text.
+        digest: SHA-256, in hex, of what the file says; comments have no part in it.
+        load_time: time that loading it took [s].
+        warm_up_time: time that its warm-up took [s]; None without one.
+        time: seconds since the epoch.
+    """
+
+    name: str
+    file: str
+    parameters: str
+    digest: str
+    load_time: float
+    warm_up_time: float | None
+    time: float
+    event: Literal["policy_loaded"] = "policy_loaded"
+
+
+@dataclass(frozen=True)
+class PolicyRefused:
+    """A policy that was to serve and does not; the one before goes on.
+
+    Attributes:
+        policy: its name or file, as it was asked for.
+        reason: why not, in words.
+        time: seconds since the epoch.
+    """
+
+    policy: str
+    reason: str
+    time: float
+    event: Literal["policy_refused"] = "policy_refused"
+
+
+@dataclass(frozen=True)
 class TrialSkipped:
     """A perturbation that could not be applied to a test instance, and why."""
 
@@ -200,6 +240,8 @@ class ProcessDied:
 
 Event = (
     SessionStarted
+    | PolicyLoaded
+    | PolicyRefused
     | TrialSkipped
     | SetUp
     | TrialStarted

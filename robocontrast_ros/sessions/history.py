@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.sessions.events import (
     Event,
+    PolicyLoaded,
     SessionFinished,
     SetUp,
     TrialFinished,
@@ -32,6 +33,8 @@ class History:
         scene: the last scene that is known; None before the first set-up. Once a trial is set up, that is
             its starting scene, until it ends.
         running: the execution that was begun and did not end.
+        policy: the policy that serves; None where nothing says.
+        first_policy: the one that served first.
         end: the end of the session, when it is finished.
     """
 
@@ -43,6 +46,8 @@ class History:
     attempts: Counter[int] = field(default_factory=Counter)
     scene: Scene | None = None
     running: TrialStarted | None = None
+    policy: PolicyLoaded | None = None
+    first_policy: PolicyLoaded | None = None
     end: SessionFinished | None = None
 
     @classmethod
@@ -72,5 +77,8 @@ class History:
             self.finished.append(event)
             self.pending_cost = 0.0
             self.scene, self.running = event.result.final_scene, None
+        elif isinstance(event, PolicyLoaded):
+            self.policy = event
+            self.first_policy = self.first_policy or event
         elif isinstance(event, SessionFinished):
             self.end = event

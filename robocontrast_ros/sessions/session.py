@@ -3,7 +3,8 @@
 It knows no ROS and no simulator: the world is a ``Bench``, the disk an ``EventSink``. For each trial
 that the strategy proposes:
 
-1. Wait while the session is paused; end when it is aborted.
+1. Wait while the session is paused; go on with another policy where one is asked for; end when the
+   session is aborted.
 2. Compute the moves from the scene that is to the scene wanted, and their cost. A set-up that would
    exceed the budget K is not made: the session ends.
 3. Set up the scene, and write it down.
@@ -26,17 +27,27 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic_core import to_json
 
 from robocontrast_ros import __version__
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialResult
-from robocontrast_ros.sessions.bench import Bench, BenchFault, TimedBench
+from robocontrast_ros.sessions.bench import (
+    Bench,
+    BenchFault,
+    PolicyBench,
+    PolicyRefusal,
+    ServingPolicy,
+    TimedBench,
+)
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.events import (
     Event,
     Paused,
+    PolicyLoaded,
+    PolicyRefused,
     ProcessDied,
     Resumed,
     SessionFinished,
@@ -146,11 +157,14 @@ class Session:
         try:
             try:
                 self._open(past if resumed else None)
+                self._begin_with_policy()
                 self._run_trials()
                 detail = f"all {len(self._history.finished)} trials are done"
                 end: SessionEnd = SessionFinished("all_trials", detail, self._clock())
             except _End as ending:
                 end = ending.event
+            for policy in self._control.take_swaps():
+                self._append(PolicyRefused(policy, "the session ended before it could serve", self._clock()))
             self._append(end)
         except (Exception, KeyboardInterrupt) as error:
             with contextlib.suppress(OSError):
@@ -189,6 +203,58 @@ class Session:
             self._append(TrialVoid(running.trial, running.attempt, Fault.ABORTED, detail, None, now))
         self._append(Resumed(True, now))
         self._restore = self._history.scene is not None
+
+    def _begin_with_policy(self) -> None:
+        """Write down which policy serves; a session that goes on does so with the one that served last.
+
+        Raises:
+            _End: it cannot be had any more, or the policy server is lost.
+            ConfigurationError: its file says something else now.
+        """
+        bench, served = self._bench, self._history.policy
+        if not isinstance(bench, PolicyBench):
+            return
+        present = self._policy_of(bench)
+        if served is not None and not self._is(present, served):
+            try:
+                present = bench.stage_policy(served.file)
+                if present.digest != served.digest:
+                    raise _changed(served, present)
+                bench.serve_policy()
+            except PolicyRefusal as refusal:
+                detail = f"policy '{served.name}', which served last, cannot be had again: {refusal}"
+                raise self._lost(detail) from None
+            except BenchFault as fault:
+                raise self._lost(fault.detail) from None
+        self._write_down(present)
+
+    def _is(self, present: ServingPolicy, served: PolicyLoaded) -> bool:
+        """Tell whether a policy is the one that served; the session's own may have been installed elsewhere since."""
+        first = self._history.first_policy
+        own = first is not None and (served.file, served.digest) == (first.file, first.digest)
+        return present.digest == served.digest and (own or present.file == served.file)
+
+    def _policy_of(self, bench: PolicyBench) -> ServingPolicy:
+        try:
+            return bench.policy()
+        except BenchFault as fault:
+            raise self._lost(fault.detail) from None
+
+    def _lost(self, detail: str) -> _End:
+        return _End(SessionInterrupted(Fault.POLICY_SERVER_LOST, detail, self._clock()))
+
+    def _write_down(self, policy: ServingPolicy) -> None:
+        self._append(
+            PolicyLoaded(
+                name=policy.name,
+                file=policy.file,
+                parameters=policy.parameters,
+                digest=policy.digest,
+                load_time=policy.load_time,
+                warm_up_time=policy.warm_up_time,
+                time=self._clock(),
+            )
+        )
 
     def _run_trials(self) -> None:
         """Send results to the strategy until it has no more trials.
@@ -254,18 +320,66 @@ class Session:
                     raise _End(SessionInterrupted(fault.fault, detail, self._clock())) from None
 
     def _checkpoint(self) -> None:
-        """Wait while paused.
+        """Wait while paused, and let another policy serve where one is asked for.
 
         Raises:
-            _End: the session was aborted.
+            _End: the session was aborted, or the policy server is lost.
         """
-        if self._control.paused and not self._control.abort_reason:
-            self._append(Paused(self._clock()))
-            self._tell(SessionState.PAUSED, "waiting to go on")
-            self._control.wait()
+        control, waited = self._control, False
+        while not control.abort_reason:
+            state = SessionState.PAUSED if waited else SessionState.RUNNING
+            *outdated, last = control.take_swaps() or (None,)
+            for policy in outdated:
+                self._refuse(policy, f"{last} was asked for after it", state)
+            if last is not None:
+                self._swap(last, state)
+            elif control.paused:
+                if not waited:
+                    self._append(Paused(self._clock()))
+                    self._tell(SessionState.PAUSED, "waiting to go on")
+                waited = True
+                control.wait()
+            else:
+                break
+        if waited:
             self._append(Resumed(False, self._clock()))
-        if self._control.abort_reason:
-            raise _End(SessionInterrupted(Fault.ABORTED, self._control.abort_reason, self._clock()))
+        if control.abort_reason:
+            raise _End(SessionInterrupted(Fault.ABORTED, control.abort_reason, self._clock()))
+        self._notice_other_policy()
+
+    def _swap(self, wanted: str, state: SessionState) -> None:
+        """Let another policy serve, or write down why it does not.
+
+        Raises:
+            _End: the policy server is lost.
+        """
+        bench = self._bench
+        if not isinstance(bench, PolicyBench):
+            self._refuse(wanted, "this bench has one policy for the whole session", state)
+            return
+        self._tell(state, f"loading policy {wanted}")
+        try:
+            policy = bench.stage_policy(wanted)
+            bench.serve_policy()
+        except PolicyRefusal as refusal:
+            self._refuse(wanted, str(refusal), state)
+        except BenchFault as fault:
+            raise self._lost(fault.detail) from None
+        else:
+            self._write_down(policy)
+            self._tell(state, f"policy '{policy.name}' serves from now on")
+
+    def _refuse(self, policy: str, reason: str, state: SessionState) -> None:
+        self._append(PolicyRefused(policy, reason, self._clock()))
+        self._tell(state, f"policy {policy} is refused: {reason}")
+
+    def _notice_other_policy(self) -> None:
+        """Write down a policy that somebody let serve without the session, so that no trial counts for another."""
+        bench, known = self._bench, self._history.policy
+        if isinstance(bench, PolicyBench):
+            present = self._policy_of(bench)
+            if known is None or (present.file, present.digest) != (known.file, known.digest):
+                self._write_down(present)
 
     def _prepare(self, trial: Trial) -> None:
         """Bring about the trial's starting scene.
@@ -389,6 +503,7 @@ class Session:
                 trial=self._trial,
                 result=self._result,
                 time_left=self._time_left(),
+                policy=history.policy.name if history.policy else "",
             )
         )
 
@@ -440,6 +555,20 @@ def _refuse_other_parameters(past: Journal, evaluation: Evaluation) -> None:
         key,
         present,
         f"{recorded!r}, with which the session was started",
+        "Set it back to resume the session, or start a new one.",
+    )
+
+
+def _changed(served: PolicyLoaded, present: ServingPolicy) -> ConfigurationError:
+    """Return the error for a policy whose file says something else than when it served."""
+    key, recorded, now = first_difference(
+        yaml.safe_load(served.parameters), yaml.safe_load(present.parameters)
+    )
+    return ConfigurationError(
+        served.file,
+        key,
+        now,
+        f"{recorded!r}, with which it served last in this session",
         "Set it back to resume the session, or start a new one.",
     )
 

@@ -28,7 +28,13 @@ from robocontrast_ros.domain import (
     TrialResult,
 )
 from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbed
-from robocontrast_ros.sessions.bench import BenchFault, Execution, Recording
+from robocontrast_ros.sessions.bench import (
+    BenchFault,
+    Execution,
+    PolicyRefusal,
+    Recording,
+    ServingPolicy,
+)
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.tasks.protocol import Plan
@@ -342,3 +348,50 @@ def line_evaluation(**changes: object) -> Evaluation:
         "parameters": {"session": {"seed": 1, "strategy": {"name": "contrast_set"}}},
     }
     return Evaluation(**{**attributes, **changes})
+
+
+@dataclass
+class SwappingLineBench(LineBench):
+    """The same bench with policies by name, whose skill is all that their files say.
+
+    Attributes:
+        policies: name -> skill; any other name is refused.
+        serving: the policy that serves.
+        staged: the one that is to follow.
+        loaded: the policies that were staged, in order.
+        before_trial: called with a trial before it is executed.
+    """
+
+    policies: dict[str, float] = field(default_factory=lambda: {"first": 0.9, "second": 0.0})
+    serving: str = "first"
+    staged: str | None = None
+    loaded: list[str] = field(default_factory=list)
+    before_trial: Callable[[Trial], None] = lambda trial: None
+
+    def policy(self) -> ServingPolicy:
+        """Return the policy that serves."""
+        return self._told(self.serving)
+
+    def stage_policy(self, policy: str) -> ServingPolicy:
+        """Load a policy by its name or file."""
+        self.on_call("stage_policy")
+        name = Path(policy).stem
+        if name not in self.policies:
+            raise PolicyRefusal(f"there is no policy '{name}'")
+        self.loaded.append(name)
+        self.staged = name
+        return self._told(name)
+
+    def serve_policy(self) -> None:
+        """Let it serve."""
+        self.on_call("serve_policy")
+        self.serving, self.staged = self.staged, None
+
+    def execute(self, trial: Trial, attempt: int) -> Execution:
+        """Push as well as the policy that serves can."""
+        self.before_trial(trial)
+        self.skill = self.policies[self.serving]
+        return super().execute(trial, attempt)
+
+    def _told(self, name: str) -> ServingPolicy:
+        return ServingPolicy(name, f"/policies/{name}.yaml", f"skill: {self.policies[name]}\n", 0.5, None)

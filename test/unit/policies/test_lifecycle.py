@@ -159,7 +159,7 @@ def test_a_stuck_policy_that_cannot_be_loaded_again_is_lost_until_it_can(file):
 
 
 def test_the_old_policy_serves_until_the_new_one_is_let_to(file):
-    slot = PolicySlot(file(name="old"), 1.0)
+    slot = PolicySlot(PolicyRunner(file(name="old"), 1.0))
     staged = slot.stage(file(name="new"))
     assert (slot.serving.description.name, staged.description.name) == ("old", "new")
     assert staged.warm_up_time is not None
@@ -171,7 +171,7 @@ def test_the_old_policy_serves_until_the_new_one_is_let_to(file):
 
 
 def test_a_policy_that_cannot_be_loaded_leaves_the_old_one_serving(file):
-    slot = PolicySlot(file(name="old"), 1.0)
+    slot = PolicySlot(PolicyRunner(file(name="old"), 1.0))
     assert "no idea" in refusal(lambda: slot.stage(file(name="new", warming="raise")))
     with pytest.raises(NothingStaged):
         slot.serve()
@@ -181,7 +181,7 @@ def test_a_policy_that_cannot_be_loaded_leaves_the_old_one_serving(file):
 
 
 def test_staging_another_drops_the_one_staged_before(file):
-    slot = PolicySlot(file(name="old"), 1.0)
+    slot = PolicySlot(PolicyRunner(file(name="old"), 1.0))
     slot.stage(file(name="first"))
     slot.stage(file(name="second"))
     assert lifecycle_policies.closed == ["first on policy"]

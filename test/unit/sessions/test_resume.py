@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from line_world import LineBench, line_evaluation
+from line_world import LineBench, SwappingLineBench, line_evaluation
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.events import (
+    PolicyLoaded,
     SessionFinished,
     SetUp,
     TrialFinished,
@@ -85,7 +86,9 @@ class CrashingJournal:
         self._writer.close()
 
 
-def session_of(path: Path, evaluation, bench: LineBench, crash: Crash) -> None:
+def session_of(
+    path: Path, evaluation, bench: LineBench, crash: Crash, control: SessionControl | None = None
+) -> None:
     def on_call(name: str) -> None:
         if crash.at("bench"):
             raise Killed
@@ -95,9 +98,8 @@ def session_of(path: Path, evaluation, bench: LineBench, crash: Crash) -> None:
     bench.on_call = on_call
     journal = CrashingJournal(path, crash)
     try:
-        Session(evaluation, bench, journal, SessionControl(), lambda status: None, lambda: 0.0).run(
-            journal.past
-        )
+        control = control or SessionControl()
+        Session(evaluation, bench, journal, control, lambda status: None, lambda: 0.0).run(journal.past)
     except Killed:
         pass
     finally:
@@ -177,6 +179,51 @@ def test_every_single_moment_to_die_is_survived(tmp_path, where):
         session_of(broken, evaluation, LineBench(), Crash(where, 2))
         session_of(broken, evaluation, LineBench(), NEVER)
         assert score(broken) == expected
+
+
+SWAP_AFTER = 3
+"""Index of the trial during which somebody asks for another policy."""
+
+
+def swapped_session(path: Path, evaluation, crash: Crash) -> None:
+    """Run a session in which another policy is asked for, again after every death until it serves."""
+    control = SessionControl()
+    events = read_journal(path).events if path.exists() else ()
+    if len([e for e in events if isinstance(e, TrialFinished)]) > SWAP_AFTER and "second" not in [
+        e.name for e in events if isinstance(e, PolicyLoaded)
+    ]:
+        control.swap("second")
+    bench = SwappingLineBench(
+        before_trial=lambda trial: control.swap("second") if trial.index == SWAP_AFTER else None
+    )
+    session_of(path, evaluation, bench, crash, control)
+
+
+def served(path: Path) -> list[str]:
+    """Return which policy each trial that counts was run by."""
+    names, by = [], ""
+    for event in read_journal(path).events:
+        if isinstance(event, PolicyLoaded):
+            by = event.name
+        elif isinstance(event, TrialFinished):
+            names.append(by)
+    return names
+
+
+@given(deaths=crashes, seed=st.integers(0, 1000))
+@settings(max_examples=12, deadline=None)
+def test_a_session_resumed_after_a_swap_goes_on_with_the_policy_that_served_last(deaths, seed):
+    evaluation = line_evaluation(seed=seed, test_set_size=3, families=FAMILIES)
+    with tempfile.TemporaryDirectory() as folder:
+        whole, broken = Path(folder, "whole.jsonl"), Path(folder, "broken.jsonl")
+        swapped_session(whole, evaluation, NEVER)
+        for crash in (*deaths, NEVER):
+            swapped_session(broken, evaluation, Crash(crash.where, crash.after))
+        assert score(broken) == score(whole)
+        assert served(broken) == served(whole)
+        assert served(whole) == ["first"] * (SWAP_AFTER + 1) + ["second"] * (
+            len(served(whole)) - SWAP_AFTER - 1
+        )
 
 
 def test_no_execution_is_ever_lost_from_the_count_of_void_attempts(tmp_path):
