@@ -72,9 +72,13 @@ setup(
         ],
         "robocontrast_ros.policies": [
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
+            "http = robocontrast_ros.policies.remote.http_policy:HttpPolicy",
+            "lerobot = robocontrast_ros.policies.remote.lerobot_policy:LerobotPolicy",
             "noisy_oracle = robocontrast_ros.policies.noisy_oracle:NoisyOracle",
+            "openpi = robocontrast_ros.policies.remote.openpi_policy:OpenpiPolicy",
             "oracle = robocontrast_ros.policies.oracle:Oracle",
             "random = robocontrast_ros.policies.random_policy:RandomPolicy",
+            "torch = robocontrast_ros.policies.torch_model.policy:TorchPolicy",
             "vln_modular = robocontrast_ros.policies.navigation.modular:ModularNavigation",
             "vln_oracle = robocontrast_ros.policies.navigation.oracle:NavigationOracle",
             "vln_random = robocontrast_ros.policies.navigation.random_moves:RandomMoves",

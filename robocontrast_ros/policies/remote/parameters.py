@@ -1,0 +1,158 @@
+"""What the parameter files of remote policies have in common, and how their mistakes are told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+from pydantic import Field
+
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.policies.packing import (
+    ActionParameters,
+    ChunkParameters,
+    InputParameters,
+    OutputParameters,
+    StateParameters,
+    describe,
+)
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+
+Value = TypeVar("Value")
+
+
+@record
+class RemoteParameters:
+    """Keys of every remote policy's file."""
+
+    policy: str = Field(description="plug-in that reads this file")
+    name: str = Field(min_length=1, description="name of the policy in results")
+    action: ActionParameters
+    chunk: ChunkParameters = Field(default_factory=ChunkParameters)
+    input: InputParameters
+    output: OutputParameters = Field(default_factory=OutputParameters)
+    timeout: float = Field(
+        default=5.0, gt=0, le=3600, description="limit of one answer [s]; keep it below timeouts.policy"
+    )
+    warm_up_timeout: float = Field(
+        default=300.0, gt=0, le=36000, description="limit of the first answer, before any trial [s]"
+    )
+    connect_timeout: float = Field(
+        default=5.0, gt=0, le=3600, description="limit of connecting [s]; keep it below timeouts.policy"
+    )
+
+
+def check_url(url: str, schemes: tuple[str, ...]) -> None:
+    """Refuse what is no URL of a server.
+
+    Raises:
+        ValueError: it has another scheme, no host, or a port that is none.
+    """
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"`url` such as {schemes[0]}://localhost:8000, not {url!r}")
+
+
+def read_api_key(variable: str | None, path: Path) -> str | None:
+    """Return the secret that an environment variable holds; None without a variable.
+
+    Raises:
+        ConfigurationError: the variable is not set.
+    """
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "")
+    if not key:
+        cure = (
+            f"export {variable}=… before the session is started; the key itself is never written to a file."
+        )
+        raise ConfigurationError(
+            str(path), "api_key", variable, "the name of an environment variable that is set", cure
+        )
+    return key
+
+
+def check_sizes(path: Path, parameters: RemoteParameters) -> None:
+    """Refuse columns, scales, offsets and normalisations that fit neither each other nor the sizes.
+
+    Raises:
+        ConfigurationError: a list has another length than it must have.
+    """
+    size, output = parameters.action.size, parameters.output
+    wanted = {
+        "output.columns": (output.columns, size),
+        "output.scale": (output.scale, size),
+        "output.offset": (output.offset, size),
+    }
+    for key, state in parameters.input.state.items():
+        count = state_size(state)
+        if count is not None:
+            wanted[f"input.state.{key}.mean"] = (state.mean or (), count)
+            wanted[f"input.state.{key}.std"] = (state.std or (), count)
+    for key, (values, count) in wanted.items():
+        if values and len(values) != count:
+            raise ConfigurationError(str(path), key, list(values), f"{count} numbers, or none")
+
+
+def state_size(state: StateParameters) -> int | None:
+    """Return how many numbers a vector of the state has; None where the robot decides."""
+    sizes = {"tool_xy": 2, "tool_position": 3, "tool_orientation": 4, "joint_positions": state.joints}
+    found = [sizes[part] for part in state.parts]
+    return None if None in found else sum(size or 0 for size in found)
+
+
+def described(parameters: RemoteParameters) -> PolicyDescription:
+    """Return the description that a remote policy's file makes."""
+    return describe(parameters.name, parameters.action, parameters.chunk, parameters.input)
+
+
+def nest(flat: dict[str, Any], nested: bool) -> dict[str, Any]:
+    """Return the values with ``a/b`` as key b of the mapping a, where that is asked for."""
+    if not nested:
+        return flat
+    tree: dict[str, Any] = {}
+    for key, value in flat.items():
+        *branches, leaf = key.split("/")
+        node = tree
+        for branch in branches:
+            node = node.setdefault(branch, {})
+        node[leaf] = value
+    return tree
+
+
+def made_up_observation(parameters: RemoteParameters, description: PolicyDescription) -> Observation:
+    """Return black images and a robot at rest, for a first answer that no trial pays for."""
+    images = {}
+    for wanted in parameters.input.images.values():
+        size = (wanted.height or 224, wanted.width or 224, 3)
+        images.setdefault(wanted.camera, np.zeros(size, np.uint8))
+    joints = description.joints or 7
+    names = tuple(f"joint{number}" for number in range(joints))
+    return Observation(0.0, images, names, (0.0,) * joints, Pose((0.0, 0.0, 0.0)))
+
+
+def last_line(text: str) -> str:
+    """Return the last line of what a server says that is not empty: of a traceback, the error itself."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "(nothing)"
+
+
+_EXPECTED = {
+    Fault.POLICY_SERVER_LOST: "a running policy server",
+    Fault.POLICY_TIMEOUT: "a policy server that answers in time",
+    Fault.POLICY_RAISED: "a policy server that accepts this file's input",
+}
+
+
+def refusal(path: Path, key: str, value: object, fault: PolicyFault, cure: str) -> ConfigurationError:
+    """Return the error for a server that failed while its policy was loaded."""
+    expected = _EXPECTED.get(fault.fault, "a policy server that speaks this protocol")
+    return ConfigurationError(str(path), key, value, f"{expected}; {fault.detail}", cure)

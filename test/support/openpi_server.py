@@ -1,0 +1,149 @@
+"""A server that speaks openpi's protocol, as a process; written from openpi's own, not with our code.
+
+Run with ``python openpi_server.py``; its one line of output is its port. What it does wrong, an observation's prompt
+or the URL's path says, so that one process serves many tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import http
+import itertools
+import json
+import os
+import signal
+import sys
+import threading
+
+import msgpack
+import numpy as np
+from websockets.sync.server import serve
+
+CHUNK, SIZE = 4, 2
+SLOW = 0.6
+"""How long the slow answer takes [s]."""
+KEY = "sesame"
+
+METADATA = {"action_dim": np.int64(SIZE), "action_horizon": CHUNK, "checkpoint": "rule"}
+OF_LEROBOT = {
+    "action_size": SIZE,
+    "inputs": {"observation.images.board": [3, 96, 96], "observation.state": [2]},
+}
+
+release = threading.Event()
+
+
+def rule(observation):
+    """Return the actions for an observation: a draw that its bytes are the seed of."""
+    digest = hashlib.sha256(msgpack.packb(observation, default=pack)).digest()
+    rng = np.random.default_rng(int.from_bytes(digest, "big"))
+    return rng.uniform(-0.02, 0.02, (CHUNK, SIZE)).astype(np.float32)
+
+
+def pack(value):
+    if isinstance(value, np.ndarray):
+        return {
+            b"__ndarray__": True,
+            b"data": value.tobytes(),
+            b"dtype": value.dtype.str,
+            b"shape": value.shape,
+        }
+    return {b"__npgeneric__": True, b"data": value.item(), b"dtype": value.dtype.str}
+
+
+def unpack(value):
+    if b"__ndarray__" in value:
+        return np.ndarray(value[b"shape"], np.dtype(value[b"dtype"]), value[b"data"])
+    return value
+
+
+ANSWERS = {
+    "wrong shape": lambda: {"actions": np.zeros((CHUNK, SIZE + 1), np.float32)},
+    "too long": lambda: {"actions": np.zeros((100, SIZE), np.float32)},
+    "not finite": lambda: {"actions": np.full((CHUNK, SIZE), np.nan)},
+    "missing key": lambda: {"motions": 1},
+    "no numbers": lambda: {"actions": "left"},
+    "no mapping": lambda: [1, 2],
+    "objects": lambda: {
+        "actions": {b"__ndarray__": True, b"data": b"12345678", b"dtype": "|O", b"shape": [1]}
+    },
+    "short array": lambda: {
+        "actions": {b"__ndarray__": True, b"data": b"1234", b"dtype": "<f8", b"shape": [4, 2]}
+    },
+}
+
+
+def handle(connection, left):
+    path = connection.request.path
+    if path == "/silent":
+        release.wait()
+        return
+    if path == "/text":
+        connection.send("Traceback:\n  somewhere\nRuntimeError: no checkpoint\n")
+        return
+    if path == "/list":
+        connection.send(msgpack.packb([1, 2]))
+        return
+    connection.send(msgpack.packb(METADATA, default=pack))
+    seed = {}
+    for data in connection:
+        observation = msgpack.unpackb(data, object_hook=unpack)
+        prompt = observation["prompt"] if "prompt" in observation else observation["task"]
+        if "endpoint" in observation or "reset" in observation:
+            seed = {"seed": observation["seed"]}
+            connection.send(msgpack.packb({}))
+        elif prompt in ANSWERS:
+            connection.send(msgpack.packb(ANSWERS[prompt](), default=pack))
+        elif prompt == "garbage":
+            connection.send(bytes(range(255, 0, -1)))
+        elif prompt == "no websocket":
+            connection.socket.sendall(b"\xff" * 64)
+            release.wait(5.0)
+        elif prompt == "raise":
+            connection.send('Traceback (most recent call last):\n  File "x.py"\nValueError: I cannot see\n')
+            return
+        elif prompt == "hang up":
+            return
+        elif prompt == "die":
+            os._exit(1)
+        else:
+            if next(left, None) is None:
+                os._exit(1)
+            if prompt == "slow":
+                release.wait(SLOW)
+            answer = msgpack.packb({"actions": rule({**observation, **seed})}, default=pack)
+            connection.send(answer)
+            if prompt == "twice":
+                connection.send(answer)
+            if prompt == "answer and freeze":
+                os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def admit(connection, request):
+    wanted = f"Api-Key {KEY}"
+    if request.path == "/locked" and request.headers.get("Authorization") != wanted:
+        return connection.respond(http.HTTPStatus.UNAUTHORIZED, "no\n")
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--answers", type=int, help="after which it dies")
+    parser.add_argument("--lerobot", action="store_true", help="stand in for lerobot_server.py")
+    arguments = parser.parse_args()
+    if arguments.lerobot:
+        METADATA.clear()
+        METADATA.update(OF_LEROBOT)
+        threading.Thread(target=lambda: os._exit(len(sys.stdin.read())), daemon=True).start()
+    left = itertools.count() if arguments.answers is None else iter(range(arguments.answers))
+    limits = {"compression": None, "max_size": None, "process_request": admit}
+    with serve(lambda connection: handle(connection, left), "127.0.0.1", arguments.port, **limits) as server:
+        port = server.socket.getsockname()[1]
+        print(json.dumps({"port": port}) if arguments.lerobot else port, flush=True)
+        server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
