@@ -128,9 +128,13 @@ class NodeProcesses:
             time.sleep(0.05)
 
     def last_line(self, name: str) -> str:
-        """Return the last line of a node's log that is not empty."""
-        lines = (self._logs / f"{name}.log").read_text(errors="replace").splitlines()
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+        """Return the last line of a node's log that is not empty, with the indented ones that go on with it."""
+        text = (self._logs / f"{name}.log").read_text(errors="replace")
+        lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+        first = len(lines) - 1
+        while first > 0 and lines[first].startswith("  "):
+            first -= 1
+        return "\n".join(lines[first:]).strip() if lines else ""
 
     def stop(self, poll: Callable[[], None] = lambda: None) -> None:
         """End every process: the leader first, which still needs the others to stop the robot."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +47,14 @@ from robocontrast_ros.nodes.conversions.domain import (
     pose_to_msg,
     progress_to_msg,
 )
-from robocontrast_ros.nodes.conversions.observation import observation_to_msg
+from robocontrast_ros.nodes.conversions.observation import image_to_array, observation_to_msg
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg, state_message_type
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.policies.direct_line import Caller, LineLost
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.runner import LOAD_TIMEOUT, Answer
 from robocontrast_ros.robots.commands import RobotCommand
@@ -60,6 +63,7 @@ from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import NotAtStart, make_state_estimator
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.episode import EpisodeReport, EpisodeRequest, run_episode
+from robocontrast_ros.sessions.policy_check import check_fit
 from robocontrast_ros.srv import Act, CaptureImages, DescribePolicy, ResetPolicy
 
 FEEDBACK_EVERY = 10
@@ -179,6 +183,7 @@ class RosEpisodeBench:
         self._subscribed: set[str] = set()
         self._subscribe(ProgressMsg, "progress")
         self._subscribe(state_message_type(self.profile.state.type), self.profile.state.topic)
+        self._line: Caller | None = None
         self._channel.start()
         self._wait_for_services()
         self._take(self._ask_for_policy(first_call))
@@ -188,6 +193,7 @@ class RosEpisodeBench:
 
     def close(self) -> None:
         """Free the channel."""
+        self._hang_up()
         self._channel.close()
 
     def follow_policy(self) -> None:
@@ -259,12 +265,15 @@ class RosEpisodeBench:
             scene=scene_from_msg(self._received["scene"]) if self.policy.privileged else None,
         )
 
-    def request_actions(self, observation: Observation) -> PendingActions:
+    def request_actions(self, observation: Observation) -> PendingActions | ActionsOnLine:
         """Ask the policy, with images of this control step, without waiting for it."""
         self._capture_images()
         topics, due = tuple(self._cameras.values()), observation.stamp - 0.5 * self._parameters.control_period
         received = self._inbox.wait(topics, due, self._parameters.sensor_timeout)
         images = {name: received[topic] for name, topic in self._cameras.items()}
+        # The line carries no ground truth.
+        if self._line is not None and observation.scene is None:
+            return ActionsOnLine(self._line, observation, images)
         message = observation_to_msg(observation, self.profile.world_frame, images)
         return PendingActions(
             PendingResponse(self._act, Act.Request(observation=message)),
@@ -337,7 +346,21 @@ class RosEpisodeBench:
         except NoAnswer as error:
             raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
         _raise(answer.fault)
+        self._call_line(answer.line)
         return description_from_msg(answer.description)
+
+    def _call_line(self, name: str) -> None:
+        """Keep a connection to the policy server itself, where it is on this machine."""
+        if self._line is not None and self._line.serves(name):
+            return
+        self._hang_up()
+        with contextlib.suppress(LineLost):
+            self._line = Caller(name, self._parameters.policy_timeout)
+
+    def _hang_up(self) -> None:
+        if self._line is not None:
+            self._line.close()
+        self._line = None
 
     def _take(self, policy: PolicyDescription) -> None:
         """Make the controller of a policy, and subscribe to what it needs.
@@ -345,23 +368,24 @@ class RosEpisodeBench:
         Raises:
             ConfigurationError: robot and policy do not fit; the policy before stays.
         """
-        controller = make_controller(self.profile, policy.action_space, self._parameters.control_period)
-        cameras = self._choose_cameras(policy)
+        period = self._parameters.control_period
+        # Which of them are in use, and how large their images are, the session has checked.
+        topics = {camera.name: camera.image_topic for camera in self.profile.cameras}
+        check_fit(
+            policy,
+            self.profile,
+            1.0 / period,
+            dict.fromkeys(topics),
+            f"what '{self._parameters.policy_server}' serves",
+        )
+        controller = make_controller(self.profile, policy.action_space, period)
+        cameras = {name: topics[name] for name in policy.cameras}
         self.policy, self.controller, self._cameras = policy, controller, cameras
         for topic in cameras.values():
             self._subscribe(Image, topic)
         if policy.privileged:
             self._subscribe(SceneMsg, "scene")
         self._sensors = (self.profile.state.topic, *(("scene",) if policy.privileged else ()))
-
-    def _choose_cameras(self, policy: PolicyDescription) -> dict[str, str]:
-        offered = {camera.name: camera.image_topic for camera in self.profile.cameras}
-        for name in policy.cameras:
-            if name not in offered:
-                raise ConfigurationError.unknown(
-                    f"policy '{policy.name}'", "cameras", name, offered, f"camera of '{self.profile.name}'"
-                )
-        return {name: offered[name] for name in policy.cameras}
 
 
 class PendingActions:
@@ -386,6 +410,40 @@ class PendingActions:
             )
         actions = np.asarray(answer.actions, dtype=np.float64).reshape(answer.count, answer.size)
         return Answer(actions, answer.latency, Observed(answer.observed_instruction, answer.image_digest))
+
+
+class ActionsOnLine:
+    """Actions that the policy server was asked for on its direct line."""
+
+    def __init__(self, line: Caller, observation: Observation, images: dict[str, Image]) -> None:
+        """Ask for them, with the images as they were received.
+
+        Raises:
+            BenchFault: an image cannot be read, or the server is gone.
+        """
+        try:
+            pixels = {name: image_to_array(image) for name, image in images.items()}
+        except ValueError as error:
+            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+        self._line = line
+        with _server_lost():
+            self._number = line.ask(replace(observation, images=pixels))
+
+    def result(self) -> Answer:
+        """Wait for the actions."""
+        try:
+            with _server_lost():
+                return self._line.answer(self._number)
+        except PolicyFault as error:
+            raise _named(error.fault, error.detail) from None
+
+
+@contextlib.contextmanager
+def _server_lost() -> Iterator[None]:
+    try:
+        yield
+    except LineLost as error:
+        raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
 
 
 class Rollout(Node):
@@ -471,10 +529,13 @@ class Rollout(Node):
 
 def _raise(message: Any) -> None:
     fault, detail = fault_from_msg(message)
-    if fault.of_policy:
-        raise PolicyFault(fault, detail)
     if fault is not Fault.NONE:
-        raise BenchFault(fault, detail)
+        raise _named(fault, detail)
+
+
+def _named(fault: Fault, detail: str) -> PolicyFault | BenchFault:
+    """Return what is raised for a fault that the policy server tells."""
+    return PolicyFault(fault, detail) if fault.of_policy else BenchFault(fault, detail)
 
 
 def main() -> None:
