@@ -129,6 +129,11 @@ class HttpPolicy:
         """
         return described(load_record(HttpParameters, path))
 
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Name the server."""
+        return (f"server {load_record(HttpParameters, path).url}",)
+
     def describe(self) -> PolicyDescription:
         """Say what the file says."""
         return described(self._parameters)

@@ -79,6 +79,12 @@ class LerobotPolicy:
         """
         return described(load_record(LerobotParameters, path))
 
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Name the environment and the checkpoint."""
+        parameters = load_record(LerobotParameters, path)
+        return (f"lerobot, run by {parameters.python}", f"checkpoint {parameters.checkpoint}")
+
     def describe(self) -> PolicyDescription:
         """Say what the file says."""
         return described(self._parameters)

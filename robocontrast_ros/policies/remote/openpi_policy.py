@@ -112,6 +112,11 @@ class OpenpiPolicy:
         """
         return described(load_record(OpenpiParameters, path))
 
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Name the server."""
+        return (f"server {load_record(OpenpiParameters, path).url}",)
+
     def describe(self) -> PolicyDescription:
         """Say what the file says."""
         return described(self._parameters)

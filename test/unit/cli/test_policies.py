@@ -53,6 +53,10 @@ def test_every_shipped_policy_is_listed_with_the_robots_that_it_fits():
         "locobot",
         "franka, ur5e: takes planar_delta, joint_positions",
     ]
+    assert table["openpi"][3] == "server ws://localhost:8000"
+    assert table["http"][3] == "server http://localhost:8000/act"
+    assert "lerobot" in table["lerobot"][3]
+    assert table["film_bc"][3].startswith("PyTorch (extra `learned`)")
     assert table["oracle"][2:] == ["", "ground truth", "franka ur5e", "locobot: takes discrete_navigation"]
 
 
