@@ -39,7 +39,12 @@ def summary_table(summary: Summary) -> Table:
     table.add_column("", no_wrap=True)
     for heading in ("n", metric, "success", "- base", "faults", "void", "skip", f"cost [{unit}]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
+    policy = summary.rows[0].policy if len(summary.policies) == 1 else None
     for row in summary.rows:
+        if row.policy != policy:
+            policy = row.policy
+            table.add_section()
+            table.add_row(Text(policy), style="italic")
         cells = _cells(row, summary.metric)
         table.add_row(*map(Text, cells), style="bold" if row.perturbation == ALL else None)
     return table

@@ -15,6 +15,8 @@ from robocontrast_ros.domain import BASE, METRICS
 
 # From the palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"
+POLICY_COLOURS = (BLUE, GREEN, PINK, ORANGE)
+"""Bars of the policies that were swapped for one another, in order."""
 
 
 def draw_overview(
@@ -38,28 +40,44 @@ def draw_overview(
 
 
 def _draw_perturbations(axes: Axes, summary: Summary) -> None:
-    base = summary.row(BASE)
-    reference = base.score(summary.metric)
-    if reference.mean is not None:
-        axes.axhline(reference.mean, color=GREY, linestyle="--", linewidth=1.2)
-        if reference.low is not None:
-            axes.axhspan(reference.low, reference.high, color=GREY, alpha=0.15, linewidth=0.0)
-    rows = [row for row in summary.rows if row.perturbation != ALL]
-    for position, row in enumerate(rows):
-        score = row.score(summary.metric)
-        if score.mean is None:
-            axes.text(position, 0.03, "no trial", ha="center", color=GREY)
-            continue
-        axes.bar(position, score.mean, width=0.6, color=GREY if row is base else BLUE, alpha=0.85)
-        if score.low is not None:
-            error = [[max(score.mean - score.low, 0.0)], [max(score.high - score.mean, 0.0)]]
-            axes.errorbar(position, score.mean, error, color="black", capsize=4.0, linewidth=1.2)
-    axes.set_xticks(range(len(rows)), [_tick(row) for row in rows])
-    axes.set_xlim(-0.6, len(rows) - 0.4)
+    position, ticks = 0, []
+    for number, policy in enumerate(summary.policies):
+        rows = [row for row in summary.rows if row.policy == policy and row.perturbation != ALL]
+        colour = POLICY_COLOURS[number % len(POLICY_COLOURS)]
+        _draw_reference(axes, summary, policy, position, len(rows))
+        for row in rows:
+            _draw_bar(axes, position, row, summary.metric, GREY if row.perturbation == BASE else colour)
+            first = f"\n{policy}" if row is rows[0] and len(summary.policies) > 1 else ""
+            ticks.append(_tick(row) + first)
+            position += 1
+    axes.set_xticks(range(len(ticks)), ticks)
+    axes.set_xlim(-0.6, len(ticks) - 0.4)
     axes.set_ylim(0.0, 1.02)
     axes.set_ylabel(f"mean {METRICS[summary.metric]} (95 % interval)")
     axes.set_title("Each perturbation beside the test-set mean", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_reference(axes: Axes, summary: Summary, policy: str, begin: int, rows: int) -> None:
+    """Draw the mean of a policy's base trials behind its bars."""
+    reference = summary.row(BASE, policy).score(summary.metric)
+    if reference.mean is None:
+        return
+    ends = begin - 0.6, begin + rows - 0.4
+    axes.hlines(reference.mean, *ends, color=GREY, linestyle="--", linewidth=1.2)
+    if reference.low is not None:
+        axes.fill_between(ends, reference.low, reference.high, color=GREY, alpha=0.15, linewidth=0.0)
+
+
+def _draw_bar(axes: Axes, position: int, row: Row, metric: str, colour: str) -> None:
+    score = row.score(metric)
+    if score.mean is None:
+        axes.text(position, 0.03, "no trial", ha="center", color=GREY)
+        return
+    axes.bar(position, score.mean, width=0.6, color=colour, alpha=0.85)
+    if score.low is not None:
+        error = [[max(score.mean - score.low, 0.0)], [max(score.high - score.mean, 0.0)]]
+        axes.errorbar(position, score.mean, error, color="black", capsize=4.0, linewidth=1.2)
 
 
 def _tick(row: Row) -> str:
@@ -72,16 +90,19 @@ def _draw_estimate(
     unit, counting = summary.cost_unit, trials.filter("counts")
     few = {"marker": "o"} if len(counting) < 3 else {}
     step = {"where": "post", **few}
+    several = len(summary.policies) > 1
     if len(counting):
-        axes.step(
-            counting["cumulative_cost"],
-            running_means(counting[summary.metric].to_list()),
-            color=ORANGE,
-            linewidth=2.0,
-            label=f"this session, {len(counting)} trials",
-            **step,
-        )
-        if standard and len(summary.rows) > 2:
+        for number, policy in enumerate(summary.policies):
+            run = counting.filter(pl.col("policy") == policy)
+            axes.step(
+                run["cumulative_cost"],
+                running_means(run[summary.metric].to_list()),
+                color=POLICY_COLOURS[number % len(POLICY_COLOURS)] if several else ORANGE,
+                linewidth=2.0,
+                label=f"{policy if several else 'this session'}, {len(run)} trials",
+                **step,
+            )
+        if standard and len(summary.rows) > 2 and not several:
             axes.step(
                 cumulative(standard, unit),
                 running_means([getattr(trial.result, summary.metric) for trial in standard]),

@@ -15,6 +15,7 @@ from rich.console import Console
 from robocontrast_ros.analysis.console import summary_report
 from robocontrast_ros.analysis.effort import Prices, StandardTrial, compute_effort, standard_evaluation
 from robocontrast_ros.analysis.figures import draw_overview
+from robocontrast_ros.analysis.serving import serving_policies
 from robocontrast_ros.analysis.summary import Summary, summary_rows
 from robocontrast_ros.analysis.tables import trials_table, write_trials
 from robocontrast_ros.domain import BASE
@@ -58,16 +59,30 @@ def compute_results(journal: Journal) -> Results:
     standard = standard_evaluation(journal.events, prices)
     session = started.parameters.get("session", {})
     strategy = session.get("strategy", {})
-    skipped = Counter(e.perturbation for e in journal.events if isinstance(e, TrialSkipped))
+    serving = serving_policies(journal.events)
+    skips = [
+        (p, e.perturbation)
+        for e, p in zip(journal.events, serving, strict=True)
+        if isinstance(e, TrialSkipped)
+    ]
     planned = tuple(strategy.get("perturbations", ()))
     # A journal written without a session's file names its perturbations in its trials alone.
     found = tuple(table["perturbation"].unique(maintain_order=True))
-    names = tuple(name for name in dict.fromkeys((*planned, *found, *skipped)) if name != BASE)
+    names = tuple(
+        name for name in dict.fromkeys((*planned, *found, *(name for _, name in skips))) if name != BASE
+    )
     symbols = {name: started.symbols.get(name, name) for name in names}
+    policies = tuple(dict.fromkeys((*table["policy"], *(policy for policy, _ in skips)))) or serving[-1:]
+    rows = []
+    for policy in policies:
+        skipped = Counter(name for by, name in skips if by == policy)
+        rows += summary_rows(
+            table.filter(pl.col("policy") == policy), symbols, dict(skipped), started.metric, policy
+        )
     summary = Summary(
         session=started.session,
         robot=session.get("robot", ""),
-        policy=session.get("policy", ""),
+        policy=", ".join(policies) if len(policies) > 1 else session.get("policy") or policies[0],
         strategy=strategy.get("name", ""),
         seed=started.seed,
         metric=started.metric,
@@ -75,7 +90,7 @@ def compute_results(journal: Journal) -> Results:
         budget=started.budget if math.isfinite(started.budget) else None,
         ended=_ending(journal),
         finished=any(isinstance(event, SessionFinished) for event in journal.events),
-        rows=summary_rows(table, symbols, dict(skipped), started.metric),
+        rows=tuple(rows),
         effort=compute_effort(journal.events, table, standard, prices),
     )
     return Results(summary, table, standard, journal.warning)

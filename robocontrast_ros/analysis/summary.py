@@ -3,7 +3,8 @@
 Intervals are 95 %. For success they are Wilson's, which take trials as independent. For SPL, progress and
 nDTW they are bootstrap intervals over test instances: whole instances are drawn again, with all their trials, because
 the trials of one instance (its repeats, its perturbations) resemble each other. One test instance alone
-has no bootstrap interval. Void attempts count in no mean; their number always stands beside it.
+has no bootstrap interval. Void attempts count in no mean; their number always stands beside it. No estimate is
+over the trials of more than one policy.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Row:
         seconds: the same as time of a person [s].
         metres_per_trial: of a trial that counts [m]; None without one.
         seconds_per_trial: of a trial that counts [s]; None without one.
+        policy: name of the policy that ran them (column `policy` of the table).
     """
 
     perturbation: str
@@ -92,6 +94,7 @@ class Row:
     seconds: float
     metres_per_trial: float | None
     seconds_per_trial: float | None
+    policy: str
 
     def score(self, metric: str) -> Estimate:
         """Return the mean of a metric: ``spl`` or ``progress``."""
@@ -105,7 +108,7 @@ class Summary:
     Attributes:
         session: name of the session.
         robot: the robot's name in the session's parameters.
-        policy: the policy's.
+        policy: the policy's, or the names of all that were swapped for one another.
         strategy: the strategy's.
         seed: the session's seed.
         metric: the task's score that is shown, ``spl`` or ``progress``.
@@ -113,7 +116,8 @@ class Summary:
         budget: K; None when there is none.
         ended: how the session ended, in words; empty while it has not.
         finished: whether all that was asked was run.
-        rows: ``base``, each perturbation in the order of the session, ``all``.
+        rows: ``base``, each perturbation in the order of the session, ``all``; these for each policy, where there
+            is more than one.
         effort: what the run cost, beside a standard evaluation.
     """
 
@@ -130,36 +134,44 @@ class Summary:
     rows: tuple[Row, ...]
     effort: Effort
 
-    def row(self, perturbation: str) -> Row:
-        """Return the row of a perturbation.
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """Names of the policies, in the order in which they served."""
+        return tuple(dict.fromkeys(row.policy for row in self.rows))
+
+    def row(self, perturbation: str, policy: str | None = None) -> Row:
+        """Return the row of a perturbation, and of a policy; that may be left out where there is one policy.
 
         Raises:
             KeyError: there is none.
         """
+        if policy is None and len(self.policies) > 1:
+            raise KeyError(f"which of the policies {', '.join(self.policies)}?")
         for row in self.rows:
-            if row.perturbation == perturbation:
+            if row.perturbation == perturbation and policy in (None, row.policy):
                 return row
         raise KeyError(f"no row '{perturbation}'; there are: {', '.join(r.perturbation for r in self.rows)}")
 
 
 def summary_rows(
-    table: pl.DataFrame, perturbations: dict[str, str], skipped: dict[str, int], metric: str
+    table: pl.DataFrame, perturbations: dict[str, str], skipped: dict[str, int], metric: str, policy: str
 ) -> tuple[Row, ...]:
-    """Return the rows of a summary.
+    """Return the rows of a summary that belong to one policy.
 
     Args:
-        table: the trials (``tables.trials_table``).
+        table: its trials (``tables.trials_table``).
         perturbations: name -> symbol, in the order of the session, without ``base``.
         skipped: perturbation -> test instances that it could not be applied to.
         metric: the score whose differences to the base trials are taken.
+        policy: its name.
     """
     base = table.filter(pl.col("perturbation") == BASE)
-    rows = [_row(BASE, BASE, base, skipped.get(BASE, 0))]
+    rows = [_row(policy, BASE, BASE, base, skipped.get(BASE, 0))]
     for name, symbol in perturbations.items():
         perturbed = table.filter(pl.col("perturbation") == name)
         difference = _difference(perturbed.filter("counts"), base.filter("counts"), metric)
-        rows.append(_row(name, symbol, perturbed, skipped.get(name, 0), *difference))
-    rows.append(_row(ALL, ALL, table, sum(skipped.values())))
+        rows.append(_row(policy, name, symbol, perturbed, skipped.get(name, 0), *difference))
+    rows.append(_row(policy, ALL, ALL, table, sum(skipped.values())))
     return tuple(rows)
 
 
@@ -203,6 +215,7 @@ def _ratio(sums: NDArray[np.float64], counts: NDArray[np.int64], axis: int = -1)
 
 
 def _row(
+    policy: str,
     name: str,
     symbol: str,
     attempts: pl.DataFrame,
@@ -232,6 +245,7 @@ def _row(
         seconds=seconds,
         metres_per_trial=metres / len(trials) if len(trials) else None,
         seconds_per_trial=seconds / len(trials) if len(trials) else None,
+        policy=policy,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.effort import Prices, Spent
+from robocontrast_ros.analysis.serving import serving_policies
 from robocontrast_ros.domain import Fault, Outcome, Trial
 from robocontrast_ros.sessions.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
 
@@ -26,6 +27,7 @@ COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "note": (pl.String, "what was perturbed, or why the scene was reset"),
     "claim": (pl.String, "what the perturbation claims of the expected behaviour; empty when nothing"),
     "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),
+    "policy": (pl.String, "name of the policy that ran it; different policies have different names"),
     "seed": (pl.Int64, "seed of the policy's own randomness"),
     "outcome": (pl.String, "SUCCESS, FAILURE, POLICY_FAULT or VOID"),
     "fault": (pl.String, "NONE, or the name of the fault"),
@@ -74,14 +76,14 @@ def trials_table(events: Sequence[Event]) -> pl.DataFrame:
     prices, unit = Prices(started), started.cost_unit if started else "m"
     rows, spent = [], 0.0
     set_ups: list[SetUp] = []
-    for event in events:
+    for event, policy in zip(events, serving_policies(events), strict=True):
         if isinstance(event, SetUp) and not event.restore:
             set_ups.append(event)
             spent += event.cost
         elif isinstance(event, (TrialFinished, TrialVoid)):
-            costs = {"cumulative_cost": spent, "cost_unit": unit}
+            given = {"policy": policy, "cumulative_cost": spent, "cost_unit": unit}
             rows.append(
-                _conditions(event.trial, event.attempt) | _set_up(set_ups, prices) | costs | _results(event)
+                _conditions(event.trial, event.attempt) | _set_up(set_ups, prices) | given | _results(event)
             )
             set_ups = []
     schema = {name: kind for name, (kind, _) in COLUMNS.items()}

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from line_world import LineBench, line_evaluation
+from line_world import LineBench, SwappingLineBench, line_evaluation
 from PIL import Image
 from rich.console import Console
 
@@ -16,6 +16,7 @@ from robocontrast_ros.analysis.console import in_words, summary_report
 from robocontrast_ros.analysis.results import compute_results, write_results
 from robocontrast_ros.analysis.summary import Estimate
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.journal import JournalError, read_journal
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
@@ -48,6 +49,41 @@ def printed(summary) -> str:
     with console.capture() as capture:
         console.print(summary_report(summary))
     return capture.get()
+
+
+def swapped(tmp_path) -> RunFolder:
+    """Run a session in which another policy takes over after the third trial."""
+    folder, control = RunFolder(tmp_path), SessionControl()
+    bench = SwappingLineBench(before_trial=lambda trial: control.swap("second") if trial.index == 2 else None)
+    evaluation = line_evaluation(parameters=PARAMETERS, test_set_size=6)
+    run_session(evaluation, bench, folder.journal, control=control)
+    return folder
+
+
+def test_no_estimate_is_over_the_trials_of_two_policies(tmp_path):
+    folder = swapped(tmp_path)
+    results = write_results(folder)
+    summary, trials = results.summary, results.trials.filter("counts")
+    assert summary.policy == "first, second"
+    assert summary.policies == ("first", "second")
+    assert [row.perturbation for row in summary.rows] == ["base", "LB2", "SB2", "all"] * 2
+    for policy in summary.policies:
+        own = trials.filter(pl.col("policy") == policy)
+        assert summary.row("all", policy).trials == len(own)
+        assert summary.row("all", policy).spl.mean == pytest.approx(own["spl"].mean())
+    assert summary.row("all", "first").trials == 3
+    with pytest.raises(KeyError, match="which of the policies first, second"):
+        summary.row("all")
+    assert sum(row.cost for row in summary.rows if row.perturbation == "all") == pytest.approx(
+        results.trials["setup_cost"].sum()
+    )
+    text = printed(summary)
+    assert "contrast_set · first, second on ur5e" in text
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines.index("first") < lines.index("second")
+    assert np.asarray(Image.open(results.figure).convert("RGB")).shape == (660, 1650, 3)
+    rows = json.loads((folder.path / "summary.json").read_text())["rows"]
+    assert {row["policy"] for row in rows} == {"first", "second"}
 
 
 CASES = {

@@ -58,7 +58,7 @@ SYMBOLS = {"LB1": "ΔLB1", "SB1": "ΔSB1"}
 
 
 def test_a_row_counts_trials_instances_faults_voids_and_cost():
-    base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {"LB1": 1, "SB1": 3}, "spl")
+    base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {"LB1": 1, "SB1": 3}, "spl", "p")
     assert (base.trials, base.instances, base.void, base.cost) == (3, 3, 1, 4.5)
     assert base.spl.mean == pytest.approx(0.7)
     assert (lb1.trials, lb1.instances, lb1.skipped, lb1.policy_faults) == (3, 2, 1, 1)
@@ -68,7 +68,7 @@ def test_a_row_counts_trials_instances_faults_voids_and_cost():
 
 
 def test_the_difference_is_taken_within_each_test_instance():
-    lb1 = summary_rows(TABLE, SYMBOLS, {}, "spl")[1]
+    lb1 = summary_rows(TABLE, SYMBOLS, {}, "spl", "p")[1]
     # x0: (0.5 + 0.7) / 2 - 0.8; x1: 0.0 - 0.4; x2 has no LB1.
     assert lb1.pairs == 2
     assert lb1.difference.mean == pytest.approx((-0.2 - 0.4) / 2)
@@ -105,7 +105,7 @@ def test_one_test_instance_alone_has_a_mean_and_no_interval():
 
 
 def test_a_row_has_every_score_and_its_metres_and_seconds():
-    base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {}, "spl")
+    base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {}, "spl", "p")
     assert [row.symbol for row in (base, lb1, sb1, every)] == ["base", "ΔLB1", "ΔSB1", "all"]
     assert base.progress.mean == pytest.approx(0.8)
     assert base.score("progress") == base.progress
@@ -118,7 +118,7 @@ def test_a_row_has_every_score_and_its_metres_and_seconds():
 
 
 def test_the_difference_is_that_of_the_metric_asked_for():
-    lb1 = summary_rows(TABLE, SYMBOLS, {}, "progress")[1]
+    lb1 = summary_rows(TABLE, SYMBOLS, {}, "progress", "p")[1]
     assert lb1.difference.mean == pytest.approx(((0.6 + 0.8) / 2 - 0.9 + 0.1 - 0.5) / 2)
 
 
