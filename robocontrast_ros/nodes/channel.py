@@ -7,6 +7,7 @@ hidden node with its own executor: the callback may block, the answers still arr
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import threading
 import time
@@ -51,10 +52,13 @@ class Channel:
 
     def start(self) -> None:
         """Begin to serve the hidden node's inputs."""
+        # A node that is refused while it is made has no end of its own, and Python must not end before this thread.
+        atexit.register(self.close)
         self._thread.start()
 
     def close(self) -> None:
         """Stop serving and free the hidden node."""
+        atexit.unregister(self.close)
         self._executor.shutdown(timeout_sec=1.0)
         if self._thread.is_alive():
             self._thread.join(timeout=1.0)
