@@ -101,7 +101,10 @@ def dump_record(record: Any) -> dict[str, Any]:
 
 
 def _keys(cls: type) -> list[str]:
-    return [f.name for f in fields(cls)] if is_dataclass(cls) else []
+    """Return the keys of a record as they are written in a file."""
+    named = getattr(cls, "__pydantic_fields__", {})
+    names = [f.name for f in fields(cls)] if is_dataclass(cls) else []
+    return [(named[name].alias if name in named else None) or name for name in names]
 
 
 def _explain(cls: type, error: ValidationError, source: str) -> ConfigurationError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 import cv2
@@ -9,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robocontrast_ros.configuration import record
-from robocontrast_ros.domain import ActionConventions, Fault
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.domain import ActionConventions, Fault, Pose
 from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 
@@ -116,6 +117,45 @@ class OutputParameters:
     columns: tuple[int, ...] = Field(default=(), description="columns to take, in this order; all if empty")
     scale: tuple[float, ...] = Field(default=(), description="each number times this …; 1 if empty")
     offset: tuple[float, ...] = Field(default=(), description="… plus this; 0 if empty")
+
+
+def check_sizes(
+    path: Path, action: ActionParameters, inputs: InputParameters, output: OutputParameters
+) -> None:
+    """Refuse lists of numbers in a parameter file that are longer or shorter than what they belong to.
+
+    Raises:
+        ConfigurationError: columns, scales, offsets or a normalisation do not fit.
+    """
+    counts = {f"output.{key}": (getattr(output, key), action.size) for key in ("columns", "scale", "offset")}
+    for key, state in inputs.state.items():
+        count = state_size(state)
+        if count is not None:
+            counts[f"input.state.{key}.mean"] = (state.mean or (), count)
+            counts[f"input.state.{key}.std"] = (state.std or (), count)
+    for key, (values, count) in counts.items():
+        if values and len(values) != count:
+            raise ConfigurationError(str(path), key, list(values), f"{count} numbers, or none")
+
+
+def state_size(state: StateParameters) -> int | None:
+    """Return how many numbers a vector of the state has; None where the robot's joints decide."""
+    sizes = [STATE_SIZES.get(part, state.joints) for part in state.parts]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def made_up_observation(inputs: InputParameters) -> Observation:
+    """Return black images and a robot at rest, for a first answer that no trial pays for.
+
+    What the file leaves open is 224 pixels and 7 joints.
+    """
+    images = {
+        image.camera: np.zeros((image.height or 224, image.width or 224, 3), np.uint8)
+        for image in inputs.images.values()
+    }
+    joints = next((state.joints for state in inputs.state.values() if state.joints), 7)
+    names = tuple(f"joint{number + 1}" for number in range(joints))
+    return Observation(0.0, images, names, (0.0,) * joints, Pose())
 
 
 def describe(
