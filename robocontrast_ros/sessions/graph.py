@@ -40,6 +40,8 @@ class NodeProcess:
 def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
     """Return the nodes of a session on the embedded simulator; ``episode_manager`` is the last.
 
+    A policy server elsewhere is not among them.
+
     The session is over when ``episode_manager`` ends; any other node that ends before it is a fault.
     """
     task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
@@ -75,6 +77,8 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "control_period": period,
         # The policy server itself answers within the policy's limit; beyond it, the server is gone.
         "policy_timeout": timeouts.policy + 5.0,
+        "load_timeout": 2.0 * timeouts.load,
+        "policy_server": session.parameters.policy_server.node,
         "simulator_timeout": timeouts.sensors,
         "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,
@@ -90,13 +94,21 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "resume": resume,
         "setup_timeout": timeouts.set_up + 5.0,
         "answer_timeout": max(timeouts.scoring, timeouts.recording),
-        "silence_timeout": timeouts.policy + timeouts.sensors + 10.0,
+        # Before the first step of an episode, a policy that hung in the one before is loaded afresh and warmed up.
+        "silence_timeout": 2.0 * timeouts.load + timeouts.policy + timeouts.sensors + 10.0,
+        "policy_server": session.parameters.policy_server.node,
+        "load_timeout": timeouts.load,
         "startup_timeout": timeouts.start_up + 5.0,
+    }
+    server = {
+        "policy": str(session.policy_file),
+        "timeout": timeouts.policy,
+        "load_timeout": timeouts.load,
     }
     return (
         NodeProcess("simulator", simulator),
         NodeProcess("sim_bridge", bridge),
-        NodeProcess("policy_server", {"policy": str(session.policy_file), "timeout": timeouts.policy}),
+        *([NodeProcess("policy_server", server)] if session.policy_file else ()),
         NodeProcess("scorer", {"task": task_file}),
         NodeProcess("rollout", rollout),
         NodeProcess("recorder", recorder),

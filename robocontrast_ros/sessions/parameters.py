@@ -26,6 +26,7 @@ from robocontrast_ros.configuration import (
 )
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.runner import LOAD_TIMEOUT
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.strategies.cost import COST_MODELS, CostModel, Mover, Tolerance, cost_model
@@ -86,10 +87,31 @@ class SetupParameters:
 
 
 @record
+class PolicyServerParameters:
+    """Where the policy is served."""
+
+    external: bool = Field(
+        default=False,
+        description="whether a policy server that runs elsewhere is waited for, instead of one being started",
+    )
+    node: str = Field(
+        default="policy_server", min_length=1, description="name of that server's node, with its namespace"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a name for a server that is started here."""
+        if not self.external and self.node != "policy_server":
+            raise ValueError("`external: true` with another node's name")
+
+
+@record
 class TimeoutParameters:
     """How long each part may take on the wall clock before it counts as lost."""
 
     policy: float = Field(default=10.0, gt=0, le=3600, description="one answer of the policy [s]")
+    load: float = Field(
+        default=LOAD_TIMEOUT, gt=0, le=86400, description="loading a policy, and warming it up [s]"
+    )
     sensors: float = Field(
         default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]"
     )
@@ -134,7 +156,11 @@ class SessionParameters:
     seed: int = Field(ge=0, lt=2**63, description="every random draw of the session comes from it")
     task: str = Field(min_length=1, description="name in config/tasks/, or path of a file")
     robot: str = Field(min_length=1, description="name in config/robots/, or path of a file")
-    policy: str = Field(min_length=1, description="name in config/policies/, or path of a file")
+    policy: str = Field(
+        default="",
+        description="name in config/policies/, or path of a file; left out where policy_server.external is true",
+    )
+    policy_server: PolicyServerParameters = Field(default_factory=PolicyServerParameters)
     strategy: StrategyParameters
     test_set: TestSetParameters
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
@@ -178,12 +204,18 @@ class SessionParameters:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a camera that is named twice, and a budget that is not a number."""
+        """Refuse a camera that is named twice, a budget that is not a number, no policy and one too many."""
         names = [camera.name for camera in self.cameras or ()]
         if len(set(names)) != len(names):
             raise ValueError("each of the cameras once")
         if self.budget is not None and math.isnan(self.budget):
             raise ValueError("a number for the budget")
+        if not self.policy and not self.policy_server.external:
+            raise ValueError("a `policy`, or `policy_server` with `external: true`")
+        if self.policy and self.policy_server.external:
+            raise ValueError(
+                "no `policy`, for a policy server elsewhere has its own; `robocontrast swap` changes it"
+            )
 
 
 @dataclass(frozen=True)
@@ -197,6 +229,7 @@ class Overrides:
         seed: the session's seed.
         max_trials: trials after which it ends.
         output: folder of the run folders.
+        policy_server: ``external`` for one that runs elsewhere, in place of the file's policy.
     """
 
     robot: str | None = None
@@ -205,6 +238,7 @@ class Overrides:
     seed: int | None = None
     max_trials: int | None = None
     output: str | None = None
+    policy_server: str | None = None
 
 
 @dataclass(frozen=True)
@@ -216,7 +250,8 @@ class ResolvedSession:
         parameters: its record, overrides applied; robot, policy and task are known names or absolute paths.
         robot: the robot's profile.
         robot_file: where it came from.
-        policy_file: the policy's parameter file; its plug-in exists, but nothing is loaded yet.
+        policy_file: the policy's parameter file; its plug-in exists, but nothing is loaded yet. None where a policy
+            server elsewhere has it.
         task: the task.
         task_file: where it came from.
         strategy: the order of trials.
@@ -228,7 +263,7 @@ class ResolvedSession:
     parameters: SessionParameters
     robot: RobotProfile
     robot_file: Path
-    policy_file: Path
+    policy_file: Path | None
     task: Task
     task_file: Path
     strategy: Strategy
@@ -240,7 +275,7 @@ class ResolvedSession:
         everything = {
             "session": dump_record(self.parameters),
             "robot": dump_record(self.robot),
-            "policy": read_yaml(self.policy_file),
+            "policy": read_yaml(self.policy_file) if self.policy_file else None,
             "task": read_yaml(self.task_file),
         }
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
@@ -281,7 +316,9 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
     files = {
         key: find_file(kind, getattr(parameters, key), *origin[key])
         for key, kind in (("robot", "robots"), ("policy", "policies"), ("task", "tasks"))
+        if getattr(parameters, key)
     }
+    policy_file = files.get("policy")
     parameters = replace(
         parameters,
         **{
@@ -290,7 +327,7 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
         },
     )
     robot = load_profile(str(files["robot"]))
-    image_sizes = _image_sizes(find_configured("policies", files["policy"]), files["policy"])
+    image_sizes = _image_sizes(find_configured("policies", policy_file), policy_file) if policy_file else {}
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
     _check_fit(robot, files["robot"], task, files["task"], origin["robot"])
@@ -308,7 +345,7 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
         parameters=parameters,
         robot=robot,
         robot_file=files["robot"],
-        policy_file=files["policy"],
+        policy_file=policy_file,
         task=task,
         task_file=files["task"],
         strategy=strategy,
@@ -369,6 +406,8 @@ def _override(
     given = {key: value for key, value in vars(overrides).items() if value is not None}
     if given.get("budget") == math.inf:
         given["budget"] = None
+    if "policy_server" in given:
+        given = _elsewhere(parameters, given)
     origin = {key: (str(source), key, source.parent) for key in ("robot", "policy", "task")}
     origin |= {key: ("command line", key, Path.cwd()) for key in ("robot", "policy") if key in given}
     try:
@@ -381,6 +420,14 @@ def _override(
             "command line", key, reason.get("input"), reason["msg"].removeprefix("Input should be ")
         ) from None
     return (changed if changed.budget != math.inf else replace(changed, budget=None)), origin
+
+
+def _elsewhere(parameters: SessionParameters, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the overrides with the record of a policy server elsewhere, which takes the place of the file's policy."""
+    if given["policy_server"] != "external":
+        raise ConfigurationError("command line", "policy_server", given["policy_server"], "external")
+    server = replace(parameters.policy_server, external=True)
+    return {"policy": "", **given, "policy_server": server}
 
 
 def steps_per_control(task: Task, source: str) -> int:

@@ -91,19 +91,31 @@ def check_fit(
         )
 
 
-def check_policy(session: ResolvedSession) -> PolicyDescription:
+def check_description(description: PolicyDescription, session: ResolvedSession, source: str) -> None:
+    """Refuse a policy that does not fit a session's robot and cameras, as ``check_fit`` does.
+
+    Raises:
+        ConfigurationError: they differ.
+    """
+    cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras or ()}
+    check_fit(description, session.robot, session.task.control_rate, cameras, source)
+
+
+def check_policy(session: ResolvedSession) -> PolicyDescription | None:
     """Compare what a session's policy describes with the robot and the cameras; return its description.
 
-    It is loaded for that, and let go again; where its file alone shows that it does not fit, it is not loaded.
+    It is loaded for that, and let go again; where its file alone shows that it does not fit, it is not loaded. What a
+    policy server elsewhere serves is checked when it can be asked; then None is returned.
 
     Raises:
         ConfigurationError: the parameter file does not fit, or the policy not the robot.
     """
     file = session.policy_file
-    cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras or ()}
+    if file is None:
+        return None
 
     def checked(description: PolicyDescription) -> PolicyDescription:
-        check_fit(description, session.robot, session.task.control_rate, cameras, str(file))
+        check_description(description, session, str(file))
         return description
 
     maker = find_configured("policies", file)

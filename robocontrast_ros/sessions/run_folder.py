@@ -42,7 +42,9 @@ class RunFolder:
             run.parameters.mkdir()
             write_yaml(run.session_file, dump_record(session.parameters))
             for kind in ("robot", "policy", "task"):
-                shutil.copyfile(getattr(session, f"{kind}_file"), run.parameters / f"{kind}.yaml")
+                file = getattr(session, f"{kind}_file")
+                if file is not None:
+                    shutil.copyfile(file, run.parameters / f"{kind}.yaml")
         except OSError as error:
             raise ConfigurationError(
                 str(session.source),
