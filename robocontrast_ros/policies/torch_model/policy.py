@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.packing import describe, made_up_observation, pack, unpack
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.sentence_encoder import PACKAGE
 from robocontrast_ros.policies.torch_model.instructions import Encoder, make_encoder
 from robocontrast_ros.policies.torch_model.parameters import TorchParameters, load_parameters
 
@@ -40,6 +42,21 @@ class TorchPolicy:
             ConfigurationError: the file does not fit.
         """
         return _describe(load_parameters(path))
+
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Name the packages, the network's file, and the GPU where the file asks for one."""
+        parameters = load_parameters(path)
+        file = resolve_uri(parameters.model.file, path.parent)
+        words = [
+            package_need("torch", "PyTorch (extra `learned`)"),
+            f"network {parameters.model.file}{'' if file.is_file() else ': not there'}",
+        ]
+        if parameters.device.startswith("cuda"):
+            words.append("GPU")
+        if parameters.instruction.encode == "minilm":
+            words.append(package_need(PACKAGE, "sentence encoder"))
+        return tuple(words)
 
     @classmethod
     def from_file(cls, path: Path) -> TorchPolicy:

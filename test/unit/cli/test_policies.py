@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from described_policies import write_described
 from typer.testing import CliRunner
 
@@ -99,6 +100,23 @@ def test_with_a_session_its_control_rate_and_cameras_count(tmp_path):
     assert row[4:] == ["", "ur5e: 10 Hz, not 5; board has 320x180 pixels"]
     (row,) = rows(str(made)).values()
     assert row[4] == "franka ur5e"
+
+
+def test_a_policy_whose_weights_are_missing_is_told_by_its_file(tmp_path):
+    file = tmp_path / "mine.yaml"
+    content = {
+        "policy": "robocontrast_ros.policies.torch_model.policy:TorchPolicy",
+        "name": "mine",
+        "model": {"format": "torchscript", "file": "gone.pt"},
+        "device": "cuda",
+        "instruction": {"encode": "minilm"},
+        "action": {"space": "planar_delta", "size": 2, "reference": "absolute"},
+        "input": {"images": {"image": {"camera": "board", "width": 64, "height": 48}}},
+    }
+    file.write_text(yaml.safe_dump(content))
+    (row,) = rows(str(file)).values()
+    assert "network gone.pt: not there GPU sentence encoder" in row[3]
+    assert row[4:] == ["", "franka, ur5e: reference delta, not absolute locobot: takes discrete_navigation"]
 
 
 def test_a_policy_that_cannot_be_told_is_a_row_with_the_reason(tmp_path):
