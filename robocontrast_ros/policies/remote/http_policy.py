@@ -46,7 +46,7 @@ _CURE = "Start the server on the policy's host (docs/remote_policies.md), or men
 class HttpParameters(RemoteParameters):
     """The file config/policies/http.yaml."""
 
-    url: str = Field(description="what observations are posted to: http://host:port/act, or https://…")
+    url: str = Field(description="what observations are posted to: http://gpu-host:8000/act, or https://…")
     api_key: str | None = Field(
         default=None,
         min_length=1,

@@ -39,7 +39,10 @@ class RemoteParameters:
         default=5.0, gt=0, le=3600, description="limit of one answer [s]; keep it below timeouts.policy"
     )
     warm_up_timeout: float = Field(
-        default=300.0, gt=0, le=36000, description="limit of the first answer, before any trial [s]"
+        default=100.0,
+        gt=0,
+        le=36000,
+        description="limit of the first answer, before any trial [s]; keep it below timeouts.load",
     )
     connect_timeout: float = Field(
         default=5.0, gt=0, le=3600, description="limit of connecting [s]; keep it below timeouts.policy"

@@ -28,6 +28,8 @@ WITHOUT_ROSDEP_KEY = {
     "websockets",
 }
 EXTRAS = {"learned": {"torch"}}
+OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
+"""A script that lerobot's own Python runs."""
 NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"}
 
 
@@ -54,7 +56,8 @@ def manifest(checkout) -> ElementTree.ElementTree:
 def imported(checkout) -> set[str]:
     """Top-level names that our modules import."""
     names = set()
-    for path in (checkout / "robocontrast_ros").rglob("*.py"):
+    paths = (checkout / "robocontrast_ros").rglob("*.py")
+    for path in (path for path in paths if path.name != OF_ANOTHER_ENVIRONMENT):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 names |= {alias.name.partition(".")[0] for alias in node.names}
