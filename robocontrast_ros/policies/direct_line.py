@@ -243,7 +243,10 @@ def _receive(connection: socket.socket) -> tuple[dict[str, Any], NDArray[np.uint
     # Memory of its own for every message: a policy may keep its images.
     text, body = bytearray(size_of_text), np.empty(size_of_body, np.uint8)
     _fill(connection, [text, body])
-    return msgpack.unpackb(text), body
+    try:
+        return msgpack.unpackb(text), body
+    except ValueError as error:
+        raise LineLost(f"the other end is not understood: {error}") from None
 
 
 def _fill(connection: socket.socket, buffers: Sequence[Any]) -> None:
