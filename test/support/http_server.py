@@ -11,15 +11,14 @@ import hashlib
 import json
 import os
 import sys
-import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
 SIZE = 7
-SLOW = 0.6
-"""How long the slow answer takes [s]."""
+SLOW, LATE = 0.6, 5.0
+"""How long the slow and the late answer take [s]."""
 DRIP = 0.02
 """Between two bytes of the dripping answers [s]."""
 KEY = "sesame"
@@ -104,8 +103,7 @@ class Handler(BaseHTTPRequestHandler):
                 b"HTTP/1.1 200 OK\r\n" + (b"Content-Length: 5000\r\n\r\n" if words == "drip" else b"X-A: ")
             )
         else:
-            if words == "slow":
-                threading.Event().wait(SLOW)
+            time.sleep({"slow": SLOW, "late": LATE}.get(words, 0.0))
             if "seed" in payload:
                 payload["seed"] = self.server.seed
             action = rule(payload)

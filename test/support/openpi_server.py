@@ -21,8 +21,8 @@ import numpy as np
 from websockets.sync.server import serve
 
 CHUNK, SIZE = 4, 2
-SLOW = 0.6
-"""How long the slow answer takes [s]."""
+SLOW, LATE = 0.6, 5.0
+"""How long the slow and the late answer take [s]."""
 KEY = "sesame"
 
 METADATA = {"action_dim": np.int64(SIZE), "action_horizon": CHUNK, "checkpoint": "rule"}
@@ -110,8 +110,7 @@ def handle(connection, left):
         else:
             if next(left, None) is None:
                 os._exit(1)
-            if prompt == "slow":
-                release.wait(SLOW)
+            release.wait({"slow": SLOW, "late": LATE}.get(prompt, 0.0))
             answer = msgpack.packb({"actions": rule({**observation, **seed})}, default=pack)
             connection.send(answer)
             if prompt == "twice":

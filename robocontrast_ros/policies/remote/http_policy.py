@@ -25,15 +25,13 @@ from requests.adapters import HTTPAdapter
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.packing import pack, unpack
+from robocontrast_ros.policies.packing import check_sizes, made_up_observation, pack, unpack
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.remote.parameters import (
     RemoteParameters,
-    check_sizes,
     check_url,
     described,
     last_line,
-    made_up_observation,
     nest,
     read_api_key,
     refusal,
@@ -86,7 +84,7 @@ class HttpPolicy:
         Raises:
             ConfigurationError: the file does not fit, or nobody answers.
         """
-        check_sizes(path, parameters)
+        check_sizes(path, parameters.action, parameters.input, parameters.output)
         self._parameters = parameters
         self._key = read_api_key(parameters.api_key, path)
         self._instruction = ""
@@ -168,7 +166,7 @@ class HttpPolicy:
             PolicyFault: as ``act``'s, within the limit `warm_up_timeout`.
         """
         self.reset("", 0)
-        self._ask(made_up_observation(self._parameters, self.describe()), self._parameters.warm_up_timeout)
+        self._ask(made_up_observation(self._parameters.input), self._parameters.warm_up_timeout)
 
     def close(self) -> None:
         """Close the connections."""

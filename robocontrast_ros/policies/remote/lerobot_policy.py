@@ -17,9 +17,10 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.policies.packing import check_sizes, state_size
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.remote.openpi_policy import OpenpiParameters, OpenpiPolicy
-from robocontrast_ros.policies.remote.parameters import RemoteParameters, check_sizes, described, state_size
+from robocontrast_ros.policies.remote.parameters import RemoteParameters, described
 
 SERVER = Path(__file__).with_name("lerobot_server.py")
 
@@ -49,7 +50,7 @@ class LerobotPolicy:
         Raises:
             ConfigurationError: the file does not fit, or the checkpoint cannot be served.
         """
-        check_sizes(path, parameters)
+        check_sizes(path, parameters.action, parameters.input, parameters.output)
         self._parameters = parameters
         self._process, port = _start(parameters, path)
         # Also where nobody calls close: the process must not outlive us.

@@ -16,15 +16,13 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.packing import pack, unpack
+from robocontrast_ros.policies.packing import check_sizes, made_up_observation, pack, unpack
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.remote.openpi_connection import OpenpiConnection
 from robocontrast_ros.policies.remote.parameters import (
     RemoteParameters,
-    check_sizes,
     check_url,
     described,
-    made_up_observation,
     nest,
     read_api_key,
     refusal,
@@ -76,7 +74,7 @@ class OpenpiPolicy:
             ConfigurationError: the file does not fit, nobody answers, or the server says something else than the
                 file.
         """
-        check_sizes(path, parameters)
+        check_sizes(path, parameters.action, parameters.input, parameters.output)
         self._parameters, self._path = parameters, path
         self._api_key = read_api_key(parameters.api_key, path)
         self._instruction: str | None = None
@@ -164,7 +162,7 @@ class OpenpiPolicy:
             PolicyFault: as ``act``'s, within the limit `warm_up_timeout`.
         """
         self.reset("", 0)
-        self._ask(made_up_observation(self._parameters, self.describe()), self._parameters.warm_up_timeout)
+        self._ask(made_up_observation(self._parameters.input), self._parameters.warm_up_timeout)
 
     def close(self) -> None:
         """Close the connection."""

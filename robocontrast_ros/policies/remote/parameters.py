@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
-import numpy as np
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.packing import (
     ActionParameters,
     ChunkParameters,
     InputParameters,
     OutputParameters,
-    StateParameters,
     describe,
 )
-from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
-
-Value = TypeVar("Value")
+from robocontrast_ros.policies.protocol import PolicyDescription, PolicyFault
 
 
 @record
@@ -83,35 +79,6 @@ def read_api_key(variable: str | None, path: Path) -> str | None:
     return key
 
 
-def check_sizes(path: Path, parameters: RemoteParameters) -> None:
-    """Refuse columns, scales, offsets and normalisations that fit neither each other nor the sizes.
-
-    Raises:
-        ConfigurationError: a list has another length than it must have.
-    """
-    size, output = parameters.action.size, parameters.output
-    wanted = {
-        "output.columns": (output.columns, size),
-        "output.scale": (output.scale, size),
-        "output.offset": (output.offset, size),
-    }
-    for key, state in parameters.input.state.items():
-        count = state_size(state)
-        if count is not None:
-            wanted[f"input.state.{key}.mean"] = (state.mean or (), count)
-            wanted[f"input.state.{key}.std"] = (state.std or (), count)
-    for key, (values, count) in wanted.items():
-        if values and len(values) != count:
-            raise ConfigurationError(str(path), key, list(values), f"{count} numbers, or none")
-
-
-def state_size(state: StateParameters) -> int | None:
-    """Return how many numbers a vector of the state has; None where the robot decides."""
-    sizes = {"tool_xy": 2, "tool_position": 3, "tool_orientation": 4, "joint_positions": state.joints}
-    found = [sizes[part] for part in state.parts]
-    return None if None in found else sum(size or 0 for size in found)
-
-
 def described(parameters: RemoteParameters) -> PolicyDescription:
     """Return the description that a remote policy's file makes."""
     return describe(parameters.name, parameters.action, parameters.chunk, parameters.input)
@@ -129,17 +96,6 @@ def nest(flat: dict[str, Any], nested: bool) -> dict[str, Any]:
             node = node.setdefault(branch, {})
         node[leaf] = value
     return tree
-
-
-def made_up_observation(parameters: RemoteParameters, description: PolicyDescription) -> Observation:
-    """Return black images and a robot at rest, for a first answer that no trial pays for."""
-    images = {}
-    for wanted in parameters.input.images.values():
-        size = (wanted.height or 224, wanted.width or 224, 3)
-        images.setdefault(wanted.camera, np.zeros(size, np.uint8))
-    joints = description.joints or 7
-    names = tuple(f"joint{number}" for number in range(joints))
-    return Observation(0.0, images, names, (0.0,) * joints, Pose((0.0, 0.0, 0.0)))
 
 
 def last_line(text: str) -> str:
