@@ -19,6 +19,7 @@ ARGUMENTS = {
     "budget": "Budget K in the session's unit of cost; empty for the session's own.",
     "seed": "Seed of every random draw; empty for the session's own.",
     "max_trials": "Trials after which the session ends; empty for the session's own.",
+    "policy_server": "`external` waits for a policy server that runs elsewhere; empty for the session's own.",
     "output": "Folder in which the run folder is made; empty for the session's own.",
     "resume": "Run folder of a session to go on with; the other arguments are then its own.",
 }

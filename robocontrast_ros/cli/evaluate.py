@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from rich.console import Console
 
 from robocontrast_ros.cli.live import LiveView
 from robocontrast_ros.cli.processes import Domain, NodeProcesses, ProcessDied
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions import events
 from robocontrast_ros.sessions.graph import nodes_of
 from robocontrast_ros.sessions.journal import JournalWriter
@@ -31,7 +33,7 @@ def start(session: str, overrides: Overrides, console: Console) -> tuple[RunFold
         ConfigurationError: something does not fit; nothing was started.
     """
     resolved = resolve(session, overrides)
-    check_policy(resolved)
+    _check(resolved)
     return _run(resolved, RunFolder.create(resolved, time.time()), False, console)
 
 
@@ -43,26 +45,49 @@ def resume(run: Path, console: Console) -> tuple[RunFolder, int]:
     """
     folder = RunFolder.open(run)
     resolved = folder.resolve()
-    check_policy(resolved)
+    _check(resolved)
     return _run(resolved, folder, True, console)
+
+
+def _check(session: ResolvedSession) -> None:
+    """Refuse, before anything is started, a policy that does not fit, or one elsewhere that could not be found."""
+    if session.parameters.policy_server.external and not os.environ.get("ROS_DOMAIN_ID"):
+        raise ConfigurationError(
+            "environment",
+            "ROS_DOMAIN_ID",
+            "nothing",
+            "the ROS domain of the policy server",
+            "`robocontrast serve` says which it is.",
+        )
+    check_policy(session)
 
 
 def _run(session: ResolvedSession, run: RunFolder, resuming: bool, console: Console) -> tuple[RunFolder, int]:
     with console.status("planning the session …"):
         plan = plan_session(session.evaluation())
     domain = Domain()
+    server = session.parameters.policy_server
+    policy = f"that of '{server.node}'" if session.policy_file is None else session.policy_file.stem
     console.print(
         f"[bold]{session.parameters.name}[/]: {session.parameters.strategy.name} on {session.robot.name}, policy "
-        f"{session.policy_file.stem}, about {len(plan.within_budget)} trials and {plan.cost:.1f} {plan.cost_unit}; "
+        f"{policy}, about {len(plan.within_budget)} trials and {plan.cost:.1f} {plan.cost_unit}; "
         f"ROS_DOMAIN_ID {domain.number}",
         highlight=False,
     )
+    if server.external:
+        console.print(
+            f"'{server.node}' is waited for; start it with: robocontrast serve POLICY --domain {domain.number}",
+            highlight=False,
+            soft_wrap=True,
+        )
     nodes = nodes_of(session, run, resuming)
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
     processes: NodeProcesses | None = None
     try:
         with view:
-            processes = NodeProcesses(nodes, run.parameters / "nodes", run.path / "logs", domain.number)
+            processes = NodeProcesses(
+                nodes, run.parameters / "nodes", run.path / "logs", domain.number, server.external
+            )
             code = _watch(processes, view, run, console)
     finally:
         if processes is not None:

@@ -7,11 +7,14 @@ import time
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from robocontrast_ros.domain import METRICS, Outcome
 from robocontrast_ros.sessions.events import (
     Event,
+    PolicyLoaded,
+    PolicyRefused,
     SessionStarted,
     SetUp,
     TrialFinished,
@@ -26,6 +29,8 @@ _WORDS = {
     Outcome.FAILURE: "[red]failure[/]",
     Outcome.POLICY_FAULT: "[red]policy fault[/]",
 }
+
+_PLAIN = {"highlight": False, "soft_wrap": True}
 
 
 class Follower:
@@ -67,6 +72,7 @@ class LiveView:
         self._done = 0
         self._began = time.monotonic()
         self._done_before = 0
+        self._policy_loaded = False
         self._bar = Progress(
             TextColumn("[bold]{task.fields[doing]}"),
             BarColumn(bar_width=24),
@@ -98,6 +104,7 @@ class LiveView:
         for event in self._follower.new_events():
             self._count(event)
             self._show(event)
+            self._policy_loaded |= isinstance(event, PolicyLoaded)
 
     def _count(self, event: Event) -> None:
         if isinstance(event, SessionStarted):
@@ -120,22 +127,27 @@ class LiveView:
                 f"{METRICS[self._metric]} {getattr(result, self._metric):4.2f}  "
                 f"{event.cost:5.2f} {self._unit}  “{trial.instance.instruction.text}”"
                 f"{'  ' + result.detail if result.detail else ''}{lost}",
-                highlight=False,
-                soft_wrap=True,
+                **_PLAIN,
             )
             self._refresh("")
         elif isinstance(event, TrialVoid):
             self._console.print(
                 f"{event.trial.trial_id}  {event.trial.base_id}  {event.trial.perturbation:<5} [yellow]void[/]  "
                 f"{event.fault.name}: {event.detail}",
-                highlight=False,
-                soft_wrap=True,
+                **_PLAIN,
+            )
+        elif isinstance(event, PolicyLoaded) and self._policy_loaded:
+            self._console.print(
+                f"      [cyan]policy[/] {escape(event.name)} serves: {escape(event.file)}", **_PLAIN
+            )
+        elif isinstance(event, PolicyRefused):
+            self._console.print(
+                f"      [yellow]policy {escape(event.policy)} is refused:[/] {escape(event.reason)}", **_PLAIN
             )
         elif isinstance(event, TrialSkipped):
             self._console.print(
                 f"      {event.base_id}  {event.perturbation:<5} [dim]skipped: {event.reason}[/]",
-                highlight=False,
-                soft_wrap=True,
+                **_PLAIN,
             )
 
     def _refresh(self, doing: str) -> None:

@@ -56,6 +56,10 @@ BudgetOption = Annotated[
 ]
 SeedOption = Annotated[int | None, typer.Option(help="Seed that every random draw comes from.")]
 TrialsOption = Annotated[int | None, typer.Option(help="Trials after which the session ends.")]
+ServerOption = Annotated[
+    str | None,
+    typer.Option(help="`external`: wait for a policy server that runs elsewhere (robocontrast serve)."),
+]
 OutputOption = Annotated[str | None, typer.Option(help="Folder in which the run folder is made.")]
 
 
@@ -98,6 +102,7 @@ def evaluate(
     seed: SeedOption = None,
     max_trials: TrialsOption = None,
     output: OutputOption = None,
+    policy_server: ServerOption = None,
     resume: Annotated[
         Path | None, typer.Option(help="Run folder of a session to go on with.", show_default=False)
     ] = None,
@@ -111,7 +116,7 @@ def evaluate(
     from robocontrast_ros.cli import evaluate as runner
 
     console = Console()
-    overrides = Overrides(robot, policy, budget, seed, max_trials, output)
+    overrides = Overrides(robot, policy, budget, seed, max_trials, output, policy_server)
     if resume is not None:
         given = [name for name, value in {"session": session, **vars(overrides)}.items() if value is not None]
         if given:
@@ -158,6 +163,48 @@ def plan(
     from robocontrast_ros.cli.results import show_plan
 
     show_plan(str(session), Overrides(robot, policy, budget, seed, max_trials), Console())
+
+
+@app.command()
+@_explained
+def serve(
+    policy: Annotated[str, typer.Argument(help="Name in config/policies/, or path of a .yaml file.")],
+    domain: Annotated[
+        int | None, typer.Option(help="ROS domain; ROS_DOMAIN_ID, or 0, when left out.", show_default=False)
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="Limit of each answer of the policy [s].")] = 10.0,
+    load_timeout: Annotated[
+        float, typer.Option(help="Limit of loading it, and of warming it up [s].")
+    ] = 120.0,
+) -> None:
+    """Run the policy server alone, for instance on the machine with the GPU, for a session elsewhere.
+
+    Ctrl-C ends it.
+    """
+    from robocontrast_ros.cli.serve import serve_policy
+
+    serve_policy(policy, domain, timeout, load_timeout)
+
+
+@app.command()
+@_explained
+def swap(
+    run: Annotated[Path, typer.Argument(help="Run folder of a session that is running.")],
+    policy: Annotated[
+        str,
+        typer.Argument(
+            help="Name in config/policies/, or path of a .yaml file, on the policy server's machine."
+        ),
+    ],
+) -> None:
+    """Go on with another policy from the next trial of a running session on.
+
+    The old one serves until the new one is loaded, warmed up and known to fit; otherwise it goes on. Exit codes: 0 the
+    new one serves, 1 it is refused, 2 a mistake in what was asked, 3 there is no session any more.
+    """
+    from robocontrast_ros.cli.swap import swap_policy
+
+    raise typer.Exit(swap_policy(run, policy, Console()))
 
 
 @app.command()

@@ -92,7 +92,9 @@ class Domain:
 class NodeProcesses:
     """The nodes of one session, each with a log file."""
 
-    def __init__(self, nodes: Sequence[NodeProcess], parameters: Path, logs: Path, domain: int) -> None:
+    def __init__(
+        self, nodes: Sequence[NodeProcess], parameters: Path, logs: Path, domain: int, elsewhere: bool = False
+    ) -> None:
         """Write the parameter files and start every node.
 
         Args:
@@ -100,10 +102,11 @@ class NodeProcesses:
             parameters: folder for the ROS parameter files.
             logs: folder for the log files.
             domain: ROS domain of the graph.
+            elsewhere: whether a node of it may be on another machine.
         """
         parameters.mkdir(exist_ok=True)
         logs.mkdir(exist_ok=True)
-        environment = node_environment(domain)
+        environment = node_environment(domain, elsewhere)
         self._logs = logs
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         for node in nodes:
@@ -148,11 +151,17 @@ class NodeProcesses:
                     break
 
 
-def node_environment(domain: int) -> dict[str, str]:
-    """Return the environment of node processes: ROS's paths found, the graph kept on this machine."""
+def node_environment(domain: int, elsewhere: bool = False) -> dict[str, str]:
+    """Return the environment of node processes: ROS's paths found, the graph kept on this machine.
+
+    Args:
+        domain: ROS domain of the graph.
+        elsewhere: whether nodes of other machines in the same network are to be found, too. Who sets
+            ROS_AUTOMATIC_DISCOVERY_RANGE decides that alone.
+    """
     environment = dict(os.environ)
     environment["ROS_DOMAIN_ID"] = str(domain)
-    environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET" if elsewhere else "LOCALHOST")
     prefixes = environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     if sys.prefix not in prefixes:
         environment["AMENT_PREFIX_PATH"] = os.pathsep.join([sys.prefix, *filter(None, prefixes)])
@@ -163,14 +172,18 @@ def node_environment(domain: int) -> dict[str, str]:
     return environment
 
 
+def node_command(node: NodeProcess, parameters: Path) -> list[str]:
+    """Return the command that runs a node with a ROS parameter file."""
+    main = f"from robocontrast_ros.nodes.{node.name}_node import main; main()"
+    return [sys.executable, "-c", main, "--ros-args", "--params-file", str(parameters)]
+
+
 def _start(
     node: NodeProcess, parameters: Path, log: Path, environment: dict[str, str]
 ) -> subprocess.Popen[bytes]:
-    main = f"from robocontrast_ros.nodes.{node.name}_node import main; main()"
-    command = [sys.executable, "-c", main, "--ros-args", "--params-file", str(parameters)]
     with open(log, "ab") as output:
         return subprocess.Popen(
-            command,
+            node_command(node, parameters),
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -24,9 +24,10 @@ from robocontrast_ros.sessions.control import SessionControl, SessionState, Sess
 from robocontrast_ros.sessions.events import SessionFinished
 from robocontrast_ros.sessions.graph import recorded_topics
 from robocontrast_ros.sessions.journal import JournalError
+from robocontrast_ros.sessions.policy_check import check_description
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
-from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession
+from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession, SwapPolicy
 
 
 @record
@@ -55,6 +56,7 @@ class EpisodeManager(Node):
         self.create_service(PauseSession, "~/pause", self._on_pause)
         self.create_service(ResumeSession, "~/resume", self._on_resume)
         self.create_service(AbortSession, "~/abort", self._on_abort)
+        self.create_service(SwapPolicy, "~/swap_policy", self._on_swap)
         names = {f.name: getattr(parameters, f.name) for f in fields(BenchParameters)}
         self._bench = RosBench(
             self,
@@ -65,11 +67,13 @@ class EpisodeManager(Node):
             self._session.parameters.stop_on_success,
             {topic.partition(" ")[0] for topic in recorded_topics(self._session)},
             lambda: bool(self._control.abort_reason),
+            lambda description, source: check_description(description, self._session, source),
         )
         self.exit_code: int | None = None
         self._thread = threading.Thread(target=self._work, name="session", daemon=True)
         self._state = SessionState.IDLE
         self._publish_idle()
+        self._run.write_graph(self.get_fully_qualified_name())
         if parameters.autostart:
             self._thread.start()
 
@@ -82,6 +86,7 @@ class EpisodeManager(Node):
 
     def on_end(self) -> None:
         """Free the bench's channel before the process ends."""
+        self._run.forget_graph()
         self._bench.close()
 
     def _work(self) -> None:
@@ -116,7 +121,7 @@ class EpisodeManager(Node):
         return TrialContext(
             session=self._run.name,
             robot=session.robot.name,
-            policy=session.policy_file.stem,
+            policy=session.policy_file.stem if session.policy_file else "",
             task_digest=hashlib.sha256(session.task_file.read_bytes()).hexdigest(),
             symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
         )
@@ -134,6 +139,7 @@ class EpisodeManager(Node):
             session=self._run.name,
             state=int(status.state),
             detail=status.detail,
+            policy=status.policy,
             trials_done=status.trials_done,
             trials_expected=status.trials_expected,
             trials_void=status.trials_void,
@@ -169,6 +175,23 @@ class EpisodeManager(Node):
             return _answer(response, False, "no session is running")
         self._control.abort("aborted by a service call")
         return _answer(response, True, f"the robot is stopped; resume with --resume {self._run.path}")
+
+    def _on_swap(self, request: SwapPolicy.Request, response: SwapPolicy.Response) -> SwapPolicy.Response:
+        if self._state not in (SessionState.RUNNING, SessionState.PAUSED):
+            return _answer(
+                response, False, f"the session is {self._state.name.lower()}; only a running one swaps"
+            )
+        if not request.policy:
+            return _answer(
+                response,
+                False,
+                "got no policy, expected a name in config/policies/, or the path of a .yaml file",
+            )
+        self._control.swap(request.policy)
+        when = "at once" if self._state is SessionState.PAUSED else "after the present trial"
+        return _answer(
+            response, True, f"'{request.policy}' is loaded {when}; the journal says what comes of it"
+        )
 
 
 def _answer(response: Any, accepted: bool, detail: str) -> Any:

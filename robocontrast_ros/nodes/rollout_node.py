@@ -342,7 +342,11 @@ class RosEpisodeBench:
 
     def _ask_for_policy(self, how: Call) -> PolicyDescription:
         try:
-            answer = how(self._describe, DescribePolicy.Request(), self._parameters.policy_timeout)
+            # At start-up the policy may just be being loaded.
+            limit = self._parameters.policy_timeout + (
+                self._parameters.load_timeout if how is first_call else 0.0
+            )
+            answer = how(self._describe, DescribePolicy.Request(), limit)
         except NoAnswer as error:
             raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
         _raise(answer.fault)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Container
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,12 @@ from rclpy.node import Node
 
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.bags.decoding import result_from_msg, scene_from_msg
-from robocontrast_ros.configuration import record
+from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial
+from robocontrast_ros.msg import PolicyDescription as PolicyDescriptionMsg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
-from robocontrast_ros.nodes.channel import Acquaintance, Channel, NoAnswer, call, wait_for
+from robocontrast_ros.nodes.channel import Acquaintance, Channel, NoAnswer, PendingResponse, call, wait_for
 from robocontrast_ros.nodes.conversions.domain import (
     TrialContext,
     fault_from_msg,
@@ -29,12 +32,17 @@ from robocontrast_ros.nodes.conversions.domain import (
     scene_to_msg,
     trial_to_msg,
 )
+from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.qos import LATCHED
-from robocontrast_ros.sessions.bench import BenchFault, Execution, Recording
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.runner import LOAD_TIMEOUT
+from robocontrast_ros.sessions.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.srv import (
+    DescribePolicy,
     FinishScoring,
     GetScene,
+    LoadPolicy,
     SetupScene,
     StartRecording,
     StartScoring,
@@ -48,11 +56,17 @@ class BenchParameters:
     """Parameters of the bench: names of the other nodes, and how long they may be silent."""
 
     sim_bridge: str = Field(default="sim_bridge", description="Name of the bridge's node.")
+    policy_server: str = Field(default="policy_server", description="Name of the policy server's node.")
     rollout: str = Field(default="rollout", description="Name of the rollout's node.")
     scorer: str = Field(default="scorer", description="Name of the scorer's node.")
     recorder: str = Field(default="recorder", description="Name of the recorder's node; empty for no bags.")
     setup_timeout: float = Field(
         default=60.0, gt=0.0, description="Wait for a scene to be set up; a person needs longer [s]."
+    )
+    load_timeout: float = Field(
+        default=2.0 * LOAD_TIMEOUT,
+        gt=0.0,
+        description="Wait for a policy to be loaded and warmed up; the server's own limits end before [s].",
     )
     answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for scorer and recorder [s].")
     silence_timeout: float = Field(
@@ -78,6 +92,7 @@ class RosBench:
         stop_on_success: bool,
         recorded: Container[str],
         aborted: Callable[[], bool],
+        check: Callable[[PolicyDescription, str], None],
     ) -> None:
         """Make the clients.
 
@@ -90,10 +105,11 @@ class RosBench:
             stop_on_success: whether an episode ends at success.
             recorded: the topics that go into the bags.
             aborted: asked while an episode runs; true cancels it.
+            check: given a policy's description and where it is from, raises ConfigurationError where it does not fit.
         """
         self._parameters, self._context, self._run_folder = parameters, context, run_folder
         self._task, self._stop_on_success, self._aborted = task, stop_on_success, aborted
-        self._recorded = recorded
+        self._recorded, self._check = recorded, check
         self._channel = Channel(owner)
         node, p = self._channel.node, parameters
         self._setup_scene = node.create_client(SetupScene, f"{p.sim_bridge}/setup_scene")
@@ -101,10 +117,13 @@ class RosBench:
         self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
         self._start_recording = node.create_client(StartRecording, f"{p.recorder or 'recorder'}/start")
         self._stop_recording = node.create_client(StopRecording, f"{p.recorder or 'recorder'}/stop")
+        self._load_policy = node.create_client(LoadPolicy, f"{p.policy_server}/load")
+        self._describe_policy = node.create_client(DescribePolicy, f"{p.policy_server}/describe")
         self._get_scene = node.create_client(GetScene, f"{p.sim_bridge}/get_scene")
         self._trial = node.create_publisher(TrialMsg, "trial", LATCHED)
         self._episode = ActionClient(node, RunEpisode, f"{p.rollout}/run_episode")
         others = [
+            (p.policy_server, Fault.POLICY_SERVER_LOST),
             (p.sim_bridge, Fault.SIMULATOR_LOST),
             (p.scorer, Fault.SCORER_LOST),
             (p.rollout, Fault.SENSOR_LOST),
@@ -119,12 +138,15 @@ class RosBench:
         self._channel.close()
 
     def wait(self) -> None:
-        """Wait until all nodes are up.
+        """Wait until all nodes are up, and see whether the policy fits.
 
         Raises:
             BenchFault: one did not come up in time; the fault names it.
+            ConfigurationError: the policy that serves does not fit.
         """
         needed = [
+            (self._describe_policy, Fault.POLICY_SERVER_LOST),
+            (self._load_policy, Fault.POLICY_SERVER_LOST),
             (self._get_scene, Fault.SIMULATOR_LOST),
             (self._setup_scene, Fault.SIMULATOR_LOST),
             (self._start_scoring, Fault.SCORER_LOST),
@@ -148,6 +170,51 @@ class RosBench:
                 other.wait(max(deadline - time.monotonic(), 0.1))
             except NoAnswer as error:
                 raise BenchFault(fault, str(error)) from None
+        answer = self._ask(self._describe_policy, DescribePolicy.Request(), Fault.POLICY_SERVER_LOST)
+        self._check(description_from_msg(answer.description), self._source(answer.description))
+
+    def policy(self) -> ServingPolicy:
+        """Return the policy that serves; the messages of the trials to come name it."""
+        policy = _told(self._ask(self._describe_policy, DescribePolicy.Request(), Fault.POLICY_SERVER_LOST))
+        self._context = replace(self._context, policy=policy.name)
+        return policy
+
+    def stage_policy(self, policy: str) -> ServingPolicy:
+        """Have the policy server load another policy beside the one that serves, and see whether it fits."""
+        response = PendingResponse(self._load_policy, LoadPolicy.Request(policy=policy))
+        deadline = time.monotonic() + self._parameters.load_timeout + self._parameters.answer_timeout
+        while not response.arrived(0.2):
+            if self._aborted():
+                response.give_up()
+                raise PolicyRefusal("the session was aborted while it was being loaded")
+            if time.monotonic() > deadline or not self._load_policy.service_is_ready():
+                response.give_up()
+                raise PolicyRefusal(f"'{self._parameters.policy_server}' does not answer")
+        answer = response.result(0.0)
+        if not answer.accepted:
+            raise PolicyRefusal(answer.detail)
+        try:
+            self._check(description_from_msg(answer.description), self._source(answer.description))
+        except ConfigurationError as error:
+            # A policy that will never serve must not fill the server's memory.
+            self._load(LoadPolicy.Request())
+            raise PolicyRefusal(str(error)) from None
+        return _told(answer)
+
+    def serve_policy(self) -> None:
+        """Let the policy that was staged serve."""
+        answer = self._load(LoadPolicy.Request(serve=True))
+        if not answer.accepted:
+            raise PolicyRefusal(answer.detail)
+
+    def _load(self, request: LoadPolicy.Request) -> LoadPolicy.Response:
+        try:
+            return call(self._load_policy, request, self._parameters.answer_timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
+
+    def _source(self, description: PolicyDescriptionMsg) -> str:
+        return description.file or f"what '{self._parameters.policy_server}' serves"
 
     def scene(self) -> Scene:
         """Return the scene that actually is."""
@@ -287,6 +354,16 @@ class RosBench:
         if fault is not Fault.NONE:
             raise BenchFault(fault, detail)
         return response
+
+
+def _told(answer: DescribePolicy.Response | LoadPolicy.Response) -> ServingPolicy:
+    return ServingPolicy(
+        name=answer.description.name,
+        file=answer.description.file,
+        parameters=answer.description.parameters,
+        load_time=answer.load_time,
+        warm_up_time=None if math.isnan(answer.warm_up_time) else answer.warm_up_time,
+    )
 
 
 class _Aborted(Exception):

@@ -97,8 +97,9 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         # Before the first step of an episode, a policy that hung in the one before is loaded afresh and warmed up.
         "silence_timeout": 2.0 * timeouts.load + timeouts.policy + timeouts.sensors + 10.0,
         "policy_server": session.parameters.policy_server.node,
-        "load_timeout": timeouts.load,
-        "startup_timeout": timeouts.start_up + 5.0,
+        "load_timeout": 2.0 * timeouts.load,
+        # The policy server answers when its policy is loaded and warmed up.
+        "startup_timeout": timeouts.start_up + 2.0 * timeouts.load + 5.0,
     }
     server = {
         "policy": str(session.policy_file),

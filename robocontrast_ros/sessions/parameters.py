@@ -406,7 +406,7 @@ def _override(
     given = {key: value for key, value in vars(overrides).items() if value is not None}
     if given.get("budget") == math.inf:
         given["budget"] = None
-    if "policy_server" in given:
+    if "policy_server" in given or parameters.policy_server.external:
         given = _elsewhere(parameters, given)
     origin = {key: (str(source), key, source.parent) for key in ("robot", "policy", "task")}
     origin |= {key: ("command line", key, Path.cwd()) for key in ("robot", "policy") if key in given}
@@ -424,8 +424,17 @@ def _override(
 
 def _elsewhere(parameters: SessionParameters, given: dict[str, Any]) -> dict[str, Any]:
     """Return the overrides with the record of a policy server elsewhere, which takes the place of the file's policy."""
-    if given["policy_server"] != "external":
-        raise ConfigurationError("command line", "policy_server", given["policy_server"], "external")
+    wanted = given.get("policy_server", "external")
+    if wanted != "external":
+        raise ConfigurationError("command line", "policy_server", wanted, "'external', or nothing")
+    if "policy" in given:
+        raise ConfigurationError(
+            "command line",
+            "policy",
+            given["policy"],
+            "nothing beside a policy server elsewhere, which has its own",
+            "Name it to `robocontrast serve`, or to `robocontrast swap` while the session runs.",
+        )
     server = replace(parameters.policy_server, external=True)
     return {"policy": "", **given, "policy_server": server}
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record
 from robocontrast_ros.sessions.parameters import ResolvedSession, resolve, write_yaml
+
+GRAPH_VARIABLES = (
+    "ROS_DOMAIN_ID",
+    "ROS_AUTOMATIC_DISCOVERY_RANGE",
+    "ROS_STATIC_PEERS",
+    "ROS_LOCALHOST_ONLY",
+    "RMW_IMPLEMENTATION",
+)
+"""Environment variables that decide which nodes find one another."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +114,26 @@ class RunFolder:
     def journal(self) -> Path:
         """The journal."""
         return self.path / "journal.jsonl"
+
+    @property
+    def graph(self) -> Path:
+        """Where the session's graph is, while it runs: the node to ask, and what it takes to find it."""
+        return self.path / "graph.yaml"
+
+    def write_graph(self, manager: str) -> None:
+        """Say where the session's graph is, from the environment of the process that runs it.
+
+        Args:
+            manager: full name of the episode manager's node.
+        """
+        found = {name: os.environ[name] for name in GRAPH_VARIABLES if name in os.environ}
+        write_yaml(
+            self.graph, {"episode_manager": manager, "host": socket.gethostname(), "environment": found}
+        )
+
+    def forget_graph(self) -> None:
+        """Take that away: the session does not run any more."""
+        self.graph.unlink(missing_ok=True)
 
     @property
     def bags(self) -> Path:

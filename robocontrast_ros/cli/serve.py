@@ -1,0 +1,45 @@
+"""`robocontrast serve`: the policy server alone, for a session that runs on another machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from robocontrast_ros.cli.processes import node_command, node_environment
+from robocontrast_ros.configuration import ConfigurationError, find_configured
+from robocontrast_ros.sessions.graph import NodeProcess
+from robocontrast_ros.sessions.parameters import find_file
+
+LARGEST_DOMAIN = 232
+"""Port numbers end there (DDS-RTPS, port mapping)."""
+
+
+def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: float) -> None:
+    """Become the policy server; this process goes on as the node and ends as it does.
+
+    Args:
+        policy: name in config/policies/, or path of a file.
+        domain: ROS domain; ROS_DOMAIN_ID, or 0, when None.
+        timeout: limit of each call of the policy [s].
+        load_timeout: limit of loading it, and of warming it up [s].
+
+    Raises:
+        ConfigurationError: there is no such policy, or no such domain.
+    """
+    file = find_file("policies", policy, "command line", "policy", Path.cwd())
+    find_configured("policies", file)
+    number = int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain
+    if not 0 <= number <= LARGEST_DOMAIN:
+        raise ConfigurationError("command line", "--domain", number, f"0 to {LARGEST_DOMAIN}")
+    print(
+        f"ROS domain {number}. When the policy serves, start the session, here or on a machine of the same network:\n"
+        f"  ROS_DOMAIN_ID={number} robocontrast evaluate SESSION --policy-server external",
+        flush=True,
+    )
+    node = NodeProcess(
+        "policy_server", {"policy": str(file), "timeout": timeout, "load_timeout": load_timeout}
+    )
+    parameters = node.write_parameters(Path(tempfile.mkdtemp(prefix="robocontrast_serve_")))
+    os.execve(sys.executable, node_command(node, parameters), node_environment(number, elsewhere=True))

@@ -1,0 +1,107 @@
+"""`robocontrast swap`: go on with another policy from the next trial of a running session on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from robocontrast_ros.cli.live import Follower
+from robocontrast_ros.cli.processes import node_environment
+from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml
+from robocontrast_ros.sessions.events import (
+    Event,
+    PolicyLoaded,
+    PolicyRefused,
+    ProcessDied,
+    SessionFinished,
+    SessionInterrupted,
+)
+from robocontrast_ros.sessions.parameters import SessionParameters, find_file, is_path
+from robocontrast_ros.sessions.run_folder import GRAPH_VARIABLES, RunFolder
+
+REFUSED, ENDED = 1, 3
+"""Exit codes: the old policy goes on; there is no session that could swap."""
+
+POLL = 0.1
+"""How often the journal is looked at [s]."""
+
+
+def swap_policy(folder: Path, policy: str, console: Console) -> int:
+    """Ask a running session for another policy, wait for what comes of it, and return the exit code.
+
+    Raises:
+        ConfigurationError: the folder is not that of a running session, or there is no such policy.
+    """
+    run = RunFolder.open(folder)
+    wanted = _wanted(run, policy)
+    graph = _graph(run)
+    follower = Follower(run.journal)
+    follower.new_events()
+    code, answer = _ask(graph, wanted)
+    if code:
+        console.print(f"[red]error:[/] {escape(answer)}", highlight=False, soft_wrap=True)
+        return code
+    console.print(escape(answer), highlight=False, soft_wrap=True)
+    while True:
+        for event in follower.new_events():
+            code = _outcome(event, wanted, console)
+            if code is not None:
+                return code
+        time.sleep(POLL)
+
+
+def _wanted(run: RunFolder, policy: str) -> str:
+    """Return the policy as the policy server finds it; what it has itself, on another machine, it alone knows."""
+    if load_record(SessionParameters, run.session_file).policy_server.external:
+        return policy
+    file = find_file("policies", policy, "command line", "policy", Path.cwd())
+    return str(file) if is_path(policy) else policy
+
+
+def _graph(run: RunFolder) -> dict[str, object]:
+    if not run.graph.is_file():
+        raise ConfigurationError(
+            "command line",
+            "RUN",
+            str(run.path),
+            "the folder of a session that is running",
+            f"One that was interrupted goes on with: robocontrast evaluate --resume {run.path}",
+        )
+    return read_yaml(run.graph)
+
+
+def _ask(graph: dict[str, object], policy: str) -> tuple[int, str]:
+    # What decides who finds whom is the session's, not this terminal's.
+    present = node_environment(0)
+    environment = {k: v for k, v in present.items() if k not in GRAPH_VARIABLES} | graph["environment"]
+    main = "from robocontrast_ros.nodes.swap_request import main; main()"
+    answer = subprocess.run(
+        [sys.executable, "-c", main, str(graph["episode_manager"]), policy],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = (answer.stdout.strip() or answer.stderr.strip()).splitlines()
+    return answer.returncode, lines[-1] if lines else f"no answer from the session on {graph['host']}"
+
+
+def _outcome(event: Event, wanted: str, console: Console) -> int | None:
+    """Return the exit code when an event says what came of the wish; None while it is open."""
+    if isinstance(event, PolicyLoaded) and wanted in (event.file, Path(event.file).stem):
+        console.print(f"{escape(event.name)} serves: {event.file}", highlight=False, soft_wrap=True)
+        return 0
+    if isinstance(event, PolicyRefused) and event.policy == wanted:
+        console.print(f"[red]refused:[/] {escape(event.reason)}", highlight=False, soft_wrap=True)
+        return REFUSED
+    if isinstance(event, (SessionFinished, SessionInterrupted, ProcessDied)):
+        console.print(
+            f"[red]the session has ended:[/] {escape(event.detail)}", highlight=False, soft_wrap=True
+        )
+        return ENDED
+    return None
