@@ -63,7 +63,10 @@ def test_what_a_server_serves_is_refused_before_the_first_trial_with_all_that_di
             check=False,
         )
     assert rollout.returncode == 2, rollout.stderr
-    first, *lines = rollout.stderr.strip().splitlines()
+    # The middleware may have its own words on a machine with many nodes.
+    said = rollout.stderr.splitlines()
+    first, *lines = (line for line in said if line.startswith(("error: ", "  ")))
+    assert "Traceback" not in rollout.stderr
     assert first.startswith(
         "error: what 'policy_server' serves: got 'wrong', expected a policy that fits robot 'ur5e'"
     )
