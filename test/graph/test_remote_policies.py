@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import os
+import subprocess
 
 import openpi_server
 import pytest
@@ -54,17 +55,18 @@ def test_an_http_server_is_evaluated(place):
     assert trial.result.outcome is Outcome.FAILURE
 
 
-def test_a_lerobot_process_is_evaluated_and_ends_with_the_session(place):
-    (place.folder / "config.json").write_text("{}")
-    python = place.folder / "python"
-    python.write_text(f"#!/bin/sh\nexec {sys.executable} {SUPPORT / 'openpi_server.py'} --lerobot\n")
-    python.chmod(0o755)
+def test_a_lerobot_checkpoint_is_evaluated(place):
+    python = os.environ.get("ROBOCONTRAST_LEROBOT_PYTHON")
+    if not python:
+        pytest.skip("needs the Python of an environment with lerobot in ROBOCONTRAST_LEROBOT_PYTHON")
+    checkpoint = place.folder / "checkpoint"
+    subprocess.run([python, "-E", str(SUPPORT / "lerobot_checkpoint.py"), str(checkpoint)], check=True)
     policy = parameter_file(
         "lerobot",
         place.folder,
-        python=str(python),
-        checkpoint=str(place.folder),
-        chunk={"length": openpi_server.CHUNK},
+        python=python,
+        checkpoint=str(checkpoint),
+        chunk={"length": 8},
         input={
             "images": {"observation.images.board": {"camera": "board", "width": 96, "height": 96}},
             "state": {"observation.state": {"parts": ["tool_xy"]}},
