@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import subprocess
 import sys
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,7 +149,7 @@ def test_every_kind_of_file_gives_what_the_network_gives(files):
         ("weights.safetensors", "state_dict", {"model": model}),
     ]
     for file, kind, changes in kinds:
-        policy = made(write_policy(files / "a.yaml", file, kind, **{**PUSHING, **changes}))
+        policy = TorchPolicy.from_file(write_policy(files / "a.yaml", file, kind, **{**PUSHING, **changes}))
         policy.reset(words, 0)
         answer = policy.act(observation)
         assert answer.shape == (CHUNK, 2)
@@ -443,3 +445,15 @@ except ConfigurationError as error:
     space, refusal = done.stdout.splitlines()
     assert space == "planar_delta"
     assert "expected PyTorch, which this policy needs. Run `make setup`" in refusal
+
+
+def test_the_example_of_the_documentation_works_as_it_stands(tmp_path, monkeypatch):
+    text = (Path(__file__).parents[3] / "docs" / "torch_policies.md").read_text()
+    blocks = dict(re.findall(r"```\w+\n# ([\w.]+)\n(.*?)```", text, flags=re.DOTALL))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(blocks["export.py"], "export.py", "exec"), {"__name__": "export"})
+    (tmp_path / "pusher.yaml").write_text(blocks["pusher.yaml"])
+    policy = made(tmp_path / "pusher.yaml")
+    policy.reset("push the red star to the blue cube", 0)
+    assert policy.act(seen()).shape == (4, 2)
+    assert policy.describe().executed == 2
