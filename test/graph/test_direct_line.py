@@ -1,0 +1,114 @@
+"""The policy server's direct line says the same as its service."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
+from spinning import spun_node
+
+from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.nodes.channel import Acquaintance, PendingResponse, call
+from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
+from robocontrast_ros.nodes.rollout_node import ActionsOnLine, PendingActions
+from robocontrast_ros.policies.direct_line import Caller
+from robocontrast_ros.policies.protocol import Observation, PolicyFault
+from robocontrast_ros.sessions.bench import BenchFault
+
+MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
+SUPPORT = Path(__file__).parents[1] / "support"
+DOMAIN = 60 + os.getpid() % 40
+NOW = Observation(
+    1795286728.515173578, {}, ("elbow", "wrist"), (0.1, -1 / 3), Pose((0.1, 0.2, 0.3), (0.0, 0.0, 0.6, 0.8))
+)
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """Return a function that calls a service of a policy server in a process of its own."""
+    policy = tmp_path / "looking.yaml"
+    policy.write_text("policy: looking_policy:Looking\n")
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    paths = filter(None, [str(SUPPORT), os.environ.get("PYTHONPATH")])
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "PYTHONPATH": os.pathsep.join(paths)}
+    server = subprocess.Popen(
+        [sys.executable, "-c", MAIN, "--ros-args", "-p", f"policy:={policy}"], env=environment
+    )
+    with spun_node("asking", DOMAIN) as node:
+        clients = {
+            kind: node.create_client(kind, f"policy_server/{name}")
+            for kind, name in (
+                (Act, "act"),
+                (ResetPolicy, "reset"),
+                (DescribePolicy, "describe"),
+                (ChangeState, "change_state"),
+            )
+        }
+        Acquaintance(node, "policy_server").wait(60.0)
+
+        def ask(kind, wait=True, **fields):
+            request = kind.Request(**fields)
+            return call(clients[kind], request, 20.0) if wait else PendingResponse(clients[kind], request)
+
+        yield ask
+    server.terminate()
+    server.wait(20)
+
+
+@pytest.fixture
+def line(asked):
+    caller = Caller(asked(DescribePolicy).line, 20.0)
+    yield caller
+    caller.close()
+
+
+def test_the_same_observation_gets_the_same_answer_on_the_line_as_from_the_service(asked, line):
+    pixels = np.random.default_rng(1).integers(0, 256, (2, 96, 128, 3), dtype=np.uint8)
+    board, wrist = (array_to_image(image, "camera", NOW.stamp) for image in pixels)
+    bgr = array_to_image(pixels[1][:, :, ::-1], "camera", NOW.stamp)
+    bgr.encoding = "bgr8"
+    answers = []
+    for images in ({"board": board, "wrist": wrist}, {"board": board, "wrist": bgr}):
+        for on_line in (False, True):
+            asked(ResetPolicy, instruction="push the block", seed=7)
+            if on_line:
+                pending = ActionsOnLine(line, NOW, images)
+            else:
+                response = asked(Act, wait=False, observation=observation_to_msg(NOW, "world", images))
+                pending = PendingActions(response, NOW.stamp, 20.0)
+            answers.append(pending.result())
+    for answer in answers:
+        np.testing.assert_array_equal(answer.actions, answers[0].actions, strict=True)
+        assert answer.observed == answers[0].observed
+        assert answer.observed.instruction == "push the block" and answer.observed.image_digest
+        assert answer.latency > 0.0
+
+
+def test_faults_on_the_line_are_whose_they_are(asked, line):
+    asked(ResetPolicy, instruction="push the block", seed=7)
+    with pytest.raises(PolicyFault, match="where is the elbow") as raised:
+        ActionsOnLine(line, replace(NOW, joint_names=(), joint_positions=()), {}).result()
+    assert raised.value.fault is Fault.POLICY_RAISED
+    assert ActionsOnLine(line, NOW, {}).result().actions.shape == (8, 4), "the line goes on"
+
+    unreadable = array_to_image(np.zeros((4, 4, 3), np.uint8), "camera", NOW.stamp)
+    unreadable.encoding = "mono8"
+    with pytest.raises(BenchFault, match="mono8") as raised:
+        ActionsOnLine(line, NOW, {"board": unreadable})
+    assert raised.value.fault is Fault.SENSOR_LOST
+
+    assert asked(ChangeState, transition=Transition(id=Transition.TRANSITION_DEACTIVATE)).success
+    with pytest.raises(BenchFault, match="no policy is active") as raised:
+        ActionsOnLine(line, NOW, {}).result()
+    assert raised.value.fault is Fault.POLICY_SERVER_LOST
