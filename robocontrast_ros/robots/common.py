@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -60,6 +60,9 @@ class CameraInterface:
 class RobotProfile:
     """What the house knows about any robot (config/robots/<name>.yaml); each kind of robot adds its own."""
 
+    KNOWN_SPACES: ClassVar[tuple[str, ...]] = ()
+    """Action spaces that a robot of this kind can offer."""
+
     type: str = Field(description="Kind of robot; it says which further keys the file has.")
     name: str = Field(min_length=1, description="Name of the robot, and of its entity in the simulator.")
     description: str = Field(default="", description="One line for tables.")
@@ -73,6 +76,11 @@ class RobotProfile:
         names = tuple(camera.name for camera in self.cameras)
         if len(set(names)) != len(names):
             raise ValueError(f"each camera name once, not {', '.join(names)}")
+        for space in self.action_spaces.offered:
+            if space not in self.KNOWN_SPACES:
+                raise ValueError(
+                    f"`action_spaces` that a {self.type} can take: {', '.join(self.KNOWN_SPACES)}, not {space}"
+                )
 
     @property
     def mobile(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -120,6 +120,8 @@ class OdometryInterface(StateInterface):
 @record
 class DifferentialDriveProfile(RobotProfile):
     """A base that drives on two wheels."""
+
+    KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("discrete_navigation",)
 
     type: Literal["differential_drive"] = Field(description="Kind of robot.")
     base_frame: str = Field(

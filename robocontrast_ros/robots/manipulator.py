@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -108,6 +108,8 @@ class JointStateInterface(StateInterface):
 @record
 class ManipulatorProfile(RobotProfile):
     """An arm that stands still and holds a pushing tool."""
+
+    KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("planar_delta", "joint_positions")
 
     type: Literal["manipulator"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")

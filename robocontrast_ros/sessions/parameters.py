@@ -327,11 +327,11 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
         },
     )
     robot = load_profile(str(files["robot"]))
-    image_sizes = _image_sizes(find_configured("policies", policy_file), policy_file) if policy_file else {}
+    wanted = _wanted_cameras(find_configured("policies", policy_file), policy_file) if policy_file else {}
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
     _check_fit(robot, files["robot"], task, files["task"], origin["robot"])
-    parameters = _with_cameras(parameters, robot, image_sizes, str(source), files["robot"])
+    parameters = _with_cameras(parameters, robot, wanted, str(source), files["robot"])
     for family in parameters.test_set.families:
         if family not in task.families:
             raise ConfigurationError.unknown(
@@ -461,31 +461,41 @@ def steps_per_control(task: Task, source: str) -> int:
     return round(steps)
 
 
-def _image_sizes(policy: Any, policy_file: Path) -> dict[str, tuple[int, int]]:
-    """Return (width, height) [pixel] of the cameras whose images the policy wants in one size, by its file."""
+def _wanted_cameras(policy: Any, policy_file: Path) -> dict[str, CameraParameters]:
+    """Return the cameras whose images the policy wants in one size, by its file alone."""
     describe_file = getattr(policy, "describe_file", None)
     if describe_file is None:
         return {}
     description: PolicyDescription = describe_file(policy_file)
-    sizes = zip(description.cameras, description.image_sizes, strict=False)
-    return {camera: size for camera, size in sizes if size is not None}
+    wanted = {}
+    for name, size in zip(description.cameras, description.image_sizes, strict=False):
+        if size is None:
+            continue
+        try:
+            wanted[name] = CameraParameters(name=name, width=size[0], height=size[1])
+        except ValueError:
+            raise ConfigurationError(
+                str(policy_file),
+                "image_sizes",
+                f"{size[0]}x{size[1]} for '{name}'",
+                "images of 16x16 to 4096x4096 pixels",
+            ) from None
+    return wanted
 
 
 def _with_cameras(
     parameters: SessionParameters,
     robot: RobotProfile,
-    image_sizes: Mapping[str, tuple[int, int]],
+    wanted: Mapping[str, CameraParameters],
     source: str,
     robot_file: Path,
 ) -> SessionParameters:
     """Return the parameters with the cameras in use, which the robot has to have."""
     known = [camera.name for camera in robot.cameras]
     if parameters.cameras is None:
-        sizes = {name: image_sizes.get(name, IMAGE_SIZE) for name in known}
-        cameras = tuple(
-            CameraParameters(name=name, width=width, height=height) for name, (width, height) in sizes.items()
-        )
-        return replace(parameters, cameras=cameras)
+        width, height = IMAGE_SIZE
+        usual = {name: CameraParameters(name=name, width=width, height=height) for name in known}
+        return replace(parameters, cameras=tuple(wanted.get(name, usual[name]) for name in known))
     for camera in parameters.cameras:
         if camera.name not in known:
             raise ConfigurationError.unknown(

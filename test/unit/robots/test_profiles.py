@@ -206,6 +206,10 @@ def check_mistake(robot, tmp_path, mistake, message):
             r"`distance_tolerance` of at most a quarter of `distance` \(0.0625\), not 0.1",
         ),
         (lambda d: put(d, "sensor_msgs/msg/JointState", "state", "type"), r"nav_msgs/msg/Odometry"),
+        (
+            lambda d: put(d, {"speed": 0.5}, "action_spaces", "joint_positions"),
+            r"`action_spaces` that a differential_drive can take: discrete_navigation, not joint_positions",
+        ),
         (lambda d: remove(d, "odom_frame"), r"`odom_frame`: got 'nothing', expected a value"),
     ],
 )

@@ -76,6 +76,10 @@ def test_cameras_that_are_left_out_have_the_sizes_that_the_policys_file_asks_for
     assert cameras(policy=str(policy)) == [("board", 224, 160)]
     said = [{"name": "board", "width": 64, "height": 48}]
     assert cameras(policy=str(policy), cameras=said) == [("board", 64, 48)]
+    wanted["image_sizes"] = [[8, 8]]
+    tiny = write_described(tmp_path / "tiny.yaml", "described_policies:DescribedByFile", **wanted)
+    with pytest.raises(ConfigurationError, match=r"tiny.yaml: `image_sizes`: got \"8x8 for 'board'\""):
+        cameras(policy=str(tiny))
 
 
 def test_a_session_is_found_by_name_or_by_path(write):
