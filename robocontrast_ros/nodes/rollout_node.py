@@ -360,6 +360,9 @@ class RosEpisodeBench:
         self._hang_up()
         with contextlib.suppress(LineLost):
             self._line = Caller(name, self._parameters.policy_timeout)
+            self._channel.node.get_logger().info(
+                "the policy server is on this machine, and is asked directly"
+            )
 
     def _hang_up(self) -> None:
         if self._line is not None:
