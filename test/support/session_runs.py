@@ -53,14 +53,14 @@ class Workplace:
         path.write_text(f"policy: {module}:{name}\n")
         return str(path)
 
-    def begin(self, *arguments: object) -> subprocess.Popen[str]:
-        """Start the command; the caller waits for it or stops it."""
+    def begin(self, *arguments: object, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+        """Start the command, with other words before it; the caller waits for it or stops it."""
         environment = {**os.environ, **self.environment}
         environment["PYTHONPATH"] = os.pathsep.join(
             filter(None, [str(SUPPORT), environment.get("PYTHONPATH")])
         )
         return subprocess.Popen(
-            [*COMMAND, *map(str, arguments)],
+            [*before, *COMMAND, *map(str, arguments)],
             cwd=self.folder,
             env=environment,
             text=True,
