@@ -133,11 +133,14 @@ def main() -> None:
         server.serve_forever()
 
 
-def _handler(checkpoint: Checkpoint, packer: type, unpack: Callable[[bytes], Any]) -> Callable[[Any], None]:
+def _handler(
+    checkpoint: Checkpoint, make_packer: type, unpack: Callable[[bytes], Any]
+) -> Callable[[Any], None]:
     turn = threading.Lock()
 
     def handle(connection: Any) -> None:
-        connection.send(packer().pack(checkpoint.metadata))
+        packer = make_packer()
+        connection.send(packer.pack(checkpoint.metadata))
         for data in connection:
             try:
                 with turn:
@@ -146,7 +149,7 @@ def _handler(checkpoint: Checkpoint, packer: type, unpack: Callable[[bytes], Any
                 traceback.print_exc()
                 connection.send(traceback.format_exc())
                 return
-            connection.send(packer().pack(answer))
+            connection.send(packer.pack(answer))
 
     return handle
 

@@ -160,4 +160,7 @@ class OpenpiConnection:
             detail = f"got bytes from {self._url} that are no websocket message: {error.sent.reason}"
             return PolicyFault(Fault.POLICY_UNREADABLE, detail)
         said = f": {error.rcvd.reason}" if error.rcvd and error.rcvd.reason else ""
-        return PolicyFault(Fault.POLICY_SERVER_LOST, f"{self._url} closed the connection{said}")
+        return PolicyFault(
+            Fault.POLICY_SERVER_LOST,
+            f"{self._url} closed the connection{said}; start the policy's server again",
+        )

@@ -22,7 +22,7 @@ class Packer:
         self._packer = msgpack.Packer(default=_pack_array, autoreset=False)
 
     def pack(self, message: dict[str, Any]) -> memoryview:
-        """Return the bytes of a message; they are good until the next call."""
+        """Return the bytes of a message; they are good until the next call, and no longer than the packer."""
         self._packer.reset()
         self._packer.pack(message)
         return self._packer.getbuffer()

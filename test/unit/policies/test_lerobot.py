@@ -147,32 +147,34 @@ def test_a_file_is_described_without_lerobot(tmp_path):
     assert (description.name, description.cameras, description.chunk_length) == ("lerobot", ("board",), 10)
 
 
-class TestWithLerobot:
-    @pytest.fixture(scope="class")
-    def python(self):
-        python = os.environ.get("ROBOCONTRAST_LEROBOT_PYTHON")
-        if not python:
-            pytest.skip("needs the Python of an environment with lerobot in ROBOCONTRAST_LEROBOT_PYTHON")
-        return python
+@pytest.fixture(scope="module")
+def lerobot():
+    python = os.environ.get("ROBOCONTRAST_LEROBOT_PYTHON")
+    if not python:
+        pytest.skip("needs the Python of an environment with lerobot in ROBOCONTRAST_LEROBOT_PYTHON")
+    return python
 
-    @pytest.fixture(scope="class")
-    def checkpoint(self, python, tmp_path_factory):
-        folder = tmp_path_factory.mktemp("checkpoint")
-        subprocess.run([python, "-E", str(SUPPORT / "lerobot_checkpoint.py"), str(folder)], check=True)
-        return folder
 
-    def test_a_checkpoint_is_served_in_chunks_and_action_by_action(self, make, python, checkpoint):
-        whole = make(python=python, checkpoint=str(checkpoint), chunk={"length": 8})
-        single = make(python=python, checkpoint=str(checkpoint), chunk={"length": 1})
-        whole.warm_up()
-        single.warm_up()
-        for policy in (whole, single):
-            policy.reset("push", 1)
-        chunk = whole.act(seen())
-        assert chunk.shape == (8, 2)
-        assert np.abs(chunk).max() < 0.1 and np.ptp(chunk) > 0
-        assert np.allclose(np.concatenate([single.act(seen()) for _ in range(8)]), chunk, atol=1e-6)
+@pytest.fixture(scope="module")
+def checkpoint(lerobot, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkpoint")
+    subprocess.run([lerobot, "-E", str(SUPPORT / "lerobot_checkpoint.py"), str(folder)], check=True)
+    return folder
 
-    def test_what_lerobot_cannot_load_is_told_in_one_line(self, make, python, tmp_path):
-        with pytest.raises(ConfigurationError, match=r"`checkpoint`.*one that lerobot loads; "):
-            make(python=python)
+
+def test_a_checkpoint_is_served_in_chunks_and_action_by_action(make, lerobot, checkpoint):
+    whole = make(python=lerobot, checkpoint=str(checkpoint), chunk={"length": 8})
+    single = make(python=lerobot, checkpoint=str(checkpoint), chunk={"length": 1})
+    whole.warm_up()
+    single.warm_up()
+    for policy in (whole, single):
+        policy.reset("push", 1)
+    chunk = whole.act(seen())
+    assert chunk.shape == (8, 2)
+    assert np.abs(chunk).max() < 0.1 and np.ptp(chunk) > 0
+    assert np.allclose(np.concatenate([single.act(seen()) for _ in range(8)]), chunk, atol=1e-6)
+
+
+def test_what_lerobot_cannot_load_is_told_in_one_line(make, lerobot):
+    with pytest.raises(ConfigurationError, match=r"`checkpoint`.*one that lerobot loads; "):
+        make(python=lerobot)
