@@ -201,7 +201,7 @@ class Environment:
 
         Args:
             build: what uv calls a torch backend: auto, cpu, cu130 …; empty for what is there already, else the
-                build for the CPU from where pip is told to look, else auto.
+                build for the CPU from where pip is told to look, else auto, else whatever pip finds.
         """
         version = entry(ROOT / "requirements.in", "torch").strip().partition("==")[2]
         wanted = "{} {}".format(version, build).strip()
@@ -219,14 +219,19 @@ class Environment:
             SetupError: it cannot be had, or cannot be imported.
         """
         # pip reads the machine's configuration and uv does not; uv knows where PyTorch's own builds are.
-        pip = [self.python, "-m", "pip", "install", "--no-deps", "--disable-pip-version-check"]
+        pip = [self.python, "-m", "pip", "install", "--disable-pip-version-check"]
         uv = [self.prefix / "bin" / "uv", "pip", "install", "--no-config", "--python", self.python]
         by_uv = [*uv, "--reinstall-package", "torch", "--torch-backend", build or "auto", "torch==" + version]
-        attempts = [by_uv] if build else [[*pip, "torch=={}+cpu".format(version)], by_uv]
+        ways = [
+            ("pip, the build for the CPU", [*pip, "--no-deps", "torch=={}+cpu".format(version)]),
+            ("uv, build " + (build or "auto"), by_uv),
+            ("pip, with all that a GPU needs (gigabytes)", [*pip, "torch==" + version]),
+        ]
         problems = []
-        for attempt in attempts:
+        for way, command in ways[1:2] if build else ways:
+            say("torch by " + way)
             try:
-                self.run(attempt)
+                self.run(command)
             except SetupError as error:
                 problems.append(str(error))
                 continue
@@ -235,7 +240,7 @@ class Environment:
             problems.append("torch was installed and cannot be imported; see {}.".format(self.log))
         raise SetupError(
             "{}\nPut torch in by hand and run `make setup` again:\n    {} -m pip install torch=={}".format(
-                "\n".join(problems), self.python, version
+                problems[-1], self.python, version
             )
         )
 
