@@ -270,6 +270,14 @@ def _exported(
     except pickle.UnpicklingError as error:
         _refuse_code(path, parameters.model, error)
     except Exception as error:  # many kinds, by what is wrong in the archive
+        if "CUDA" in str(error) and not torch.cuda.is_available():
+            raise ConfigurationError(
+                str(path),
+                "model.file",
+                parameters.model.file,
+                "a network that can be loaded without a GPU; this one was exported on one",
+                "Export it on the CPU (`network.cpu()`); with `device: auto` it still runs on a GPU.",
+            ) from None
         raise _unreadable(path, parameters.model, error) from None
     if any(tensor.device != device for tensor in program.state_dict.values()):
         program = move_to_device_pass(program, device)

@@ -150,6 +150,16 @@ def _check_model(path: Path, parameters: TorchParameters) -> None:
 
 
 def _check_call(path: Path, parameters: TorchParameters) -> None:
+    for key in parameters.input.state:
+        if key in parameters.input.images:
+            expected = "one name for each input, and this is an image already"
+            raise ConfigurationError(str(path), f"input.state.{key}", key, expected)
+    words = parameters.input.instruction
+    if parameters.instruction.encode != "none" and words in {
+        *parameters.input.images,
+        *parameters.input.state,
+    }:
+        raise ConfigurationError(str(path), "input.instruction", words, "a name that no other input has")
     order, given = parameters.call.order, parameters.keys
     if parameters.call.style == "positional" and sorted(order) != sorted(given):
         raise ConfigurationError(

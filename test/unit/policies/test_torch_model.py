@@ -264,6 +264,14 @@ def test_act_before_reset_and_after_close_say_so(tmp_path):
             {"input": {"state": {"state": {"parts": ["tool_xy"], "mean": [0.1]}}}},
             "`input.state.state.mean`: got [0.1], expected 2 numbers, or none",
         ),
+        (
+            {"input": {"images": {"image": IMAGE}, "state": {"image": {"parts": ["tool_xy"]}}}},
+            "`input.state.image`: got 'image', expected one name for each input",
+        ),
+        (
+            {"input": {"instruction": "image", "images": {"image": IMAGE}}},
+            "`input.instruction`: got 'image', expected a name that no other input has",
+        ),
         ({"output": {"scale": [1.0]}}, "`output.scale`: got [1.0], expected 2 numbers, or none"),
     ],
 )
@@ -334,16 +342,25 @@ def test_a_file_that_is_missing_or_broken_is_named_without_a_traceback(files, ca
     assert [record for record in caplog.records if record.levelno < logging.CRITICAL] == []
 
 
+def copied(source, target, changed):
+    """Copy an exported network, its parts changed."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = changed(name, old.read(name))
+            new.writestr(name.replace(source.stem, target.stem, 1), content)
+
+
 def test_code_in_a_file_is_refused_and_never_run(files, capfd):
     model = {"class": "torch_networks:Pushing"}
     torch.save({"weights": RunsCode(print, "it ran")}, files / "code.pt")
     torch.save(pushing(), files / "whole.pt")
     buffer = io.BytesIO()
     torch.save(((RunsCode(print, "it ran"),), {}), buffer)
-    with zipfile.ZipFile(files / "named.pt2") as source, zipfile.ZipFile(files / "code.pt2", "w") as target:
-        for name in source.namelist():
-            content = buffer.getvalue() if "sample_inputs" in name else source.read(name)
-            target.writestr(name.replace("named/", "code/", 1), content)
+    copied(
+        files / "named.pt2",
+        files / "code.pt2",
+        lambda name, content: buffer.getvalue() if "sample_inputs" in name else content,
+    )
     for file, kind, wanted in [
         ("code.pt", "state_dict", "print"),
         ("whole.pt", "state_dict", "torch_networks.Pushing"),
@@ -353,6 +370,13 @@ def test_code_in_a_file_is_refused_and_never_run(files, capfd):
         error = refused(write_policy(files / "a.yaml", file, kind, **extra, **PUSHING))
         assert f"it wants code to be run ({wanted})" in error.expected
     assert "it ran" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_network_that_was_exported_on_a_gpu_is_told_how_to_be_exported_for_both(files):
+    copied(files / "named.pt2", files / "gpu.pt2", lambda name, content: content.replace(b'"cpu"', b'"cuda"'))
+    error = refused(write_policy(files / "a.yaml", "gpu.pt2", "export", **PUSHING))
+    assert "was exported on one" in error.expected and "network.cpu()" in error.cure
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
