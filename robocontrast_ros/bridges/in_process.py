@@ -199,6 +199,10 @@ class InProcessBench:
             raise PolicyRefusal(str(error)) from None
         self._controller = self._make_controller()
 
+    def close(self) -> None:
+        """Free the policies."""
+        self._slot.close()
+
     def _make_controller(self) -> Controller:
         return make_controller(self._world.profile, self._slot.serving.description.action_space, self._period)
 

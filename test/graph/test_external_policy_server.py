@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from described_policies import write_described
 from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until
 from two_hosts import NotAllowed, two_hosts
 
@@ -85,10 +86,12 @@ def assert_one_trial_of_random(place, code, output):
 
 
 def test_a_policy_elsewhere_that_does_not_fit_is_refused_in_the_same_words(place, serve):
-    serve("vln_random", "--domain", DOMAIN)
+    policy = write_described(place.folder / "large.yaml", cameras=["board"], image_sizes=[[224, 224]])
+    serve(str(policy), "--domain", DOMAIN)
     code, output = place.run("evaluate", place.session(), "--policy-server", "external")
     assert code == 2, output
-    assert "the policy answers in discrete_navigation, robot 'franka' takes" in output
+    assert "large.yaml: got 'large', expected a policy that fits robot 'franka'" in output
+    assert "image_sizes: the policy needs 'board' with 224x224 pixels, it has 64x48 pixels" in output
     assert "Traceback" not in output
     assert node_pids(place.runs[0]) == {}
 

@@ -19,7 +19,9 @@ def test_help_names_every_command_and_says_how_to_begin():
         assert word in result.output
 
 
-@pytest.mark.parametrize("command", ["evaluate", "plan", "policies", "results", "score", "picture", "list"])
+@pytest.mark.parametrize(
+    "command", ["evaluate", "plan", "policies", "results", "score", "picture", "list", "serve", "swap"]
+)
 def test_every_command_has_help_of_its_own(command):
     result = run(command, "--help")
     assert result.exit_code == 0
@@ -49,6 +51,15 @@ def test_a_plan_shows_trials_costs_and_what_the_budget_cuts():
         (["plan", "language_table_demoo"], ["language_table_demoo", "Did you mean 'language_table_demo'?"]),
         (["evaluate"], ["SESSION", "language_table_demo"]),
         (["evaluate", "language_table_demo", "--resume", "somewhere"], ["--resume", "as it was begun"]),
+        (
+            ["evaluate", "language_table_demo", "--policy-server", "extern"],
+            ["`policy_server`", "extern", "'external'"],
+        ),
+        (
+            ["evaluate", "language_table_demo", "--policy-server", "external", "--policy", "random"],
+            ["`policy`", "random", "robocontrast swap"],
+        ),
+        (["swap", "/nowhere", "random"], ["/nowhere", "a run folder"]),
         (["evaluate", "--resume", "/nowhere"], ["/nowhere", "a run folder"]),
         (["results", "/nowhere"], ["/nowhere", "a run folder"]),
         (["score", "/nowhere"], ["/nowhere", "a run folder"]),

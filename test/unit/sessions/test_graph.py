@@ -50,3 +50,10 @@ def test_each_topic_is_recorded_once_images_only_where_they_are_wanted(name):
 def test_a_parameter_file_holds_no_empty_list_whose_type_nobody_knows(tmp_path):
     path = NodeProcess("recorder", {"topics": ["a b/msg/C"], "kept": []}).write_parameters(tmp_path)
     assert yaml.safe_load(path.read_text()) == {"/recorder": {"ros__parameters": {"topics": ["a b/msg/C"]}}}
+
+
+def test_a_policy_server_elsewhere_is_not_started_and_found_by_its_name(tmp_path):
+    nodes = parameters("language_table_demo", tmp_path, policy_server="external")
+    assert "policy_server" not in nodes
+    assert nodes["rollout"]["policy_server"] == nodes["episode_manager"]["policy_server"] == "policy_server"
+    assert "policy_server" in parameters("language_table_demo", tmp_path)

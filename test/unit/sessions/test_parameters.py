@@ -118,9 +118,22 @@ def test_overrides_take_the_place_of_what_the_file_says(write):
     assert resolve(write(budget=math.inf)).parameters.budget is None
 
 
+def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
+    server = {"external": True, "node": "gpu/policy_server"}
+    session = resolve(write(policy=None, policy_server=server))
+    assert (session.policy_file, session.parameters.policy) == (None, "")
+    assert session.parameters.policy_server.node == "gpu/policy_server"
+    assert session.snapshot()["policy"] is None
+    overridden = resolve(write(), Overrides(policy_server="external"))
+    assert overridden.policy_file is None and overridden.parameters.policy_server.external
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"policy": None}, "a `policy`, or `policy_server` with `external: true`"),
+        ({"policy_server": {"external": True}}, "no `policy`, for a policy server elsewhere has its own"),
+        ({"policy_server": {"node": "gpu"}}, "`external: true` with another node's name"),
         ({"robot": "frankq"}, "`robot`: got 'frankq', expected a known robot, or the path of a .yaml file: "),
         ({"robot": "frankq"}, "Did you mean 'franka'?"),
         ({"policy": "oracel"}, "`policy`: got 'oracel', expected a known policy"),
