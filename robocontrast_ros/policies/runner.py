@@ -156,9 +156,7 @@ class PolicyRunner:
             ConfigurationError: it raised, or did not come back in time; then the policy is closed.
         """
         future = self._worker.submit(function)
-        try:
-            return future.result(self.load_timeout)
-        except FutureTimeout:
+        if not _done(future, self.load_timeout):
             self._stuck = True
             # Whatever comes of it later has nobody who would use or free it.
             future.add_done_callback(_close_late)
@@ -171,7 +169,9 @@ class PolicyRunner:
                 expected,
                 "See what it waits for, or raise the limit (`timeouts.load` of the session, `load_timeout` of "
                 "policy_server).",
-            ) from None
+            )
+        try:
+            return future.result()
         except ConfigurationError:
             self.close()
             raise
@@ -189,12 +189,13 @@ class PolicyRunner:
     def _call(self, function: Callable[[], Result]) -> Result:
         if self._stuck:
             raise PolicyFault(Fault.POLICY_TIMEOUT, "an earlier call has not come back")
-        try:
-            return self._worker.submit(function).result(self.timeout)
-        except FutureTimeout:
+        future = self._worker.submit(function)
+        if not _done(future, self.timeout):
             self._stuck = True
             self._worker.stop()
-            raise PolicyFault(Fault.POLICY_TIMEOUT, f"no answer within {self.timeout:g} s") from None
+            raise PolicyFault(Fault.POLICY_TIMEOUT, f"no answer within {self.timeout:g} s")
+        try:
+            return future.result()
         except PolicyFault:
             raise
         except Exception as error:  # whatever a user's policy raises is its fault, not ours
@@ -227,6 +228,15 @@ def image_digest(images: dict[str, NDArray[np.uint8]]) -> str:
         digest.update(f"{camera}:{images[camera].shape}:".encode())
         digest.update(np.ascontiguousarray(images[camera]).data)
     return digest.hexdigest()
+
+
+def _done(future: Future[Any], timeout: float) -> bool:
+    """Wait, and tell whether it came back in time; what the policy raised itself may be a TimeoutError, too."""
+    try:
+        future.exception(timeout)
+    except FutureTimeout:
+        return False
+    return True
 
 
 def _close(policy: Any, worker: _Worker | None) -> None:

@@ -80,6 +80,17 @@ def test_an_exception_is_named(runner):
     assert error.detail == "ZeroDivisionError: division by zero"
 
 
+def test_a_timeout_that_the_policy_itself_raises_is_an_exception_like_others(runner):
+    def socket():
+        raise TimeoutError("timed out")
+
+    error = fault(runner, socket)
+    assert (error.fault, error.detail) == (Fault.POLICY_RAISED, "TimeoutError: timed out")
+    made = Scripted.made
+    answer(runner, lambda: [[0.0, 0.0]])
+    assert Scripted.made == made, "it was not stuck"
+
+
 def test_an_exception_at_reset_is_named(runner):
     with pytest.raises(PolicyFault, match="POLICY_RAISED: RuntimeError: cannot"):
         runner.reset("refuse", 0)
