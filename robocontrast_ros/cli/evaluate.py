@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from robocontrast_ros.cli.live import LiveView
 from robocontrast_ros.cli.processes import Domain, NodeProcesses, ProcessDied
@@ -107,14 +108,15 @@ def _watch(processes: NodeProcesses, view: LiveView, run: RunFolder, console: Co
                     journal.append(events.ProcessDied(death.process, death.detail, time.time()))
         # A node that refuses its parameters says so with exit code 2, as we do.
         code = death.exit_code if death.exit_code == 2 else INTERRUPTED
-        console.print(f"[red]error:[/] {death.detail}", soft_wrap=True, highlight=False)
+        console.print(f"[red]error:[/] {escape(death.detail)}", soft_wrap=True, highlight=False)
     except KeyboardInterrupt:
         console.print("stopping; the present trial is void …")
         processes.stop(view.update)
         code = CONTROL_C
     else:
         if code != 0:
-            console.print(f"[red]error:[/] {processes.last_line('episode_manager')}", highlight=False)
+            said = escape(processes.last_line("episode_manager"))
+            console.print(f"[red]error:[/] {said}", soft_wrap=True, highlight=False)
     if code in (INTERRUPTED, CONTROL_C):
         console.print(
             f"Nothing is lost. Go on with: robocontrast evaluate --resume {run.path}",

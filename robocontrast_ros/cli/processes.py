@@ -172,10 +172,10 @@ def node_environment(domain: int, elsewhere: bool = False) -> dict[str, str]:
     return environment
 
 
-def node_command(node: NodeProcess, parameters: Path) -> list[str]:
-    """Return the command that runs a node with a ROS parameter file."""
-    main = f"from robocontrast_ros.nodes.{node.name}_node import main; main()"
-    return [sys.executable, "-c", main, "--ros-args", "--params-file", str(parameters)]
+def node_command(name: str, *ros_arguments: str) -> list[str]:
+    """Return the command that runs a node of ours."""
+    main = f"from robocontrast_ros.nodes.{name}_node import main; main()"
+    return [sys.executable, "-c", main, "--ros-args", *ros_arguments]
 
 
 def _start(
@@ -183,7 +183,7 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     with open(log, "ab") as output:
         return subprocess.Popen(
-            node_command(node, parameters),
+            node_command(node.name, "--params-file", str(parameters)),
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from robocontrast_ros.cli.processes import node_command, node_environment
 from robocontrast_ros.configuration import ConfigurationError, find_configured
-from robocontrast_ros.sessions.graph import NodeProcess
 from robocontrast_ros.sessions.parameters import find_file
 
 LARGEST_DOMAIN = 232
@@ -38,8 +37,7 @@ def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: 
         f"  ROS_DOMAIN_ID={number} robocontrast evaluate SESSION --policy-server external",
         flush=True,
     )
-    node = NodeProcess(
-        "policy_server", {"policy": str(file), "timeout": timeout, "load_timeout": load_timeout}
-    )
-    parameters = node.write_parameters(Path(tempfile.mkdtemp(prefix="robocontrast_serve_")))
-    os.execve(sys.executable, node_command(node, parameters), node_environment(number, elsewhere=True))
+    # A string in JSON is one in YAML, which ROS reads.
+    parameters = f"policy:={json.dumps(str(file))}", f"timeout:={timeout}", f"load_timeout:={load_timeout}"
+    words = [word for parameter in parameters for word in ("-p", parameter)]
+    os.execve(sys.executable, node_command("policy_server", *words), node_environment(number, elsewhere=True))

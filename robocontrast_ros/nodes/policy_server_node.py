@@ -103,6 +103,11 @@ class PolicyServer(LifecycleNode):
         self._free()
         return TransitionCallbackReturn.SUCCESS
 
+    def on_shutdown(self, state: State) -> TransitionCallbackReturn:
+        """Free the policy for good."""
+        self._free()
+        return TransitionCallbackReturn.SUCCESS
+
     def on_end(self) -> None:
         """Free the policy before the process ends."""
         self._line.close()

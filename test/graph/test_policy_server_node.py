@@ -103,6 +103,8 @@ def test_a_policy_serves_only_while_the_node_is_active(server, ask):
     assert change(ask, Transition.TRANSITION_CONFIGURE)
     assert change(ask, Transition.TRANSITION_ACTIVATE)
     assert ask(DescribePolicy).fault.code == 0
+    assert change(ask, Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert ask(DescribePolicy).fault.code == int(Fault.POLICY_SERVER_LOST)
 
 
 @pytest.fixture
@@ -198,12 +200,14 @@ def test_a_configuration_that_fails_says_why_and_the_node_lives_on(server, ask, 
         (["policy:=/nowhere/p.yaml"], ["/nowhere/p.yaml", "No such file"]),
         ([RANDOM, "timeout:=-1.0"], ["`timeout`", "-1.0"]),
         ([RANDOM, "timeot:=1.0"], ["`timeot`", "Did you mean 'timeout'?"]),
-        (["warming"], ["`policy`", "lifecycle_policies:Warm", "RuntimeError: no idea"]),
+        (["warming: raise"], ["`policy`", "lifecycle_policies:Warm", "RuntimeError: no idea"]),
+        (["loading: hang"], ["`policy`", "lifecycle_policies:Warm", "is loaded within 3 s"]),
     ],
 )
 def test_wrong_parameters_end_the_process_with_one_line(server, policy, parameters, words):
-    if parameters == ["warming"]:
-        parameters = [f"policy:={policy('cold', warming='raise')}"]
+    if parameters and ": " in parameters[0]:
+        file = policy("bad", **yaml.safe_load(parameters[0]))
+        parameters = [f"policy:={file}", "load_timeout:=3.0"]
     process = server(*parameters)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 2
