@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from session_runs import Workplace, finished
 from torch_networks import PUSHING, examples, pushing, write_exported, write_policy
 
+from robocontrast_ros.configuration import read_yaml, resolve_uri
 from robocontrast_ros.domain import Outcome
 
-pytestmark = pytest.mark.timeout(200)
+pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.fixture
@@ -19,14 +23,21 @@ def place(tmp_path):
     return Workplace(tmp_path)
 
 
+def short_task(path: Path) -> Path:
+    """Write a task whose trials are over after a few steps, however little the policy does."""
+    task = read_yaml(resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+    path.write_text(yaml.safe_dump({**task, "step_limit": 20}))
+    return path
+
+
 def test_an_exported_network_is_evaluated_and_a_parameter_file_that_does_not_fit_it_is_refused(place):
     write_exported(place.folder / "pushing.pt2", pushing(), tuple(examples().values()))
-    session = place.session(test_set={"size": 1})
+    session = place.session(test_set={"size": 1}, task=str(short_task(place.folder / "short.yaml")))
     fits = write_policy(place.folder / "pushing.yaml", "pushing.pt2", "export", **PUSHING)
     code, output = place.run("evaluate", session, "--policy", fits)
     assert code == 0, output
     (trial,) = finished(place.runs[0])
-    assert trial.result.outcome is Outcome.FAILURE
+    assert (trial.result.outcome, trial.result.steps) == (Outcome.FAILURE, 20)
     assert trial.observed.instruction == trial.trial.instance.instruction.text
     assert len(trial.observed.image_digest) == 64
 
