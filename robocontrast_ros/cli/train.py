@@ -37,8 +37,11 @@ def train_policy(recipe: str, output: Path, processes: int | None, console: Cons
         ) from None
     processes = processes or len(os.sched_getaffinity(0))
     trained = train(
-        file, output / file.stem, processes, lambda line: console.print(f"{time.strftime('%H:%M:%S')} {line}")
+        file,
+        output / file.stem,
+        processes,
+        lambda line: console.print(f"{time.strftime('%H:%M:%S')} {line}", soft_wrap=True),
     )
     for policy in trained.policies:
-        console.print(f"robocontrast evaluate language_table_demo --policy {policy}")
-    console.print(f"model card: {trained.card}")
+        console.print(f"robocontrast evaluate language_table_demo --policy {policy}", soft_wrap=True)
+    console.print(f"model card: {trained.card}", soft_wrap=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,8 +111,14 @@ def make_demonstrations(parameters: DemonstrationParameters, folder: Path, proce
     jobs = [(parameters, index, path) for index, path in enumerate(paths) if not path.exists()]
     if not jobs:
         return
-    with multiprocessing.get_context("spawn").Pool(min(processes, len(jobs))) as pool:
+    with multiprocessing.get_context("spawn").Pool(
+        min(processes, len(jobs)), _leave_interrupts_to_the_parent
+    ) as pool:
         yield from pool.imap_unordered(_make_shard, jobs)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _make_shard(job: tuple[DemonstrationParameters, int, Path]) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from robocontrast_ros.policies.film_bc.keypoints import Keypoints, Sighting, key
 from robocontrast_ros.policies.film_bc.model import symmetries, turns
 from robocontrast_ros.policies.film_bc.tracking import HIDDEN
 from robocontrast_ros.training.demonstrations import Shard
+from robocontrast_ros.training.progress import TimeLeft
 
 
 @record
@@ -95,14 +95,13 @@ class KeypointTrainer:
         last = folder / "last.pt"
         if last.exists():
             self._restore(last)
-        began, first = time.monotonic(), self._epoch
+        first, left = self._epoch, TimeLeft(self._p.epochs - self._epoch)
         while self._epoch < self._p.epochs:
             loss = self._one_epoch()
             self._epoch += 1
             self._save(last)
-            left = (time.monotonic() - began) / (self._epoch - first) * (self._p.epochs - self._epoch)
             say(
-                f"epoch {self._epoch} of {self._p.epochs}, {left / 60:.0f} min left: loss {loss:.4f}, "
+                f"epoch {self._epoch} of {self._p.epochs}, {left.after(self._epoch - first)}: loss {loss:.4f}, "
                 + ", ".join(f"{name} {value:.4g}" for name, value in self.validate().items())
             )
         torch.save(self.network.checkpoint(), folder / "keypoints.pt")

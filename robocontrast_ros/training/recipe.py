@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from robocontrast_ros.training.card import model_card
 from robocontrast_ros.training.demonstrations import DemonstrationParameters, make_demonstrations
 from robocontrast_ros.training.film_bc import FilmBcTraining, Steps, Trainer, Words
 from robocontrast_ros.training.keypoints import KeypointTrainer, KeypointTraining, Views
+from robocontrast_ros.training.progress import TimeLeft
 from robocontrast_ros.training.wordings import Wordings
 
 HELD_OUT_SHARDS = 0.05
@@ -157,13 +157,11 @@ def _demonstrations(
     parameters: DemonstrationParameters, folder: Path, processes: int, say: Callable[[str], None]
 ) -> list[Path]:
     """Return the shards of a round, made where they are not there yet."""
-    began, left = time.monotonic(), parameters.shards - len(list(folder.glob("shard*.npz")))
+    missing = parameters.shards - len(list(folder.glob("shard*.npz")))
+    left = TimeLeft(missing)
     for number, _ in enumerate(make_demonstrations(parameters, folder, processes), start=1):
-        minutes = (time.monotonic() - began) / number * (left - number) / 60
-        say(
-            f"{folder.name}: {parameters.shards - left + number} of {parameters.shards} shards, "
-            f"{minutes:.0f} min left"
-        )
+        done = parameters.shards - missing + number
+        say(f"{folder.name}: {done} of {parameters.shards} shards, {left.after(number)}")
     return sorted(folder.glob("shard*.npz"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from robocontrast_ros.domain import Instruction
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.tasks.language_table import LanguageTable, grammar
 from robocontrast_ros.tasks.language_table.goals import DISTANCES
+from robocontrast_ros.training.progress import TimeLeft
 
 BATCH = 4000
 """Sentences between two lines of progress."""
@@ -41,12 +41,11 @@ class Wordings:
             said = list(grammar.say_every_way(grammar.to_meaning(instruction), task.parameters.blocks))
             texts += said
             meanings += [number] * len(said)
-        began, vectors = time.monotonic(), []
+        left, vectors = TimeLeft(len(texts)), []
         for end in range(BATCH, len(texts) + BATCH, BATCH):
             vectors.append(encoder.encode(texts[end - BATCH : end]).astype(np.float16))
             done = min(end, len(texts))
-            left = (time.monotonic() - began) / done * (len(texts) - done) / 60
-            say(f"sentences: {done} of {len(texts)}, {left:.0f} min left")
+            say(f"sentences: {done} of {len(texts)}, {left.after(done)}")
         return cls(np.array(texts), np.array(meanings), np.concatenate(vectors))
 
     @classmethod

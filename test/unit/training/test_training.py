@@ -157,7 +157,7 @@ def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(smal
     assert "demonstrations0: 2 episodes, 10 steps, 4 images" in card
     assert "benchmark.policy_success" in card
     progress = [line[9:] for line in first.output.splitlines()]
-    assert "demonstrations1: 2 of 2 shards, 0 min left" in progress
+    assert "demonstrations1: 2 of 2 shards, 0 s left" in progress
     assert sum("epoch 1 of 1" in line for line in progress) == 4
 
     again = command(small)
