@@ -10,12 +10,15 @@ import yaml
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from session_runs import Workplace, finished
-from torch_networks import PUSHING, examples, pushing, write_exported, write_policy
+from torch_networks import PUSHING, examples, pushing, write_exported, write_policy, write_traced
 
 from robocontrast_ros.configuration import read_yaml, resolve_uri
 from robocontrast_ros.domain import Outcome
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [
+    pytest.mark.timeout(400),
+    pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning"),
+]
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def short_task(path: Path) -> Path:
     return path
 
 
-def test_an_exported_network_is_evaluated_and_a_parameter_file_that_does_not_fit_it_is_refused(place):
+def test_an_exported_network_is_evaluated_and_a_file_that_does_not_fit_its_network_is_refused(place):
     write_exported(place.folder / "pushing.pt2", pushing(), tuple(examples().values()))
     session = place.session(test_set={"size": 1}, task=str(short_task(place.folder / "short.yaml")))
     fits = write_policy(place.folder / "pushing.yaml", "pushing.pt2", "export", **PUSHING)
@@ -42,7 +45,10 @@ def test_an_exported_network_is_evaluated_and_a_parameter_file_that_does_not_fit
     assert len(trial.observed.image_digest) == 64
 
     inputs = {**PUSHING["input"], "instruction": "langauge"}
-    wrong = write_policy(place.folder / "wrong.yaml", "pushing.pt2", "export", **{**PUSHING, "input": inputs})
+    write_traced(place.folder / "pushing.pt")
+    wrong = write_policy(
+        place.folder / "wrong.yaml", "pushing.pt", "torchscript", **{**PUSHING, "input": inputs}
+    )
     code, output = place.run("evaluate", session, "--policy", wrong)
     assert code == 2, output
     said = " ".join(output.split())
