@@ -1,8 +1,8 @@
 """Observations to a policy server on the same machine, and its answers back, over a socket of that machine.
 
-A ROS service in Python costs some 0.5 ms before it has carried anything, as much as an image again: messages are made,
-taken apart and woken up for in seven threads. This line carries the same observation as pixels and a few numbers
-between two threads. It is an addition for who is near: who is not asks the service, and is answered by the same policy.
+A ROS service in Python costs some 0.5 ms before it has carried anything (benchmark/policy_server.py). This line carries
+the same observation as pixels and a few numbers from thread to thread. It is an addition for who is near: who is not
+asks the service, and is answered by the same policy.
 
 A message is two lengths (little-endian, 32 bits each), that many bytes of msgpack, and that many of pixels or
 float64.
