@@ -25,7 +25,8 @@ demo: setup  ## run an evaluation session in simulation; SESSION=<file> chooses 
 test: setup  ## run every test, the import contracts and the linter
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	$(BIN)/pytest test/graph test/launch
+	$(BIN)/pytest test/unit --numprocesses 2 --dist loadfile
 
 bench: setup  ## time the graph against the same loop without ROS
 	@$(BIN)/python benchmark/graph_overhead.py
