@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from robocontrast_ros.policies.film_bc.model import (
     turns,
 )
 from robocontrast_ros.training.demonstrations import Shard
-from robocontrast_ros.training.progress import TimeLeft
+from robocontrast_ros.training.epochs import EpochTrainer
 from robocontrast_ros.training.wordings import Wordings
 
 
@@ -131,53 +131,31 @@ class _Pool:
         self.first = torch.from_numpy(np.cumsum(count) - count).to(device)
 
 
-class Trainer:
-    """Holds what training needs; ``run`` goes on from the last checkpoint where there is one."""
+class Trainer(EpochTrainer[FilmBc]):
+    """Trains the network that pushes."""
+
+    CHECKPOINT = "network.pt"
 
     def __init__(
         self, parameters: FilmBcTraining, names: tuple[str, ...], steps: Steps, held_out: Steps, words: Words
     ) -> None:
         """Take the parameters, the blocks' names, and the data on the device to train on."""
         self._p, self._steps, self._held_out, self._words = parameters, steps, held_out, words
-        self._device = steps.tool.device
         torch.manual_seed(parameters.seed)
         sizes = Sizes(language=parameters.language, trunk=parameters.trunk)
-        self.network = FilmBc(names, sizes).to(self._device)
-        self._optimiser = torch.optim.AdamW(
-            self.network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay
+        network = FilmBc(names, sizes).to(steps.tool.device)
+        optimiser = torch.optim.AdamW(
+            network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay
         )
-        self._updates = -(-len(steps) // parameters.batch)
-        self._schedule = torch.optim.lr_scheduler.OneCycleLR(
-            self._optimiser, parameters.rate, total_steps=self._updates * parameters.epochs, pct_start=0.1
+        updates = -(-len(steps) // parameters.batch)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
         )
-        self._epoch = 0
+        super().__init__(network, optimiser, schedule, parameters.epochs, steps.tool.device)
 
     def start_from(self, network: FilmBc) -> None:
         """Begin with another network's weights."""
         self.network.load_state_dict(network.state_dict())
-
-    def run(self, folder: Path, say: Callable[[str], None] = print) -> FilmBc:
-        """Train; write ``last.pt`` after each epoch, and ``network.pt`` at the end.
-
-        Args:
-            folder: where the checkpoints are; training goes on from the last one in it.
-            say: takes a line of progress after each epoch.
-        """
-        folder.mkdir(parents=True, exist_ok=True)
-        last = folder / "last.pt"
-        if last.exists():
-            self._restore(last)
-        first, left = self._epoch, TimeLeft(self._p.epochs - self._epoch)
-        while self._epoch < self._p.epochs:
-            loss = self._one_epoch()
-            self._epoch += 1
-            self._save(last)
-            say(
-                f"epoch {self._epoch} of {self._p.epochs}, {left.after(self._epoch - first)}: loss {loss:.4f}, "
-                + ", ".join(f"{name} {value:.4g}" for name, value in self.validate().items())
-            )
-        torch.save(self.network.checkpoint(), folder / "network.pt")
-        return self.network
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
@@ -261,24 +239,6 @@ class Trainer:
             turns(steps.blocks[..., 2], self.network.symmetry),
             steps.start[..., :2],
         )
-
-    def _save(self, path: Path) -> None:
-        part = path.with_suffix(".part")
-        state = {
-            "epoch": self._epoch,
-            "network": self.network.state_dict(),
-            "optimiser": self._optimiser.state_dict(),
-            "schedule": self._schedule.state_dict(),
-        }
-        torch.save(state, part)
-        part.rename(path)
-
-    def _restore(self, path: Path) -> None:
-        state = torch.load(path, map_location=self._device, weights_only=True)
-        self._epoch = state["epoch"]
-        self.network.load_state_dict(state["network"])
-        self._optimiser.load_state_dict(state["optimiser"])
-        self._schedule.load_state_dict(state["schedule"])
 
 
 def _condition(steps: Steps, none: int) -> tuple[Tensor, Tensor]:

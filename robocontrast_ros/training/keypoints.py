@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from robocontrast_ros.policies.film_bc.keypoints import Keypoints, Sighting, key
 from robocontrast_ros.policies.film_bc.model import symmetries, turns
 from robocontrast_ros.policies.film_bc.tracking import HIDDEN
 from robocontrast_ros.training.demonstrations import Shard
-from robocontrast_ros.training.progress import TimeLeft
+from robocontrast_ros.training.epochs import EpochTrainer
 
 
 @record
@@ -62,50 +62,28 @@ class Views:
         )
 
 
-class KeypointTrainer:
-    """Holds what training needs; ``run`` goes on from the last checkpoint where there is one."""
+class KeypointTrainer(EpochTrainer[Keypoints]):
+    """Trains the network that finds the blocks."""
+
+    CHECKPOINT = "keypoints.pt"
 
     def __init__(
         self, parameters: KeypointTraining, names: tuple[str, ...], views: Views, held_out: Views
     ) -> None:
         """Take the parameters, the blocks' names, and the data on the device to train on."""
         self._p, self._views, self._held_out = parameters, views, held_out
-        self._device = views.images.device
+        device = views.images.device
         torch.manual_seed(parameters.seed)
-        network = Keypoints(names, parameters.width)
-        self.network = network.to(self._device, memory_format=torch.channels_last)
-        self._symmetry = symmetries(names).to(self._device)
-        self._optimiser = torch.optim.AdamW(
+        network = Keypoints(names, parameters.width).to(device, memory_format=torch.channels_last)
+        self._symmetry = symmetries(names).to(device)
+        optimiser = torch.optim.AdamW(
             network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay
         )
         updates = -(-len(views) // parameters.batch)
-        self._schedule = torch.optim.lr_scheduler.OneCycleLR(
-            self._optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
         )
-        self._epoch = 0
-
-    def run(self, folder: Path, say: Callable[[str], None] = print) -> Keypoints:
-        """Train; write ``last.pt`` after each epoch, and ``keypoints.pt`` at the end.
-
-        Args:
-            folder: where the checkpoints are; training goes on from the last one in it.
-            say: takes a line of progress after each epoch.
-        """
-        folder.mkdir(parents=True, exist_ok=True)
-        last = folder / "last.pt"
-        if last.exists():
-            self._restore(last)
-        first, left = self._epoch, TimeLeft(self._p.epochs - self._epoch)
-        while self._epoch < self._p.epochs:
-            loss = self._one_epoch()
-            self._epoch += 1
-            self._save(last)
-            say(
-                f"epoch {self._epoch} of {self._p.epochs}, {left.after(self._epoch - first)}: loss {loss:.4f}, "
-                + ", ".join(f"{name} {value:.4g}" for name, value in self.validate().items())
-            )
-        torch.save(self.network.checkpoint(), folder / "keypoints.pt")
-        return self.network
+        super().__init__(network, optimiser, schedule, parameters.epochs, device)
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
@@ -146,21 +124,3 @@ class KeypointTrainer:
             self._schedule.step()
             total += float(loss.detach()) * len(index)
         return total / len(self._views)
-
-    def _save(self, path: Path) -> None:
-        part = path.with_suffix(".part")
-        state = {
-            "epoch": self._epoch,
-            "network": self.network.state_dict(),
-            "optimiser": self._optimiser.state_dict(),
-            "schedule": self._schedule.state_dict(),
-        }
-        torch.save(state, part)
-        part.rename(path)
-
-    def _restore(self, path: Path) -> None:
-        state = torch.load(path, map_location=self._device, weights_only=True)
-        self._epoch = state["epoch"]
-        self.network.load_state_dict(state["network"])
-        self._optimiser.load_state_dict(state["optimiser"])
-        self._schedule.load_state_dict(state["schedule"])

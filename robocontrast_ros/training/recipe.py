@@ -103,7 +103,7 @@ def train(recipe_file: Path, folder: Path, processes: int, say: Callable[[str], 
         say(f"{name}: {len(steps)} steps, {len(held_out)} held out")
         trainer.run(folder / name, say)
         measured[name] = trainer.validate()
-        return folder / name / "network.pt"
+        return folder / name / Trainer.CHECKPOINT
 
     rounds: list[list[Path]] = []
     network: Path | None = None
@@ -132,7 +132,9 @@ def train(recipe_file: Path, folder: Path, processes: int, say: Callable[[str], 
     name = recipe_file.stem
     policies = (
         _parameter_file(folder / f"{name}_state.yaml", f"{name}_state", network),
-        _parameter_file(folder / f"{name}.yaml", name, for_pixels, folder / "keypoints" / "keypoints.pt"),
+        _parameter_file(
+            folder / f"{name}.yaml", name, for_pixels, folder / "keypoints" / KeypointTrainer.CHECKPOINT
+        ),
     )
     card = folder / "README.md"
     card.write_text(model_card(name, recipe_file.name, rounds, measured), encoding="utf-8")
