@@ -23,45 +23,23 @@ from numpy.typing import NDArray
 from pydantic import Field
 from requests.adapters import HTTPAdapter
 
-from robocontrast_ros.configuration import ConfigurationError, load_record, record
+from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.packing import check_sizes, made_up_observation, pack, unpack
-from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
-from robocontrast_ros.policies.remote.parameters import (
-    RemoteParameters,
-    check_url,
-    described,
-    last_line,
-    nest,
-    read_api_key,
-    refusal,
-)
-
-_CURE = "Start the server on the policy's host (docs/remote_policies.md), or mend `url`."
+from robocontrast_ros.policies.protocol import PolicyFault
+from robocontrast_ros.policies.remote.parameters import check_url, last_line, refusal
+from robocontrast_ros.policies.remote.served import SERVER_CURE, ServedParameters, ServedPolicy
 
 
 @record
-class HttpParameters(RemoteParameters):
-    """The file config/policies/http.yaml."""
+class HttpParameters(ServedParameters):
+    """The file config/policies/http.yaml; `api_key` is sent as a Bearer token."""
 
-    url: str = Field(description="what observations are posted to: http://gpu-host:8000/act, or https://…")
-    api_key: str | None = Field(
-        default=None,
-        min_length=1,
-        description="environment variable that holds the key, sent as a Bearer token",
-    )
     encoding: Literal["json_numpy", "lists"] = Field(
         default="json_numpy",
         description="how arrays are written: as the package json_numpy does, or as lists",
     )
     double_encoded: bool = Field(
         default=False, description="whether the payload is JSON in JSON, under the one key `encoded`"
-    )
-    nested: bool = Field(
-        default=False, description="whether a key a/b of the input means the key b in the mapping a"
-    )
-    extra: dict[str, Any] = Field(
-        default_factory=dict, description="sent with every observation as it stands, such as unnorm_key"
     )
     reset_url: str | None = Field(
         default=None,
@@ -75,8 +53,10 @@ class HttpParameters(RemoteParameters):
             check_url(self.reset_url, ("http", "https"))
 
 
-class HttpPolicy:
+class HttpPolicy(ServedPolicy):
     """Observations are posted to a server; what it answers are the actions."""
+
+    PARAMETERS = HttpParameters
 
     def __init__(self, parameters: HttpParameters, path: Path) -> None:
         """See whether a web server answers where a parameter file says.
@@ -84,10 +64,8 @@ class HttpPolicy:
         Raises:
             ConfigurationError: the file does not fit, or nobody answers.
         """
-        check_sizes(path, parameters.action, parameters.input, parameters.output)
+        super().__init__(parameters, path)
         self._parameters = parameters
-        self._key = read_api_key(parameters.api_key, path)
-        self._instruction = ""
         # Of a trial that failed: what it failed with, until the next reset.
         self._fault: PolicyFault | None = PolicyFault(
             Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first"
@@ -98,7 +76,7 @@ class HttpPolicy:
             response = self._client.request("HEAD", parameters.url, None, parameters.connect_timeout)
         except PolicyFault as fault:
             self.close()
-            raise refusal(path, "url", parameters.url, fault, _CURE) from None
+            raise refusal(path, "url", parameters.url, fault, SERVER_CURE) from None
         if response.status_code in (401, 403):
             self.close()
             raise ConfigurationError(
@@ -109,32 +87,10 @@ class HttpPolicy:
                 "Name the environment variable that holds the key of this server.",
             )
 
-    @classmethod
-    def from_file(cls, path: Path) -> HttpPolicy:
-        """Return the policy that a parameter file describes, its server reached.
-
-        Raises:
-            ConfigurationError: as the constructor's.
-        """
-        return cls(load_record(HttpParameters, path), path)
-
-    @classmethod
-    def describe_file(cls, path: Path) -> PolicyDescription:
-        """Return what the file says of its policy, without a server.
-
-        Raises:
-            ConfigurationError: the file does not fit.
-        """
-        return described(load_record(HttpParameters, path))
-
-    @classmethod
-    def needs(cls, path: Path) -> tuple[str, ...]:
-        """Name the server."""
-        return (f"server {load_record(HttpParameters, path).url}",)
-
-    def describe(self) -> PolicyDescription:
-        """Say what the file says."""
-        return described(self._parameters)
+    @property
+    def parameters(self) -> HttpParameters:
+        """What the parameter file says."""
+        return self._parameters
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial on a connection of its own; tell the server where the file has a `reset_url`.
@@ -151,33 +107,17 @@ class HttpPolicy:
             message = {parameters.input.instruction: instruction, "seed": seed}
             self._post(parameters.reset_url, message, parameters.timeout)
 
-    def act(self, observation: Observation) -> NDArray[np.float64]:
-        """Return the server's next actions, shape (n, size), SI units.
+    def exchange(self, message: dict[str, Any], timeout: float) -> Any:
+        """Post an observation and return what was answered.
 
         Raises:
-            PolicyFault: by the table in docs/remote_policies.md; the connection is closed then.
+            PolicyFault: by the table in docs/remote_policies.md; nothing is posted then until the next reset.
         """
-        return self._ask(observation, self._parameters.timeout)
-
-    def warm_up(self) -> None:
-        """Ask for one answer on made-up input.
-
-        Raises:
-            PolicyFault: as ``act``'s, within the limit `warm_up_timeout`.
-        """
-        self.reset("", 0)
-        self._ask(made_up_observation(self._parameters.input), self._parameters.warm_up_timeout)
+        return decode(self._post(self._parameters.url, message, timeout))
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
-
-    def _ask(self, observation: Observation, timeout: float) -> NDArray[np.float64]:
-        parameters = self._parameters
-        packed = pack(observation, self._instruction, parameters.input)
-        packed.update(parameters.extra)
-        answer = decode(self._post(parameters.url, nest(packed, parameters.nested), timeout))
-        return unpack(answer, parameters.output, parameters.action)
 
     def _post(self, url: str, message: dict[str, Any], timeout: float) -> bytes:
         if self._fault is not None:

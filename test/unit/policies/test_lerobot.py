@@ -77,12 +77,13 @@ def test_a_trial_s_seed_reaches_the_process(make):
     assert np.array_equal(answers[0], answers[1]) and not np.array_equal(answers[0], answers[2])
 
 
-def test_the_process_ends_when_the_policy_is_closed_or_forgotten(make):
+def test_the_process_ends_when_the_policy_is_closed_or_forgotten(make, tmp_path):
     policy = make()
     process = policy._process
     policy.close()
     assert process.poll() == 0
-    forgotten = LerobotPolicy.from_file(policy._policy._path)
+    (file,) = tmp_path.glob("*.yaml")
+    forgotten = LerobotPolicy.from_file(file)
     process = forgotten._process
     del forgotten
     assert process.poll() == 0
