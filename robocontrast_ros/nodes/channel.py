@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any
+from typing import Any, TypeVar
 
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
@@ -22,6 +22,8 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from robocontrast_ros.nodes.executor import lockstep_executor
+
+Result = TypeVar("Result")
 
 Call = Callable[[Client, Any, float], Any]
 """``call``, or ``first_call``."""
@@ -55,6 +57,27 @@ class Channel:
         # A node that is refused while it is made has no end of its own, and Python must not end before this thread.
         atexit.register(self.close)
         self._thread.start()
+
+    def do(self, work: Callable[[], Result], timeout: float) -> Result:
+        """Do something on the thread that takes the answers, and return what comes of it.
+
+        Raises:
+            NoAnswer: it was not done within the time [s].
+            Exception: what it raises.
+        """
+        outcome: Future[Result] = Future()
+
+        def task() -> None:
+            try:
+                outcome.set_result(work())
+            except Exception as error:  # it is the caller's
+                outcome.set_exception(error)
+
+        self._executor.create_task(task)
+        try:
+            return outcome.result(timeout)
+        except FutureTimeout:
+            raise NoAnswer(f"'{self.node.get_name()}' is busy for more than {timeout:g} s") from None
 
     def close(self) -> None:
         """Stop serving and free the hidden node."""

@@ -272,7 +272,16 @@ class RosBench:
             start_pose=pose_to_msg(robot_start(self._task, scene)),
         )
         heard = _Heard()
-        handle = self._wait(self._episode.send_goal_async(goal, lambda _: heard.now()), heard)
+        # rclpy 9.1 registers a goal a second time after it has sent it; an answer that another thread takes in between
+        # is lost. On the thread that takes the answers there is no between.
+        try:
+            sent = self._channel.do(
+                lambda: self._episode.send_goal_async(goal, lambda _: heard.now()),
+                self._parameters.answer_timeout,
+            )
+        except NoAnswer as error:
+            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+        handle = self._wait(sent, heard)
         if not handle.accepted:
             raise BenchFault(Fault.SENSOR_LOST, f"'{self._parameters.rollout}' refused the episode")
         result = handle.get_result_async()

@@ -10,11 +10,13 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from rclpy.action import ActionClient, ActionServer  # noqa: E402
 from rclpy.node import Node  # noqa: E402
+from robocontrast_ros.action import RunEpisode  # noqa: E402
 from robocontrast_ros.srv import SwapPolicy  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
-from robocontrast_ros.nodes.channel import NoAnswer, patient_call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.channel import Channel, NoAnswer, patient_call, wait_for  # noqa: E402
 from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
 
 DOMAIN = 104 + os.getpid() % 60
@@ -61,3 +63,46 @@ def test_a_service_that_goes_away_ends_the_wait_before_its_limit(client, server)
     with pytest.raises(NoAnswer, match="'swap' is gone"):
         patient_call(client, SwapPolicy.Request(), 60.0)
     assert time.monotonic() - began < 30.0
+
+
+def test_the_answer_to_a_goal_is_not_lost_however_soon_it_comes(monkeypatch):
+    class Slow(rclpy.task.Future):
+        """A future that takes long to make, as where another thread gets the processor meanwhile."""
+
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            time.sleep(0.3)
+
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setattr("rclpy.action.client.Future", Slow)
+    rclpy.init(domain_id=DOMAIN)
+    owner = Node("sending")
+    channel = Channel(owner)
+    with spun_node("acting", DOMAIN) as acting:
+        acting.server = ActionServer(acting, RunEpisode, "run", lambda goal: goal.succeed() or RunEpisode.Result())
+        client = ActionClient(channel.node, RunEpisode, "run")
+        channel.start()
+        assert client.wait_for_server(20.0)
+        answered = threading.Event()
+        sent = channel.do(lambda: client.send_goal_async(RunEpisode.Goal()), 20.0)
+        sent.add_done_callback(lambda handle: answered.set())
+        assert answered.wait(20.0)
+        assert sent.result().accepted
+    channel.close()
+    owner.destroy_node()
+    rclpy.shutdown()
+
+
+def test_what_is_done_on_the_channels_thread_returns_or_raises_to_the_caller():
+    rclpy.init(domain_id=DOMAIN)
+    owner = Node("doing")
+    channel = Channel(owner)
+    channel.start()
+    assert channel.do(lambda: threading.current_thread().name, 20.0) == "io"
+    with pytest.raises(ZeroDivisionError):
+        channel.do(lambda: 1 / 0, 20.0)
+    with pytest.raises(NoAnswer, match=r"_doing_io' is busy for more than 0\.1 s"):
+        channel.do(lambda: time.sleep(0.5), 0.1)
+    channel.close()
+    owner.destroy_node()
+    rclpy.shutdown()
