@@ -49,7 +49,8 @@ def test_an_openpi_server_that_dies_in_an_episode_interrupts_the_session_which_g
 def test_an_http_server_is_evaluated(place):
     with server("http_server.py") as port:
         policy = parameter_file("http", place.folder, url=f"http://127.0.0.1:{port}/act")
-        code, output = place.run("evaluate", place.session(test_set={"size": 1}), "--policy", policy)
+        session = place.session(test_set={"size": 1}, task=place.short_task(20))
+        code, output = place.run("evaluate", session, "--policy", policy)
     assert code == 0, output
     (trial,) = finished(place.runs[0])
     assert trial.result.outcome is Outcome.FAILURE

@@ -141,7 +141,7 @@ def test_a_policy_that_fails_fails_its_trials_and_the_session_goes_on(place):
 
 @pytest.mark.parametrize("victim", ["simulator", "policy_server"])
 def test_a_process_that_is_killed_voids_its_trial_and_the_session_can_be_resumed(place, victim):
-    session = place.session(policy="random", test_set={"size": 3})
+    session = place.session(policy="random", test_set={"size": 3}, task=place.short_task(80))
     whole = Workplace(place.folder / "whole")
     whole.folder.mkdir()
     assert whole.run("evaluate", session, "--output", str(whole.folder / "runs"))[0] == 0

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+from robocontrast_ros.configuration import read_yaml, resolve_uri
 from robocontrast_ros.sessions.events import Event, TrialFinished
 from robocontrast_ros.sessions.journal import read_journal
 
@@ -46,6 +47,13 @@ class Workplace:
         path = self.folder / "small.yaml"
         path.write_text(yaml.safe_dump(content))
         return path
+
+    def short_task(self, steps: int) -> str:
+        """Write a task whose trials are over after so many steps, however little the policy does; return its path."""
+        task = read_yaml(resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+        path = self.folder / "short.yaml"
+        path.write_text(yaml.safe_dump({**task, "step_limit": steps}))
+        return str(path)
 
     def policy(self, name: str, module: str = "faulty_policies") -> str:
         """Write the parameter file of a policy for tests and return its path."""
