@@ -168,7 +168,7 @@ def ask_ours(cameras: int, by_service: bool) -> None:
     import rclpy
     from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
-    from robocontrast_ros.nodes.channel import Acquaintance, Channel, PendingResponse, call
+    from robocontrast_ros.nodes.channel import Acquaintance, Channel, PendingResponse, call, wait_for
     from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
     from robocontrast_ros.nodes.rollout_node import ActionsOnLine, PendingActions
     from robocontrast_ros.policies.direct_line import Caller
@@ -184,6 +184,8 @@ def ask_ours(cameras: int, by_service: bool) -> None:
     )
     acquaintance = Acquaintance(channel.node, "policy_server")
     channel.start()
+    for each in (client, reset, describe):
+        wait_for(each, TIMEOUT)
     acquaintance.wait(TIMEOUT)
     call(reset, ResetPolicy.Request(instruction="push the block", seed=1), TIMEOUT)
     line = Caller(call(describe, DescribePolicy.Request(), TIMEOUT).line, TIMEOUT)
