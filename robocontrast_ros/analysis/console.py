@@ -7,8 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from robocontrast_ros.analysis.effort import MeanSpent, Spent
-from robocontrast_ros.analysis.summary import ALL, Estimate, Row, Summary
+from robocontrast_ros.analysis.summary import ALL, Row, Summary
 from robocontrast_ros.domain import METRICS
+from robocontrast_ros.statistics.estimate import Estimate
 
 NONE = "-"
 

@@ -20,31 +20,13 @@ from scipy import stats
 
 from robocontrast_ros.analysis.effort import Effort
 from robocontrast_ros.domain import BASE, Outcome
+from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
-CONFIDENCE = 0.95
 RESAMPLES = 9999
 BOOTSTRAP_SEED = 0
 
 ALL = "all"
 """Name of the row over base and perturbed trials together."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean and its interval.
-
-    Attributes:
-        mean: None when there is no trial.
-        low: lower end of the 95 % interval; None when there is none.
-        high: upper end.
-    """
-
-    mean: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-NO_ESTIMATE = Estimate()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,31 @@
+"""What is known of a number: its estimate, and an interval where there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CONFIDENCE = 0.95
+"""Confidence level of every interval where nothing else is said."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and its interval.
+
+    Attributes:
+        mean: None when there is nothing to take it over.
+        low: lower end of the interval; None when there is none.
+        high: upper end.
+    """
+
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the interval's width; None without an interval."""
+        return None if self.low is None or self.high is None else 0.5 * (self.high - self.low)
+
+
+NO_ESTIMATE = Estimate()

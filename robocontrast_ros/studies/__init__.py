@@ -1,0 +1,1 @@
+"""Many sessions in one process each, so that evaluation strategies can be compared (seed 000, section 5)."""
