@@ -27,6 +27,7 @@ from robocontrast_ros.sessions.graph import CONTACTS
 from robocontrast_ros.sessions.parameters import find_file
 from robocontrast_ros.sessions.policy_check import check_fit
 from robocontrast_ros.simulators.entities import EntityState, ResetScope
+from robocontrast_ros.simulators.rendering import Camera
 from robocontrast_ros.simulators.world import World
 from robocontrast_ros.tasks.protocol import Task, robot_start
 
@@ -175,6 +176,11 @@ class InProcessBench:
         self._controller = self._make_controller()
         self._stop_on_success = stop_on_success
 
+    @property
+    def cameras(self) -> tuple[Camera, ...]:
+        """The cameras that are rendered whenever the policy is asked."""
+        return self._world.cameras
+
     def policy(self) -> ServingPolicy:
         """Return the policy that serves."""
         return _told(self._slot.serving)
@@ -200,8 +206,9 @@ class InProcessBench:
         self._controller = self._make_controller()
 
     def close(self) -> None:
-        """Free the policies."""
+        """Free the policies, and what draws images."""
         self._slot.close()
+        self._world.close()
 
     def _make_controller(self) -> Controller:
         return make_controller(self._world.profile, self._slot.serving.description.action_space, self._period)
