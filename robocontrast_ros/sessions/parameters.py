@@ -313,6 +313,22 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
     """
     source = find_file("sessions", str(session), "command line", "session", Path.cwd())
     parameters, origin = _override(load_record(SessionParameters, source), overrides or Overrides(), source)
+    return resolve_parameters(parameters, source, origin)
+
+
+def resolve_parameters(
+    parameters: SessionParameters, source: Path, origin: Mapping[str, Origin]
+) -> ResolvedSession:
+    """Load everything that a session's record names, and check all of it.
+
+    Args:
+        parameters: the record.
+        source: the file that it came from, for errors.
+        origin: where ``robot``, ``policy`` and ``task`` were written.
+
+    Raises:
+        ConfigurationError: as ``resolve``.
+    """
     files = {
         key: find_file(kind, getattr(parameters, key), *origin[key])
         for key, kind in (("robot", "robots"), ("policy", "policies"), ("task", "tasks"))

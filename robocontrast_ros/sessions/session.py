@@ -183,7 +183,7 @@ class Session:
                 SessionStarted(
                     session=evaluation.name,
                     seed=evaluation.seed,
-                    versions=_versions(),
+                    versions=session_versions(),
                     parameters=evaluation.parameters,
                     digest=evaluation.digest,
                     cost_unit=evaluation.cost_model.unit,
@@ -536,7 +536,8 @@ def _trial(seed: int, index: int, proposal: Proposal) -> Trial:
     )
 
 
-def _versions() -> dict[str, str]:
+def session_versions() -> dict[str, str]:
+    """Return what a result may depend on, as far as it is software: package -> version."""
     found = {"robocontrast_ros": __version__}
     for package in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
