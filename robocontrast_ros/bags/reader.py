@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
+import yaml
+from mcap.reader import make_reader
 from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
 from rosbags.rosbag2 import Reader
@@ -26,7 +28,7 @@ from robocontrast_ros.bags.decoding import (
     trial_from_msg,
 )
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.domain import Progress, Scene, Trial, TrialResult
+from robocontrast_ros.domain import Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.scoring import Sample, StampJoin
 
 Wanted = Callable[[str, str], bool]
@@ -111,6 +113,59 @@ def read_bag(bag: Path, wanted: Wanted = _everything) -> BagContent:
 
 
 def _read_whole(bag: Path, wanted: Wanted) -> BagContent:
+    files = _plain_files(bag)
+    return _read_indexed(files, wanted) if files else _read_any(bag, wanted)
+
+
+def _plain_files(bag: Path) -> tuple[Path, ...]:
+    """Return the files of a bag of MCAP files that are not compressed themselves; none for any other bag."""
+    try:
+        text = (bag / "metadata.yaml").read_text(encoding="utf-8")
+        information = yaml.load(text, _YAML)["rosbag2_bagfile_information"]
+        plain = (
+            information["version"] <= NEWEST_VERSION
+            and information["storage_identifier"] == "mcap"
+            and (information.get("compression_mode") or "none").lower() == "none"
+        )
+        files = tuple(bag / Path(name).name for name in information["relative_file_paths"])
+    # Whatever else it is: rosbags reads it, or says what is wrong.
+    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, AttributeError):
+        return ()
+    return files if plain and all(file.is_file() for file in files) else ()
+
+
+NEWEST_VERSION = 9
+"""Of the metadata that is known."""
+
+_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _read_indexed(files: tuple[Path, ...], wanted: Wanted) -> BagContent:
+    """Read by the index: chunks without a wanted topic are not even decompressed."""
+    messages: list[BagMessage] = []
+    counts: Counter[str] = Counter()
+    for file in files:
+        with file.open("rb") as stream:
+            reader = make_reader(stream, validate_crcs=True)
+            summary = reader.get_summary()
+            if summary is None or summary.statistics is None:
+                raise ValueError(f"{file.name} has no summary")
+            texts = {key: schema.data.decode() for key, schema in summary.schemas.items()}
+            topics = set()
+            for channel in summary.channels.values():
+                counts[channel.topic] += summary.statistics.channel_message_counts.get(channel.id, 0)
+                if wanted(channel.topic, summary.schemas[channel.schema_id].name):
+                    topics.add(channel.topic)
+            for schema, channel, message in reader.iter_messages(topics) if topics else ():
+                if schema is not None and wanted(channel.topic, schema.name):
+                    definition = texts[schema.id]
+                    messages.append(
+                        BagMessage(channel.topic, schema.name, definition, message.log_time, message.data)
+                    )
+    return BagContent(tuple(messages), dict(sorted(counts.items())))
+
+
+def _read_any(bag: Path, wanted: Wanted) -> BagContent:
     with Reader(bag) as reader:
         connections = [c for c in reader.connections if wanted(c.topic, c.msgtype)]
         messages = tuple(
@@ -198,22 +253,42 @@ def read_trial(bag: Path) -> TrialRecording:
     Topics are told by their type and the last part of their name, so that the session's namespace does
     not matter: ``trial``, ``scene``, ``tool_pose``, ``progress``, ``trial_result``.
 
+    A message that cannot be decoded is a break: nothing after it is used, and ``broken`` says so.
+
     Raises:
-        BagError: there is no bag, it holds no trial or more than one, or a message cannot be decoded.
+        BagError: there is no bag, it holds no trial or more than one, or the trial itself cannot be decoded.
     """
     content = read_bag(bag, lambda topic, type_name: _TOPICS.get(_last_part(topic)) == type_name)
-    found: dict[str, list[Any]] = {name: [] for name in _TOPICS}
-    for message in content.messages:
-        found[_last_part(message.topic)].append(message.decode())
-    if len(found["trial"]) != 1:
+    trials = [m for m in content.messages if _last_part(m.topic) == "trial"]
+    if len(trials) != 1:
         cure = (
             f"It is broken: {content.broken}." if content.broken else "Name the bag of a robocontrast trial."
         )
-        raise BagError(f"{bag}: holds {len(found['trial'])} trials, expected 1. {cure}")
+        raise BagError(f"{bag}: holds {len(trials)} trials, expected 1. {cure}")
     try:
-        return _recording(bag, content, found)
+        trial = trials[0].decode()
+        start_stamp, start_scene = start_scene_from_msg(trial)
+        told = trial_from_msg(trial)
     except ValueError as error:
         raise BagError(f"{bag}: a message that cannot be: {error}.") from None
+    except BagError as error:
+        raise BagError(f"{bag}: {error}") from None
+    story = _read_story(content.messages)
+    return TrialRecording(
+        bag=bag,
+        trial=told,
+        session=trial.session,
+        robot=trial.robot,
+        policy=trial.policy,
+        task_digest=trial.task_digest,
+        start_scene=start_scene,
+        samples=tuple(_samples(start_stamp, story)),
+        progress=tuple(story.progress),
+        result=story.result,
+        result_stamp=story.result_stamp,
+        counts=content.counts,
+        broken="; ".join(filter(None, (content.broken, story.broken))),
+    )
 
 
 _TOPICS = {
@@ -229,32 +304,51 @@ def _last_part(topic: str) -> str:
     return topic.rpartition("/")[2]
 
 
-def _recording(bag: Path, content: BagContent, found: dict[str, list[Any]]) -> TrialRecording:
-    trial = found["trial"][0]
-    start_stamp, start_scene = start_scene_from_msg(trial)
-    result = found["trial_result"][-1] if found["trial_result"] else None
-    return TrialRecording(
-        bag=bag,
-        trial=trial_from_msg(trial),
-        session=trial.session,
-        robot=trial.robot,
-        policy=trial.policy,
-        task_digest=trial.task_digest,
-        start_scene=start_scene,
-        samples=tuple(_samples(start_stamp, found["scene"], found["tool_pose"])),
-        progress=tuple(progress_from_msg(m) for m in found["progress"]),
-        result=None if result is None else result_from_msg(result),
-        result_stamp=None if result is None else stamp_from_msg(result.header.stamp),
-        counts=content.counts,
-        broken=content.broken,
-    )
+@dataclass
+class _Story:
+    """What came of a trial, up to the first message that makes no sense."""
+
+    scenes: list[tuple[int, Scene]] = field(default_factory=list)
+    tool_poses: list[tuple[int, Pose]] = field(default_factory=list)
+    progress: list[Progress] = field(default_factory=list)
+    result: TrialResult | None = None
+    result_stamp: int | None = None
+    broken: str = ""
 
 
-def _samples(after: int, scenes: list[Any], tool_poses: list[Any]) -> Iterator[Sample]:
+def _read_story(messages: Iterable[BagMessage]) -> _Story:
+    story, counts = _Story(), Counter[str]()
+    for message in messages:
+        topic = _last_part(message.topic)
+        counts[topic] += 1
+        try:
+            if topic != "trial":
+                _take(story, topic, message.decode())
+        except (BagError, ValueError) as error:
+            why = str(error) if isinstance(error, BagError) else f"{message.topic}: {error}"
+            number = f"it is number {counts[topic]} there, and nothing after it is used"
+            story.broken = f"{why.rstrip('.')}; {number}"
+            break
+    return story
+
+
+def _take(story: _Story, topic: str, message: Any) -> None:
+    stamp = stamp_from_msg(message.header.stamp)
+    if topic == "scene":
+        story.scenes.append((stamp, scene_from_msg(message)))
+    elif topic == "tool_pose":
+        story.tool_poses.append((stamp, pose_from_msg(message.pose)))
+    elif topic == "progress":
+        story.progress.append(progress_from_msg(message))
+    else:
+        story.result, story.result_stamp = result_from_msg(message), stamp
+
+
+def _samples(after: int, story: _Story) -> Iterator[Sample]:
     join = StampJoin(after)
-    for message in scenes:
-        join.add_scene(stamp_from_msg(message.header.stamp), scene_from_msg(message))
-    for message in tool_poses:
-        sample = join.add_tool_pose(stamp_from_msg(message.header.stamp), pose_from_msg(message.pose))
+    for stamp, scene in story.scenes:
+        join.add_scene(stamp, scene)
+    for stamp, pose in story.tool_poses:
+        sample = join.add_tool_pose(stamp, pose)
         if sample is not None:
             yield sample

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from line_world import LineTask
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from trial_bags import TRIAL_TOPICS, Played, record_trial
 
 from robocontrast_ros.bags import decoding
@@ -225,6 +226,68 @@ def test_metadata_that_is_damaged_does_not_hide_the_messages(recorded, tmp_path,
     recording = read_trial(torn)
     assert recording.broken
     assert repr(recording.result) == repr(played.result)
+
+
+def test_a_scene_that_makes_no_sense_is_a_break_and_what_stood_before_it_is_kept(tmp_path, messages):
+    trial = make_trial()
+    with BagWriter(tmp_path / "bag", TRIAL_TOPICS) as writer:
+        writer.write("/eval/trial", 1, messages.cdr(messages.trial(trial, trial.instance.scene, 5)))
+        for i in range(4):
+            scene = messages.cdr(messages.scene(trial.instance.scene, 10 + i))
+            writer.write("/eval/scene", 10 + i, scene if i != 2 else scene[:40])
+            writer.write("/eval/tool_pose", 10 + i, messages.cdr(messages.tool_pose(Pose(), 10 + i)))
+    recording = read_trial(tmp_path / "bag")
+    assert [sample.stamp for sample in recording.samples] == [10, 11]
+    assert recording.broken.startswith("/eval/scene: a message that is no robocontrast_ros/msg/Scene")
+    assert recording.broken.endswith("; it is number 3 there, and nothing after it is used")
+
+
+def test_a_chunk_with_no_wanted_message_is_not_even_decompressed(tmp_path, messages):
+    pixels = np.random.default_rng(0).integers(0, 255, (20, 30, 3), dtype=np.uint8)
+    with BagWriter(tmp_path / "bag", TRIAL_TOPICS) as writer:
+        writer.write("/eval/scene", 1, messages.cdr(messages.scene(make_trial().instance.scene, 1)))
+        writer.flush()
+        writer.write("/eval/camera/image_raw", 2, messages.cdr(messages.image(pixels, 2)))
+        writer.flush()
+        writer.write("/eval/scene", 3, messages.cdr(messages.scene(make_trial().instance.scene, 3)))
+    (file,) = (tmp_path / "bag").glob("*.mcap")
+    content = bytearray(file.read_bytes())
+    frame = [m.start() for m in re.finditer(re.escape(b"\x28\xb5\x2f\xfd"), content)][2]
+    content[frame : frame + 8] = bytes(8)
+    file.write_bytes(content)
+    scenes = read_bag(tmp_path / "bag", lambda topic, type_name: topic == "/eval/scene")
+    assert [m.timestamp for m in scenes.messages] == [1, 3]
+    assert scenes.broken == ""
+    assert scenes.counts["/eval/camera/image_raw"] == 1
+    assert "ZstdError" in read_bag(tmp_path / "bag").broken
+
+
+@pytest.mark.parametrize(
+    ("storage", "mode"),
+    [
+        (StoragePlugin.MCAP, None),
+        (StoragePlugin.MCAP, CompressionMode.FILE),
+        (StoragePlugin.MCAP, CompressionMode.MESSAGE),
+        (StoragePlugin.SQLITE3, None),
+        (StoragePlugin.SQLITE3, CompressionMode.FILE),
+    ],
+)
+def test_a_bag_that_another_recorder_wrote_in_its_own_way_is_read_the_same(recorded, tmp_path, storage, mode):
+    content = read_bag(recorded[0])
+    writer = Writer(tmp_path / "bag", version=8, storage_plugin=storage)
+    if mode:
+        writer.set_compression(mode, CompressionFormat.ZSTD)
+    with writer:
+        known = {}
+        for m in content.messages:
+            if m.topic not in known:
+                known[m.topic] = writer.add_connection(
+                    m.topic, m.type_name, msgdef=m.definition, rihs01=f"RIHS01_{'0' * 64}"
+                )
+            writer.write(known[m.topic], m.timestamp, m.cdr)
+    again = read_trial(tmp_path / "bag")
+    first = read_trial(recorded[0])
+    assert repr(replace(again, bag=recorded[0], counts={})) == repr(replace(first, counts={}))
 
 
 def test_a_bag_that_is_not_there_is_named(tmp_path):
