@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -18,6 +19,7 @@ from robocontrast_ros.analysis.figures import draw_overview
 from robocontrast_ros.analysis.serving import serving_policies
 from robocontrast_ros.analysis.summary import Summary, summary_rows
 from robocontrast_ros.analysis.tables import trials_table, write_trials
+from robocontrast_ros.analysis.test_set import NOT_DRAWN, Runnable, draw_test_set, test_set_estimates
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
 from robocontrast_ros.sessions.journal import Journal, JournalError, read_journal
@@ -36,6 +38,8 @@ class Results:
         standard: the standard evaluation that the base trials make up; empty where they do not.
         warning: one sentence when the journal's last line was cut off; else empty.
         figure: the picture, when it was written.
+        run: folder of the run.
+        parameters: the session's resolved parameters, by file.
     """
 
     summary: Summary
@@ -43,10 +47,16 @@ class Results:
     standard: tuple[StandardTrial, ...] = ()
     warning: str = ""
     figure: Path | None = None
+    run: Path = Path()
+    parameters: dict[str, Any] = field(default_factory=dict)
 
 
-def compute_results(journal: Journal) -> Results:
+def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> Results:
     """Return what a journal says.
+
+    Args:
+        journal: the journal.
+        test_set: the test set that the session has (``test_set.draw_test_set``), or why it is not known.
 
     Raises:
         JournalError: the journal holds no session.
@@ -92,8 +102,19 @@ def compute_results(journal: Journal) -> Results:
         finished=any(isinstance(event, SessionFinished) for event in journal.events),
         rows=tuple(rows),
         effort=compute_effort(journal.events, table, standard, prices),
+        estimates={
+            policy: test_set_estimates(table.filter(pl.col("policy") == policy), test_set, started.metric)
+            for policy in policies
+        },
     )
-    return Results(summary, table, standard, journal.warning)
+    return Results(
+        summary,
+        table,
+        standard,
+        journal.warning,
+        run=journal.path.parent,
+        parameters=started.parameters,
+    )
 
 
 def _ending(journal: Journal) -> str:
@@ -111,7 +132,7 @@ def write_results(run: RunFolder) -> Results:
     Raises:
         JournalError: the run's journal cannot be read, or holds no session.
     """
-    results = compute_results(read_journal(run.journal))
+    results = compute_results(read_journal(run.journal), draw_test_set(run))
     write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv")
     summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
     (run.path / "summary.json").write_text(summary + "\n", encoding="utf-8")

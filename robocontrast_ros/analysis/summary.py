@@ -10,8 +10,8 @@ over the trials of more than one policy.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from robocontrast_ros.analysis.effort import Effort
+from robocontrast_ros.analysis.test_set import TestSetEstimates
 from robocontrast_ros.domain import BASE, Outcome
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
@@ -101,6 +102,7 @@ class Summary:
         rows: ``base``, each perturbation in the order of the session, ``all``; these for each policy, where there
             is more than one.
         effort: what the run cost, beside a standard evaluation.
+        estimates: policy -> the test set's performance as its trials estimate it.
     """
 
     session: str
@@ -115,6 +117,7 @@ class Summary:
     finished: bool
     rows: tuple[Row, ...]
     effort: Effort
+    estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
 
     @property
     def policies(self) -> tuple[str, ...]:

@@ -1,0 +1,156 @@
+"""The test set's performance as a run estimates it, in three ways, each with what it is biased by.
+
+``plain`` is the paper's estimate: the mean over all trials, base and perturbed (seed 000, section 3 and appendix A).
+``base`` is the mean over base trials alone. ``adjusted`` takes the base trials and what all trials say about how
+scores depend on family, path length and perturbation (``statistics.prediction``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import BASE, TestInstance
+from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.statistics.clusters import cluster_mean
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.prediction import adjusted_mean
+from robocontrast_ros.strategies.protocol import solved_at_start
+
+PLAIN_BIAS = "biased where perturbed trials are harder or easier than base trials"
+BASE_BIAS = "unbiased; takes nothing from the perturbed trials"
+ADJUSTED_BIAS = "unbiased in the limit; uses perturbed trials and the instances that were not run"
+
+NOT_DRAWN = "the test set was not drawn again"
+
+Runnable = tuple[TestInstance, ...]
+"""The instances of the test set X that can be run, in the order of X."""
+
+
+@dataclass(frozen=True)
+class TestSetEstimates:
+    """What one policy's trials say about its mean score on base instances.
+
+    Attributes:
+        metric: the score: ``spl`` or ``progress``.
+        target: in words, what ``adjusted`` estimates.
+        instances: N, runnable instances of the test set X; None where X could not be drawn again.
+        run: n, those of them whose base trial ran and counts.
+        plain: mean over all trials; interval for the mean of such trials.
+        base: mean over base trials; interval for the mean over the domain that X was drawn from.
+        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, as X is finite.
+        adjusted: for the mean over X itself; None where X is not known, ``without`` says why.
+        adjusted_of_domain: the same for the domain.
+        without: why there is no ``adjusted``, in words; else empty.
+    """
+
+    __test__ = False  # not a pytest class
+
+    metric: str
+    target: str
+    instances: int | None
+    run: int
+    plain: Estimate
+    base: Estimate
+    base_of_test_set: Estimate | None
+    adjusted: Estimate | None
+    adjusted_of_domain: Estimate | None
+    without: str = ""
+
+
+def draw_test_set(run: RunFolder) -> Runnable | str:
+    """Return the test set of a run, drawn again from the run's own parameters; else why it cannot be."""
+    try:
+        evaluation = run.resolve().evaluation()
+    except ConfigurationError as error:
+        return str(error)
+    return tuple(x for x in evaluation.test_set() if not solved_at_start(evaluation.task, x))
+
+
+def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: str) -> TestSetEstimates:
+    """Return the estimates from one policy's trials.
+
+    Args:
+        trials: the table of its trials (``tables.trials_table``).
+        test_set: X, or why it is not known.
+        metric: the score.
+    """
+    known = trials.filter(pl.col("counts") & pl.col(metric).is_not_null())
+    base = known.filter(pl.col("perturbation") == BASE)
+    plain, of_base = _mean(known, metric), _mean(base, metric)
+    run = base["base_id"].n_unique()
+    without = test_set if isinstance(test_set, str) else _unfit(base, test_set)
+    if without:
+        target = "the mean over the domain that the test set was drawn from"
+        return TestSetEstimates(metric, target, None, run, plain, of_base, None, None, None, without)
+    kinds = sorted({*known["family"], *(x.instruction.family for x in test_set)})
+    perturbations = sorted({*known["perturbation"]} - {BASE})
+    covariates = np.hstack(
+        [
+            _covariates(known["family"].to_list(), known["optimal_path_length_m"].to_numpy(), kinds),
+            np.array([[p == name for name in perturbations] for p in known["perturbation"]], dtype=float),
+        ]
+    )
+    lengths = np.array([x.optimal_path_length for x in test_set], dtype=float)
+    of_all = np.hstack(
+        [
+            _covariates([x.instruction.family for x in test_set], lengths, kinds),
+            np.zeros((len(test_set), len(perturbations))),
+        ]
+    )
+    scores, groups = known[metric].to_numpy(), known["base_id"].to_numpy()
+    is_base = (known["perturbation"] == BASE).to_numpy()
+    finite, domain = (
+        adjusted_mean(scores, covariates, groups, is_base, of_all, finite=finite) for finite in (True, False)
+    )
+    without_covariates = adjusted_mean(
+        scores[is_base], np.zeros((run and is_base.sum(), 0)), groups[is_base], is_base[is_base], of_all[:, :0],
+        finite=True,
+    )  # fmt: skip
+    return TestSetEstimates(
+        metric,
+        f"the mean over the {len(test_set)} instances of the test set",
+        len(test_set),
+        run,
+        plain,
+        of_base,
+        without_covariates,
+        finite,
+        domain,
+    )
+
+
+def _mean(trials: pl.DataFrame, metric: str) -> Estimate:
+    return (
+        cluster_mean(trials[metric].to_numpy(), trials["base_id"].to_numpy()) if len(trials) else NO_ESTIMATE
+    )
+
+
+def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
+    """Return why these base trials are no sample of that test set; else nothing."""
+    if base.is_empty():
+        return "no base trial was run"
+    own = {x.instance_id: x for x in test_set}
+    for base_id, instruction, length in base.select(
+        "base_id", "instruction", "optimal_path_length_m"
+    ).iter_rows():
+        x = own.get(base_id)
+        if x is None or x.instruction.text != instruction:
+            return f"the test set as it is drawn now has no instance {base_id} with the run's instruction"
+        if length is not None and not np.isclose(length, x.optimal_path_length, rtol=1e-6, atol=1e-9):
+            return f"the base trial of {base_id} did not start in the scene of its test instance"
+    return ""
+
+
+def _covariates(
+    families: Sequence[str], lengths: NDArray[np.float64], kinds: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return family, one column each, and optimal path length [m], 0 where it is not known, shape (n, p)."""
+    columns = np.array([[family == kind for kind in kinds] for family in families], dtype=float)
+    length = np.nan_to_num(np.asarray(lengths, dtype=float))[:, None]
+    return np.hstack([columns.reshape(len(families), len(kinds)), length])
