@@ -76,5 +76,12 @@ class Evaluation:
     def context(self) -> StrategyContext:
         """Return what the strategy is given."""
         return StrategyContext(
-            self.task, self.test_set(), self.perturbations, self.repeats, partial(generator, self.seed)
+            task=self.task,
+            test_set=self.test_set(),
+            perturbations=self.perturbations,
+            repeats=self.repeats,
+            rng=partial(generator, self.seed),
+            budget=self.budget,
+            cost=self.cost_model,
+            tolerance=self.tolerance,
         )

@@ -30,7 +30,7 @@ from robocontrast_ros.policies.runner import LOAD_TIMEOUT
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.strategies.cost import COST_MODELS, CostModel, Mover, Tolerance, cost_model
-from robocontrast_ros.strategies.protocol import Strategy
+from robocontrast_ros.strategies.protocol import PerturbationUse, Strategy
 from robocontrast_ros.tasks.protocol import Task
 
 SUFFIXES = (".yaml", ".yml")
@@ -44,10 +44,13 @@ class StrategyParameters:
     """Which trials are run, and in which order."""
 
     name: str = Field(
-        description="strategy: standard, contrast_set, limited_intervention, or a plug-in's name"
+        description="strategy: standard, contrast_set, limited_intervention, cost_ordered, adaptive, or a "
+        "plug-in's name"
     )
     perturbations: tuple[str, ...] = Field(
-        default=(), description="perturbation set P, in the order they are applied; for contrast_set"
+        default=(),
+        description="perturbation set P, in the order they are applied; for contrast_set and adaptive, and "
+        "for cost_ordered where it is wanted",
     )
 
     def __post_init__(self) -> None:
@@ -542,7 +545,7 @@ def _perturbations(
     parameters: StrategyParameters, strategy: Strategy, task: Task, source: str
 ) -> tuple[Perturbation, ...]:
     key = "strategy.perturbations"
-    if strategy.uses_perturbations and not parameters.perturbations:
+    if strategy.uses_perturbations is PerturbationUse.REQUIRED and not parameters.perturbations:
         raise ConfigurationError(
             source,
             key,
@@ -550,7 +553,7 @@ def _perturbations(
             f"at least one, for strategy '{strategy.name}'",
             "For the base trials alone take `standard`.",
         )
-    if parameters.perturbations and not strategy.uses_perturbations:
+    if strategy.uses_perturbations is PerturbationUse.NONE and parameters.perturbations:
         raise ConfigurationError(
             source,
             key,

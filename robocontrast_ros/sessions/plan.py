@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.domain import Budget, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.sessions.bench import Execution, Recording
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.events import Event, TrialFinished, TrialSkipped
 from robocontrast_ros.sessions.session import Session
+from robocontrast_ros.strategies.prediction import result_of_success
 from robocontrast_ros.tasks.protocol import Task
 
 
@@ -71,8 +72,10 @@ def plan_session(evaluation: Evaluation) -> Plan:
     """
     events = _Events()
     bench = _PredictingBench(evaluation.task)
-    unlimited = replace(evaluation, budget=math.inf)
-    Session(unlimited, bench, events, SessionControl(), lambda status: None, lambda: 0.0).run()
+    session = Session(
+        evaluation, bench, events, SessionControl(), lambda status: None, lambda: 0.0, limit=math.inf
+    )
+    session.run()
     budget = Budget(evaluation.budget, unit=evaluation.cost_model.unit)
     trials, cut = [], False
     spent = 0.0
@@ -106,26 +109,6 @@ class _PredictingBench:
         return target
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
-        instance = trial.instance
-        plan = self._task.plan(instance.instruction, instance.scene)
-        if plan is None:
-            raise ValueError(
-                f"trial {trial.trial_id}: the planner finds '{instance.instruction.text}' infeasible"
-            )
-        self._scene = plan.final_scene
-        result = TrialResult(
-            outcome=Outcome.SUCCESS,
-            fault=Fault.NONE,
-            detail="",
-            success=1.0,
-            spl=1.0,
-            progress=1.0,
-            distance_to_goal=0.0,
-            path_length=plan.length,
-            optimal_path_length=plan.length,
-            steps=0,
-            duration=0.0,
-            clamped_steps=0,
-            final_scene=plan.final_scene,
-        )
-        return Execution(result, Observed(instance.instruction.text), Recording(), 0.0)
+        result = result_of_success(self._task, trial.instance)
+        self._scene = result.final_scene
+        return Execution(result, Observed(trial.instance.instruction.text), Recording(), 0.0)

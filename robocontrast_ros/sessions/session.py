@@ -63,14 +63,14 @@ from robocontrast_ros.sessions.history import History
 from robocontrast_ros.sessions.journal import EventSink, Journal, JournalError, JournalWriter
 from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.strategies.cost import agree, setup_moves
-from robocontrast_ros.strategies.protocol import Proposal, Skipped, solved_at_start
+from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, solved_at_start
 
 SessionEnd = SessionFinished | SessionInterrupted
 
 ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED})
 """Faults after which trying again is useless or unwanted."""
 
-PACKAGES = ("numpy", "mujoco", "pydantic")
+PACKAGES = ("numpy", "mujoco", "pydantic", "ortools")
 """Packages whose versions a result may depend on; they are written down."""
 
 
@@ -128,9 +128,22 @@ class Session:
         control: SessionControl,
         observer: Callable[[SessionStatus], None],
         clock: Callable[[], float],
+        *,
+        limit: float | None = None,
     ) -> None:
-        """Take the parts; nothing happens before ``run``."""
+        """Take the parts; nothing happens before ``run``.
+
+        Args:
+            evaluation: what to evaluate.
+            bench: the world.
+            sink: where events are written.
+            control: pause, go on and abort.
+            observer: told of every change.
+            clock: seconds since the epoch.
+            limit: what may be spent in place of the evaluation's budget, which the strategy still plans with.
+        """
         self._evaluation, self._bench, self._sink = evaluation, bench, sink
+        self._limit = evaluation.budget if limit is None else limit
         self._control, self._observer, self._clock = control, observer, clock
         self._history = History()
         self._restore = False
@@ -268,7 +281,7 @@ class Session:
         done = tuple(self._history.finished)
         self._tell(SessionState.RUNNING, "resumed" if done else "started")
         steps = evaluation.strategy.run(context)
-        answer: TrialResult | None = None
+        answer: Completed | None = None
         index = 0
         while True:
             try:
@@ -282,20 +295,21 @@ class Session:
             trial = _trial(evaluation.seed, index, step)
             if index < len(done):
                 _refuse_other_trial(done[index].trial, trial)
-                answer = done[index].result
             else:
                 if evaluation.max_trials is not None and index >= evaluation.max_trials:
                     detail = f"max_trials: {evaluation.max_trials} trials are done"
                     raise _End(SessionFinished("max_trials", detail, self._clock()))
-                answer = self._run_trial(trial)
+                self._run_trial(trial)
+            finished = self._history.finished[index]
+            answer = Completed(finished.result, finished.cost)
             index += 1
 
     def _skip(self, step: Skipped) -> None:
         if (step.base_id, step.perturbation) not in self._history.skipped:
             self._append(TrialSkipped(step.base_id, step.perturbation, step.reason, self._clock()))
 
-    def _run_trial(self, trial: Trial) -> TrialResult:
-        """Run a trial until it counts, and return its result.
+    def _run_trial(self, trial: Trial) -> None:
+        """Run a trial until it counts.
 
         Raises:
             _End: the session ends before.
@@ -306,7 +320,8 @@ class Session:
             self._checkpoint()
             try:
                 self._prepare(trial)
-                return self._execute(trial)
+                self._execute(trial)
+                return
             except BenchFault as fault:
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
@@ -439,7 +454,7 @@ class Session:
         actual, known = self._bench.scene(), self._history.scene
         return known if known is not None and agree(actual, known, self._evaluation.tolerance) else actual
 
-    def _execute(self, trial: Trial) -> TrialResult:
+    def _execute(self, trial: Trial) -> None:
         """Run the trial in the scene as it is.
 
         Raises:
@@ -467,7 +482,6 @@ class Session:
         )
         self._result = result
         self._tell(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
-        return result
 
     def _void(self, trial: Trial, fault: BenchFault) -> None:
         """Write down a void attempt, with the scene that it left where trying again can need it."""
@@ -482,8 +496,7 @@ class Session:
 
     @property
     def _budget(self) -> Budget:
-        evaluation = self._evaluation
-        return Budget(evaluation.budget, self._history.spent, evaluation.cost_model.unit)
+        return Budget(self._limit, self._history.spent, self._evaluation.cost_model.unit)
 
     def _append(self, event: Event) -> None:
         self._sink.append(event)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
+
 from robocontrast_ros.domain import BASE, Scene, TestInstance
 from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbation, Perturbed
 from robocontrast_ros.strategies.protocol import (
+    Completed,
+    PerturbationUse,
     Proposal,
     Skipped,
     StrategyContext,
     StrategyRun,
     solved_at_start,
 )
-from robocontrast_ros.strategies.repeats import run_repeats
+from robocontrast_ros.strategies.repeats import Repeats, run_repeats
 from robocontrast_ros.strategies.standard import FULL_RESET
 
 
@@ -26,27 +30,44 @@ class ContrastSet:
 
     name = "contrast_set"
     description = "each test instance, then its perturbations without a reset between them (Algorithm 1)"
-    uses_perturbations = True
+    uses_perturbations = PerturbationUse.REQUIRED
+    base_trials_iid = True
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials."""
         for base in context.test_set:
-            if solved_at_start(context.task, base):
-                reason = "the test instance's goal holds already in its own scene"
-                for name in (BASE, *(p.name for p in context.perturbations)):
-                    yield Skipped(base.instance_id, name, reason)
-                continue
-            scene = yield from run_repeats(Proposal(base.instance_id, base, note=FULL_RESET), context.repeats)
-            for perturbation in context.perturbations:
-                proposal = _perturb(context, base, perturbation, scene)
-                if isinstance(proposal, Skipped):
-                    yield proposal
-                else:
-                    scene = yield from run_repeats(proposal, context.repeats)
+            yield from run_contrasts(context, base, context.perturbations)
 
     def trials_expected(self, context: StrategyContext) -> int:
         """Return |X| (1 + |P|) times the repeats."""
         return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
+
+
+def run_contrasts(
+    context: StrategyContext, base: TestInstance, perturbations: Sequence[Perturbation]
+) -> Generator[Proposal | Skipped, Completed | None, dict[str, Repeats]]:
+    """Run a test instance, then perturbations of it, each in the scene that resulted.
+
+    Returns:
+        ``base`` and the names of the perturbations that could be applied -> what came of them, in order;
+        nothing where the instance's goal holds already in its own scene.
+    """
+    if solved_at_start(context.task, base):
+        reason = "the test instance's goal holds already in its own scene"
+        for name in (BASE, *(p.name for p in perturbations)):
+            yield Skipped(base.instance_id, name, reason)
+        return {}
+    proposal = Proposal(base.instance_id, base, note=FULL_RESET)
+    done = {BASE: (yield from run_repeats(proposal, context.repeats))}
+    scene = done[BASE][-1].result.final_scene
+    for perturbation in perturbations:
+        step = _perturb(context, base, perturbation, scene)
+        if isinstance(step, Skipped):
+            yield step
+        else:
+            done[perturbation.name] = yield from run_repeats(step, context.repeats)
+            scene = done[perturbation.name][-1].result.final_scene
+    return done
 
 
 def _perturb(

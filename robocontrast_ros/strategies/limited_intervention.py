@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from robocontrast_ros.domain import BASE, Scene, TestInstance
 from robocontrast_ros.strategies.protocol import (
+    PerturbationUse,
     Proposal,
     Skipped,
     StrategyContext,
@@ -22,7 +23,8 @@ class LimitedIntervention:
 
     name = "limited_intervention"
     description = "the test set's instructions without reset until the planner finds one infeasible"
-    uses_perturbations = False
+    uses_perturbations = PerturbationUse.NONE
+    base_trials_iid = False
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials."""
@@ -32,7 +34,9 @@ class LimitedIntervention:
             if instance is None:
                 yield Skipped(base.instance_id, BASE, note)
                 continue
-            scene = yield from run_repeats(Proposal(base.instance_id, instance, note=note), context.repeats)
+            proposal = Proposal(base.instance_id, instance, note=note)
+            repeats = yield from run_repeats(proposal, context.repeats)
+            scene = repeats[-1].result.final_scene
 
     def trials_expected(self, context: StrategyContext) -> int:
         """Return |X| times the repeats."""

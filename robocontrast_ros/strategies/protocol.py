@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
+from math import inf
 from typing import Protocol
 
 import numpy as np
 
 from robocontrast_ros.domain import BASE, TestInstance, TrialResult
 from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.strategies.cost import CostModel, MetresMoved, Tolerance
 from robocontrast_ros.tasks.protocol import Task
 
 
@@ -59,6 +62,10 @@ class StrategyContext:
         repeats: how often each instance is run.
         rng: ``rng(*keys)`` returns a generator that depends on the session's seed and the keys
             alone, so that a draw does not depend on what was drawn before it.
+        budget: K, in the cost model's unit; infinity for no limit. The session keeps to it by itself: a
+            strategy need not, and may plan with it.
+        cost: what a set-up costs.
+        tolerance: how far an object may be from where it is wanted and still be left alone.
     """
 
     task: Task
@@ -66,14 +73,41 @@ class StrategyContext:
     perturbations: tuple[Perturbation, ...]
     repeats: int
     rng: Callable[..., np.random.Generator]
+    budget: float = inf
+    cost: CostModel = field(default_factory=MetresMoved)
+    tolerance: Tolerance = field(default_factory=Tolerance)
 
 
-StrategyRun = Generator["Proposal | Skipped", "TrialResult | None", None]
-"""Yields a Proposal and is sent the TrialResult of that trial; yields a Skipped and is sent None.
+@dataclass(frozen=True)
+class Completed:
+    """What a strategy is told of a trial that it proposed.
+
+    Attributes:
+        result: what came of it.
+        cost: all that was paid for its set-ups, in the cost model's unit, void attempts included.
+    """
+
+    result: TrialResult
+    cost: float
+
+
+StrategyRun = Generator["Proposal | Skipped", "Completed | None", None]
+"""Yields a Proposal and is sent what came of that trial; yields a Skipped and is sent None.
 
 Being a generator that draws only from its context and what it is sent, a strategy is resumed by
-sending it the results in the journal again. A void trial is never sent: the session runs it again.
+sending it what the journal says again. A void trial is never sent: the session runs it again.
 """
+
+
+class PerturbationUse(Enum):
+    """Whether a strategy takes a perturbation set P."""
+
+    NONE = "none"
+    """It refuses one."""
+    OPTIONAL = "optional"
+    """It runs base trials alone without one."""
+    REQUIRED = "required"
+    """It is nothing without one."""
 
 
 class Strategy(Protocol):
@@ -82,12 +116,15 @@ class Strategy(Protocol):
     Attributes:
         name: the name in parameter files.
         description: one line for ``--help``.
-        uses_perturbations: whether it needs a set P; one that does not, refuses it.
+        uses_perturbations: whether it takes, or needs, a set P.
+        base_trials_iid: whether base trials are run each in its own scene and in the shuffled order of the
+            test set, as far as it goes, so that at every moment those that were run are an i.i.d. sample.
     """
 
     name: str
     description: str
-    uses_perturbations: bool
+    uses_perturbations: PerturbationUse
+    base_trials_iid: bool
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials, one at a time."""

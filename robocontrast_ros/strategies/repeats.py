@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Generator
 from dataclasses import replace
 
-from robocontrast_ros.domain import Scene, TrialResult
-from robocontrast_ros.strategies.protocol import Proposal, Skipped
+from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped
+
+Repeats = tuple[Completed, ...]
+"""What came of one instance's repeats, in order; the last one's final scene is the one that resulted."""
 
 
-def run_repeats(proposal: Proposal, repeats: int) -> Generator[Proposal | Skipped, TrialResult | None, Scene]:
-    """Propose an instance ``repeats`` times and return the scene that the last trial left."""
-    scene = proposal.instance.scene
+def run_repeats(proposal: Proposal, repeats: int) -> Generator[Proposal | Skipped, Completed | None, Repeats]:
+    """Propose an instance ``repeats`` times, at least once, and return what came of it."""
+    done: list[Completed] = []
     for repeat in range(repeats):
-        result = yield replace(proposal, repeat=repeat)
-        if result is None:
-            raise TypeError("a strategy is sent the result of each trial that it proposed")
-        scene = result.final_scene
-    return scene
+        completed = yield replace(proposal, repeat=repeat)
+        if completed is None:
+            raise TypeError("a strategy is sent what came of each trial that it proposed")
+        done.append(completed)
+    return tuple(done)

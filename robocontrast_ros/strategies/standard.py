@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.strategies.protocol import (
+    PerturbationUse,
     Proposal,
     Skipped,
     StrategyContext,
@@ -20,7 +21,8 @@ class Standard:
 
     name = "standard"
     description = "the i.i.d. test set in shuffled order, the scene fully reset before each trial"
-    uses_perturbations = False
+    uses_perturbations = PerturbationUse.NONE
+    base_trials_iid = True
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials."""

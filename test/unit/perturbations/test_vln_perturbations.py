@@ -18,7 +18,8 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbed
 from robocontrast_ros.sessions.parameters import resolve
 from robocontrast_ros.strategies.contrast_set import ContrastSet
-from robocontrast_ros.strategies.protocol import Proposal, StrategyContext
+from robocontrast_ros.strategies.prediction import result_of_success
+from robocontrast_ros.strategies.protocol import Completed, Proposal, StrategyContext
 from robocontrast_ros.tasks.navigation import frechet_distance
 
 P = APARTMENT.parameters
@@ -226,13 +227,6 @@ def test_the_robot_starts_where_the_base_instance_says_wherever_the_last_trial_l
     assert apply(name, base, left).instance.scene.robot == base.scene.robot
 
 
-class _Result:
-    """What a strategy is sent: here all trials succeed."""
-
-    def __init__(self, final_scene):
-        self.final_scene = final_scene
-
-
 def test_a_contrast_set_of_the_arrangements_has_75_trials_each_from_the_start_of_its_base():
     context = StrategyContext(
         APARTMENT,
@@ -249,7 +243,7 @@ def test_a_contrast_set_of_the_arrangements_has_75_trials_each_from_the_start_of
             break
         assert isinstance(step, Proposal), step
         proposals.append(step)
-        answer = _Result(after_success(step.instance))
+        answer = Completed(result_of_success(APARTMENT, step.instance), 0.0)
     assert len(proposals) == 75
     for step in proposals:
         assert step.instance.scene.robot == arranged(step.base_id).scene.robot

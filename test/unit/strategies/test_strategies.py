@@ -24,7 +24,13 @@ from robocontrast_ros.domain import BASE, Trial
 from robocontrast_ros.sessions.seeding import generator, trial_seed
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
-from robocontrast_ros.strategies.protocol import Proposal, Skipped, StrategyContext, solved_at_start
+from robocontrast_ros.strategies.protocol import (
+    Completed,
+    Proposal,
+    Skipped,
+    StrategyContext,
+    solved_at_start,
+)
 from robocontrast_ros.strategies.standard import Standard
 
 TASK = LineTask()
@@ -45,8 +51,8 @@ def run(strategy, context, skill=1.0):
             seed = trial_seed(0, step.base_id, step.perturbation, step.repeat)
             trial = Trial(len(out), step.base_id, step.perturbation, step.repeat, step.instance, seed)
             bench.present = step.instance.scene
-            answer = bench.execute(trial, 0).result
-        out.append((step, answer))
+            answer = Completed(bench.execute(trial, 0).result, 0.0)
+        out.append((step, answer.result if answer else None))
 
 
 def instance(name, instruction, **positions):
@@ -191,5 +197,5 @@ def test_limited_intervention_resets_when_an_object_is_gone():
     next(steps)
     bench = LineBench(skill=1.0, policy_faults=0.0, present=FAR.scene)
     result = bench.execute(Trial(0, "x0", BASE, 0, FAR, 0), 0).result
-    step = steps.send(replace(result, final_scene=line(a=0.1, b=0.5)))
+    step = steps.send(Completed(replace(result, final_scene=line(a=0.1, b=0.5)), 0.0))
     assert step.note.endswith("objects are missing from the scene that the previous trial left: c, d")
