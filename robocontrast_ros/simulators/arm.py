@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.arm_model import TOOL_SITE, arm_mjcf
@@ -17,6 +17,10 @@ from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading
 from robocontrast_ros.simulators.embodiment import Triple, actuated_joints, xyzw
 from robocontrast_ros.simulators.sensors import JointState, Sensor
+
+
+AHEAD = 50
+"""Physics steps whose set points are computed at once; one at a time they cost as much as the physics."""
 
 
 class Arm:
@@ -33,8 +37,9 @@ class Arm:
         home = tuple(profile.home) if start is None else self._kinematics.posture(start)
         self._home = np.asarray(home, dtype=float)
         self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
-        self._hold(self._home)
         self._data: mujoco.MjData | None = None
+        self._ahead: list[NDArray[np.float64]] = []
+        self._hold(self._home)
 
     def mjcf(self) -> str:
         """Return the arm's model."""
@@ -49,6 +54,8 @@ class Arm:
         self._qvel = np.array([joint.dofadr[0] for joint in joints])
         self._actuators = np.array([model.actuator(prefix + name).id for name in self._profile.joint_names])
         self._tool = model.site(prefix + TOOL_SITE).id
+        self._timestep = float(model.opt.timestep)
+        self._ahead = []
         data.actuator_force[self._actuators] = efforts
 
     def go_home(self) -> None:
@@ -96,17 +103,16 @@ class Arm:
             )
         order = [command.names.index(name) for name in profile.joint_names]
         goal = np.asarray(command.positions, dtype=float)[order]
-        length = max(round(command.duration / self._model.opt.timestep), 1)
+        length = max(round(command.duration / self._timestep), 1)
         here = self._trajectory.position(self._followed)
-        self._trajectory, self._followed = _Trajectory(here, self._kinematics.clamp(goal), length), 0
+        self._go(_Trajectory(here, self._kinematics.clamp(goal), length))
 
     def before_step(self) -> None:
         """Set the servos to the trajectory's next point."""
+        if not self._ahead:
+            self._ahead = self._next_set_points()
+        self._data.ctrl[self._actuators] = self._ahead.pop()
         self._followed += 1
-        desired = self._trajectory.position(self._followed)
-        # A servo with damping lags behind a moving set point; leading by the velocity cancels that.
-        velocity = (desired - self._trajectory.position(self._followed - 1)) / self._model.opt.timestep
-        self._data.ctrl[self._actuators] = desired + self._lead * velocity
 
     def after_step(self) -> None:
         """Do nothing: joints are read when they are asked for."""
@@ -134,7 +140,17 @@ class Arm:
         return ()
 
     def _hold(self, positions: NDArray[np.float64]) -> None:
-        self._trajectory, self._followed = _Trajectory.hold(positions), 0
+        self._go(_Trajectory.hold(positions))
+
+    def _go(self, trajectory: _Trajectory) -> None:
+        self._trajectory, self._followed, self._ahead = trajectory, 0, []
+
+    def _next_set_points(self) -> list[NDArray[np.float64]]:
+        """Return what the servos are set to before each of the coming physics steps, the next one last."""
+        desired = self._trajectory.position(np.arange(self._followed, self._followed + AHEAD + 1))
+        # A servo with damping lags behind a moving set point; leading by the velocity cancels that.
+        velocity = np.diff(desired, axis=0) / self._timestep
+        return list((desired[1:] + self._lead * velocity)[::-1])
 
 
 @dataclass(frozen=True)
@@ -155,7 +171,7 @@ class _Trajectory:
     def hold(cls, positions: NDArray[np.float64]) -> _Trajectory:
         return cls(positions, positions, 1)
 
-    def position(self, step: int) -> NDArray[np.float64]:
-        """Return the joint positions after a number of steps [rad]."""
-        share = min(step / self.length, 1.0)
-        return self.start + share * (self.goal - self.start)
+    def position(self, step: ArrayLike) -> NDArray[np.float64]:
+        """Return the joint positions after numbers of steps, shape (..., joints) [rad]."""
+        share = np.minimum(np.asarray(step) / self.length, 1.0)
+        return self.start + share[..., None] * (self.goal - self.start)

@@ -135,14 +135,14 @@ class World:
             SimulationDiverged: the physics engine found numbers that are not finite.
         """
         model, data = self._model, self._data
-        self._touched[:] = False
+        self._touched.clear()
         for _ in range(count):
             self._robot.before_step()
             mujoco.mj_step(model, data)
             self._robot.after_step()
-            self._steps += 1
-            pairs = self._geom_entity[data.contact.geom]
-            self._touched[pairs[:, 0], pairs[:, 1]] = True
+            # From one step to the next it is mostly the same geometries that touch.
+            self._touched.add(data.contact.geom.tobytes())
+        self._steps += count
         if any(data.warning[kind].number for kind in DIVERGED):
             raise SimulationDiverged(f"the physics diverged at {self.time:.3f} s; reset the simulation")
         self._refresh()
@@ -346,10 +346,17 @@ class World:
         self._compose()
 
     def contacts(self) -> frozenset[tuple[str, str]]:
-        """Return the pairs of entities, each in order of names, that touched during the last `step` call."""
-        count = len(self._names)
-        pairs = ((self._names[a], self._names[b]) for a, b in np.argwhere(self._touched[:count, :count]))
-        return frozenset((a, b) if a < b else (b, a) for a, b in pairs if a != b)
+        """Return the pairs of entities, each in order of names, that touched during the last `step` call.
+
+        What two entities that both rest have of each other is not among them: a block that sleeps lies on the board
+        without being asked.
+        """
+        geometries = np.frombuffer(b"".join(self._touched), dtype=np.int32).reshape(-1, 2)
+        pairs = np.unique(self._geom_entity[geometries], axis=0).tolist()
+        named = (
+            (self._names[a], self._names[b]) for a, b in pairs if a != b and max(a, b) < len(self._names)
+        )
+        return frozenset((a, b) if a < b else (b, a) for a, b in named)
 
     # -- cameras ----------------------------------------------------------------------------------
 
@@ -405,7 +412,7 @@ class World:
         entity_of = {body: index for index, body in enumerate(self._roots.values())}
         roots = model.body_rootid[model.geom_bodyid]
         self._geom_entity = np.array([entity_of.get(root, len(entity_of)) for root in roots], dtype=int)
-        self._touched = np.zeros((len(entity_of) + 1, len(entity_of) + 1), dtype=bool)
+        self._touched: set[bytes] = set()
         self._robot.bind(model, self._data, robot_prefix(self.profile.name))
         for camera in self._cameras:
             self._keep_horizontal_view(camera)
@@ -498,6 +505,7 @@ class World:
             raise NotMovable(f"entity '{name}' is fixed and cannot be moved")
         x, y, z, w = state.pose.orientation
         self._data.qacc_warmstart[:] = 0.0
+        self._wake_all()
         if mocap is not None:
             self._data.mocap_pos[mocap], self._data.mocap_quat[mocap] = state.pose.position, (w, x, y, z)
             return
@@ -509,6 +517,12 @@ class World:
         self._data.qvel[qvel : qvel + 3] = state.twist.linear
         # A free joint's angular velocity is in the body's own frame.
         self._data.qvel[qvel + 3 : qvel + 6] = rotation.reshape(3, 3).T @ np.asarray(state.twist.angular)
+
+    def _wake_all(self) -> None:
+        """Have nothing sleep from the next `_refresh` on, nor be about to, however long it has rested."""
+        asleep = self._data.tree_asleep
+        asleep[asleep < 0] = -(1 + mujoco.mjMINAWAKE)
+        self._data.tree_awake[:] = 1
 
     def _refresh(self) -> None:
         """Bring poses, velocities and cameras up to the joints; it leaves the solver's memory alone."""
