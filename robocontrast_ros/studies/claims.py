@@ -1,0 +1,191 @@
+"""What is claimed of a study's outcome, and how it is decided whether it holds: by intervals, never by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.statistics.estimate import Estimate
+
+Verdict = Literal["holds", "does not hold", "undecided"]
+
+Kind = Literal[
+    "cost_per_trial", "trials_ratio", "cost_ratio", "sensitivity", "bias", "closer", "error_at_equal_cost"
+]
+
+Estimator = Literal["plain", "base", "adjusted"]
+
+COMPARING: tuple[Kind, ...] = ("trials_ratio", "cost_ratio", "closer", "error_at_equal_cost")
+"""Kinds of measures that need ``against``."""
+
+
+@record
+class Measure:
+    """A number that a claim is about."""
+
+    kind: Kind = Field(description="what is measured; docs/study.md defines each")
+    of: tuple[str, ...] = Field(min_length=1, description="labels of the strategies that it is measured of")
+    against: tuple[str, ...] = Field(default=(), description="labels of those that they are compared with")
+    perturbation: str = Field(default="", description="of sensitivity: name of the perturbation")
+    estimator: Estimator = Field(
+        default="plain", description="of bias: mean of all trials, of the base trials, or the adjusted mean"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what the kind has no use for, and what it lacks."""
+        needed = (("against", self.kind in COMPARING), ("perturbation", self.kind == "sensitivity"))
+        for key, wanted in needed:
+            if bool(getattr(self, key)) != wanted:
+                raise ValueError(
+                    f"{'a value' if wanted else 'no value'} for `{key}` where `kind` is {self.kind}"
+                )
+        if self.kind != "closer" and len(self.of) != 1:
+            raise ValueError(f"one strategy in `of` where `kind` is {self.kind}")
+        if self.kind in ("trials_ratio", "error_at_equal_cost") and len(self.against) != 1:
+            raise ValueError(f"one strategy in `against` where `kind` is {self.kind}")
+        if self.kind != "bias" and self.estimator != "plain":
+            raise ValueError(f"no `estimator` where `kind` is {self.kind}")
+
+    @property
+    def words(self) -> str:
+        """What the number is."""
+        of, against = " and ".join(self.of), " and ".join(self.against)
+        return {
+            "cost_per_trial": f"cost of a trial of {of}",
+            "trials_ratio": f"trials of {of} for the cost of one trial of {against}",
+            "cost_ratio": f"cost of a trial of {of}, over that of the cheapest of {against}",
+            "sensitivity": f"mean of the {self.perturbation} trials of {of}, less the test-set mean",
+            "bias": f"{_ESTIMATORS[self.estimator]} of {of} at its end, less the test-set mean",
+            "closer": f"error at the end: the least of {against}, less the greatest of {of}",
+            "error_at_equal_cost": f"mean error over all costs up to the standard evaluation's: {of} less {against}",
+        }[self.kind]
+
+
+_ESTIMATORS: dict[Estimator, str] = {
+    "plain": "mean of all trials",
+    "base": "mean of the base trials",
+    "adjusted": "adjusted mean",
+}
+
+
+@record
+class Region:
+    """Where the number has to be for the claim to hold."""
+
+    above: float | None = Field(default=None, description="it holds above this")
+    below: float | None = Field(default=None, description="it holds below this")
+    about_zero: float | None = Field(
+        default=None,
+        gt=0,
+        description="it holds where the interval has zero in it and reaches no farther than this to either side",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a region that is none."""
+        bounds = self.above is not None or self.below is not None
+        if bounds == (self.about_zero is not None):
+            raise ValueError("`above`, `below` or both, or else `about_zero`")
+        if self.above is not None and self.below is not None and self.above >= self.below:
+            raise ValueError("less for `above` than for `below`")
+
+    @property
+    def words(self) -> str:
+        """Where the claim holds."""
+        if self.about_zero is not None:
+            return f"not significantly off 0, and surely within ±{self.about_zero:g}"
+        if self.above is None:
+            return f"below {self.below:g}"
+        return f"above {self.above:g}" if self.below is None else f"{self.above:g} to {self.below:g}"
+
+    def verdict(self, estimate: Estimate) -> Verdict:
+        """Decide by the interval.
+
+        Bounds: the claim holds where the whole interval is in the region, and does not where it is wholly outside.
+        About zero: it does not hold where the interval leaves out zero. Without an interval nothing is decided.
+        """
+        low, high = estimate.low, estimate.high
+        if low is None or high is None:
+            return "undecided"
+        if self.about_zero is not None:
+            if low > 0.0 or high < 0.0:
+                return "does not hold"
+            return "holds" if max(-low, high) <= self.about_zero else "undecided"
+        inside = (self.above is None or low > self.above) and (self.below is None or high < self.below)
+        outside = (self.above is not None and high <= self.above) or (
+            self.below is not None and low >= self.below
+        )
+        return "holds" if inside else "does not hold" if outside else "undecided"
+
+
+@record
+class Claim:
+    """One claim."""
+
+    id: str = Field(pattern=r"^[a-z0-9_]+$", description="short name, unique in its file")
+    source: str = Field(description="where it stands: section, figure")
+    says: str = Field(min_length=1, description="its words, shortened")
+    found: str = Field(
+        default="", description="the number that was found there, in words; empty where none is given"
+    )
+    measure: Measure = Field(description="the number that it is about")
+    holds: Region = Field(description="where that number has to be")
+
+
+@record
+class Claims:
+    """A file of claims."""
+
+    claims: tuple[Claim, ...] = Field(min_length=1, description="in the order of the table")
+
+    def __post_init__(self) -> None:
+        """Refuse an id that is given twice."""
+        ids = [claim.id for claim in self.claims]
+        if len(set(ids)) != len(ids):
+            raise ValueError("each of the ids once")
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A claim, as it came out with one policy.
+
+    Attributes:
+        claim: the claim.
+        policy: name of the policy.
+        estimate: the number, with its interval.
+    """
+
+    claim: Claim
+    policy: str
+    estimate: Estimate
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the claim holds with this policy."""
+        return self.claim.holds.verdict(self.estimate)
+
+
+def check_claims(claims: Collection[Claim], perturbations: dict[str, tuple[str, ...]], source: str) -> None:
+    """Refuse claims about what the study does not have.
+
+    Args:
+        claims: of the file.
+        perturbations: label of each strategy -> its perturbations.
+        source: the file, for the error.
+
+    Raises:
+        ConfigurationError: a strategy or a perturbation is not there.
+    """
+    for claim in claims:
+        key = f"claims.{claim.id}.measure"
+        for label in (*claim.measure.of, *claim.measure.against):
+            if label not in perturbations:
+                raise ConfigurationError.unknown(source, key, label, perturbations, "strategy of the study")
+        wanted, (label, *_) = claim.measure.perturbation, claim.measure.of
+        if wanted and wanted not in perturbations[label]:
+            raise ConfigurationError.unknown(
+                source, key, wanted, perturbations[label], f"perturbation of '{label}'"
+            )

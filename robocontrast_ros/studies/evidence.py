@@ -1,0 +1,259 @@
+"""The numbers that claims are about, with intervals: a bootstrap over base instances, the seeds pooled.
+
+A base instance is drawn with all that belongs to it: its trials in every strategy, their costs, and its share in the
+test-set mean. So strategies that ran the same instances are compared in pairs, and a contrast set's error is that
+against the mean of the very instances drawn. Instances are drawn within each seed, and every number is the mean
+over seeds. Intervals are percentiles of ``resamples`` draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import BASE
+from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.prediction import adjusted_mean
+from robocontrast_ros.studies.claims import Claim, Decided, Measure
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """The trials of one session that count, in order.
+
+    Attributes:
+        instance: of each, the number of its base instance among those of the test set, shape (n,).
+        score: the metric, shape (n,).
+        cost: of its set-ups, shape (n,).
+        perturbation: ``base`` or the perturbation's name, shape (n,).
+        covariates: what is known before it is run: family (one-hot), length of the planner's path, perturbation
+            (one-hot); shape (n, p).
+    """
+
+    instance: NDArray[np.int64]
+    score: Array
+    cost: Array
+    perturbation: NDArray[np.str_]
+    covariates: Array
+
+    @property
+    def cumulative_cost(self) -> Array:
+        """Cost of all set-ups up to and including each trial's, shape (n,)."""
+        return np.cumsum(self.cost)
+
+    @property
+    def is_base(self) -> NDArray[np.bool_]:
+        """Whether each is unperturbed, shape (n,)."""
+        return self.perturbation == BASE
+
+
+class Sitting:
+    """All sessions of one policy and one seed, and the instances of its test set that were drawn."""
+
+    def __init__(self, table: pl.DataFrame, labels: Sequence[str], standard: str, metric: str) -> None:
+        """Take the trials.
+
+        Args:
+            table: of a job (``JobFiles.read``).
+            labels: of the strategies.
+            standard: that of the standard evaluation, which has at least one trial.
+            metric: the score that counts.
+        """
+        counting = table.filter("counts")
+        instances = counting.filter(pl.col("strategy") == standard)["base_id"].unique(maintain_order=True)
+        others = counting["base_id"].unique(maintain_order=True)
+        order = {name: i for i, name in enumerate(dict.fromkeys([*instances, *others]))}
+        self.standard, self.size = standard, len(order)
+        families, perturbations = (sorted(counting[key].unique()) for key in ("family", "perturbation"))
+        longest = float(counting["optimal_path_length_m"].max() or 1.0)
+        self.sessions: dict[str, Trials] = {}
+        for label in labels:
+            known = counting.filter(pl.col("strategy") == label, pl.col(metric).is_not_null())
+            self.sessions[label] = Trials(
+                instance=np.array([order[name] for name in known["base_id"]], dtype=np.int64),
+                score=known[metric].to_numpy().astype(float),
+                cost=known["cumulative_cost"].diff().fill_null(known["cumulative_cost"].first()).to_numpy(),
+                perturbation=known["perturbation"].to_numpy().astype(str),
+                covariates=np.column_stack(
+                    [
+                        *(known["family"].to_numpy() == family for family in families),
+                        (known["optimal_path_length_m"].fill_null(longest) / longest).to_numpy(),
+                        *(known["perturbation"].to_numpy() == name for name in perturbations),
+                    ]
+                ).astype(float),
+            )
+
+    @property
+    def target(self) -> float:
+        """The test-set mean: that of the standard evaluation (the sample mean of seed 000, appendix A)."""
+        return float(np.mean(self.sessions[self.standard].score))
+
+    @property
+    def standard_cost(self) -> float:
+        """What the standard evaluation cost."""
+        return float(np.sum(self.sessions[self.standard].cost))
+
+    def within(self, label: str) -> int:
+        """Return how many trials of a strategy the cost of the standard evaluation allows."""
+        return int(np.sum(self.sessions[label].cumulative_cost <= self.standard_cost + ROUNDING))
+
+    def adjusted(self, label: str, first: int | None = None) -> Estimate:
+        """Return the adjusted mean of a strategy's first trials, all of them when None; the target is the test set's."""
+        every, trials = self.sessions[self.standard], self.sessions[label]
+        chosen = slice(first)
+        if not trials.is_base[chosen].any():
+            return NO_ESTIMATE
+        _, one_each = np.unique(every.instance, return_index=True)
+        return adjusted_mean(
+            trials.score[chosen],
+            trials.covariates[chosen],
+            trials.instance[chosen],
+            trials.is_base[chosen],
+            every.covariates[np.sort(one_each)],
+            finite=True,
+        )
+
+
+ROUNDING = 1e-9
+"""A sum of costs that is the limit itself is within it."""
+
+
+class Evidence:
+    """What the sittings of one policy say, seed by seed, as drawn and drawn again."""
+
+    def __init__(
+        self, sittings: Sequence[Sitting], bins: int, resamples: int, rng: np.random.Generator
+    ) -> None:
+        """Draw the instances again.
+
+        Args:
+            sittings: one a seed.
+            bins: number of costs that errors at equal cost are taken at.
+            resamples: number of draws.
+            rng: what they are drawn with.
+        """
+        self._sittings, self._bins = sittings, bins
+        self._weights = []
+        for sitting in sittings:
+            drawn = rng.multinomial(sitting.size, np.full(sitting.size, 1.0 / sitting.size), resamples)
+            self._weights.append(np.vstack([np.ones(sitting.size), drawn]).astype(float))
+
+    def decide(self, claim: Claim, policy: str) -> Decided:
+        """Return how a claim came out."""
+        return Decided(claim, policy, self.estimate(claim.measure))
+
+    def estimate(self, measure: Measure) -> Estimate:
+        """Return a number with its interval."""
+        if measure.kind == "bias" and measure.estimator == "adjusted":
+            return self._adjusted_bias(measure.of[0])
+        values = getattr(self, f"_{measure.kind}")(measure)
+        value, drawn = float(values[0]), values[1:][np.isfinite(values[1:])]
+        if not np.isfinite(value):
+            return NO_ESTIMATE
+        if min(sitting.size for sitting in self._sittings) < 2 or len(drawn) < 0.9 * (len(values) - 1):
+            return Estimate(value)
+        low, high = np.quantile(drawn, ((1.0 - CONFIDENCE) / 2.0, (1.0 + CONFIDENCE) / 2.0))
+        return Estimate(value, float(low), float(high))
+
+    def _cost_per_trial(self, measure: Measure) -> Array:
+        return self._price(measure.of[0])
+
+    def _trials_ratio(self, measure: Measure) -> Array:
+        return self._price(measure.against[0]) / self._price(measure.of[0])
+
+    def _cost_ratio(self, measure: Measure) -> Array:
+        cheapest = np.min([self._price(label) for label in measure.against], axis=0)
+        return self._price(measure.of[0]) / cheapest
+
+    def _sensitivity(self, measure: Measure) -> Array:
+        return self._off(measure.of[0], measure.perturbation)
+
+    def _bias(self, measure: Measure) -> Array:
+        return self._off(measure.of[0], BASE if measure.estimator == "base" else "")
+
+    def _closer(self, measure: Measure) -> Array:
+        off = {label: np.abs(self._off(label)) for label in (*measure.of, *measure.against)}
+        least = np.min([off[label] for label in measure.against], axis=0)
+        return least - np.max([off[label] for label in measure.of], axis=0)
+
+    def _error_at_equal_cost(self, measure: Measure) -> Array:
+        return self._mean_error(measure.of[0]) - self._mean_error(measure.against[0])
+
+    def _price(self, label: str) -> Array:
+        """Return the cost of a trial, shape (resamples + 1,)."""
+        sums = [self._sums(label, seed, trials.cost) for seed, trials in self._sessions(label)]
+        return np.mean([cost / number for cost, number in sums], axis=0)
+
+    def _off(self, label: str, perturbation: str = "") -> Array:
+        """Return the mean of a strategy's trials, or of those of a perturbation, less the test-set mean."""
+        values = []
+        for seed, trials in self._sessions(label):
+            chosen = trials.perturbation == perturbation if perturbation else np.ones(len(trials.score), bool)
+            total, number = self._sums(label, seed, trials.score, chosen)
+            with np.errstate(invalid="ignore"):
+                values.append(total / number - self._targets[seed])
+        return np.mean(values, axis=0)
+
+    def _mean_error(self, label: str) -> Array:
+        """Return the absolute error of the running mean, over evenly spaced costs up to the standard evaluation's.
+
+        A strategy that has come to its end keeps its estimate.
+        """
+        values = []
+        for seed, trials in self._sessions(label):
+            costs = np.linspace(0.0, self._sittings[seed].standard_cost, self._bins + 1)[1:]
+            reached = np.searchsorted(trials.cumulative_cost, costs + ROUNDING, side="right")
+            last = np.maximum(reached, 1) - 1
+            weights = self._weights[seed][:, trials.instance]
+            with np.errstate(invalid="ignore"):
+                running = (np.cumsum(weights * trials.score, axis=1) / np.cumsum(weights, axis=1))[:, last]
+            # Where none of the first trials was drawn there is no estimate yet.
+            values.append(np.nanmean(np.abs(running - self._targets[seed][:, None]), axis=1))
+        return np.mean(values, axis=0)
+
+    def _adjusted_bias(self, label: str) -> Estimate:
+        """Return it with the estimator's own intervals, which are about the test set's mean, put together."""
+        estimates = [sitting.adjusted(label) for sitting in self._sittings]
+        errors = [
+            estimate.mean - sitting.target
+            for estimate, sitting in zip(estimates, self._sittings, strict=True)
+            if estimate.mean is not None
+        ]
+        widths = [estimate.half_width for estimate in estimates if estimate.half_width is not None]
+        if len(errors) < len(estimates):
+            return NO_ESTIMATE
+        mean = float(np.mean(errors))
+        if len(widths) < len(estimates):
+            return Estimate(mean)
+        half = float(np.sqrt(np.sum(np.square(widths)))) / len(widths)
+        return Estimate(mean, mean - half, mean + half)
+
+    def _sessions(self, label: str) -> list[tuple[int, Trials]]:
+        return [(seed, sitting.sessions[label]) for seed, sitting in enumerate(self._sittings)]
+
+    def _sums(
+        self, label: str, seed: int, values: Array, chosen: NDArray[np.bool_] | None = None
+    ) -> tuple[Array, Array]:
+        """Return sum and number of some trials' values, of each draw."""
+        sitting = self._sittings[seed]
+        instance = sitting.sessions[label].instance
+        if chosen is not None:
+            instance, values = instance[chosen], values[chosen]
+        weights = self._weights[seed]
+        total = weights @ np.bincount(instance, values, sitting.size)
+        return total, weights @ np.bincount(instance, minlength=sitting.size).astype(float)
+
+    @cached_property
+    def _targets(self) -> list[Array]:
+        targets = []
+        for seed, sitting in enumerate(self._sittings):
+            total, number = self._sums(sitting.standard, seed, sitting.sessions[sitting.standard].score)
+            targets.append(total / number)
+        return targets

@@ -1,0 +1,282 @@
+"""One job of a study: all strategies with one policy and one seed, in one process."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+import polars as pl
+
+from robocontrast_ros.analysis.tables import trials_table
+from robocontrast_ros.bridges.fast import open_bench
+from robocontrast_ros.domain import TestInstance
+from robocontrast_ros.sessions.bench import Bench
+from robocontrast_ros.sessions.control import SessionControl, SessionStatus
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.events import Event, SessionInterrupted, TrialSkipped
+from robocontrast_ros.sessions.parameters import ResolvedSession
+from robocontrast_ros.sessions.session import Session
+from robocontrast_ros.studies.memo import Memory, RememberingBench
+from robocontrast_ros.studies.parameters import Study
+
+INTERRUPTED = "interrupted"
+"""How a session ended that could not go on; else it is a reason of ``SessionFinished``."""
+
+
+class StudyError(RuntimeError):
+    """The study cannot go on; the message says why, and what to do."""
+
+
+class Stopped(Exception):
+    """The study is to end; what is done is kept."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one process does at a time.
+
+    Attributes:
+        policy: name of the policy.
+        seed: of the test set.
+    """
+
+    policy: str
+    seed: int
+
+    def __str__(self) -> str:
+        """Return the stem of its files."""
+        return f"{self.policy}_seed{self.seed}"
+
+
+@dataclass(frozen=True)
+class JobProgress:
+    """Where a job stands.
+
+    Attributes:
+        asked: trials that strategies asked for so far.
+        simulated: those of them that were simulated, instead of being known already.
+        share: estimate of the part that is done, 0 to 1.
+    """
+
+    asked: int = 0
+    simulated: int = 0
+    share: float = 0.0
+
+
+@dataclass(frozen=True)
+class SessionOfStudy:
+    """One session of a study, as it ended.
+
+    Attributes:
+        policy: name of the policy.
+        seed: of the test set.
+        strategy: label of the strategy.
+        reason: how it ended: a reason of ``SessionFinished``, or ``interrupted``.
+        detail: that in words.
+        budget: what it was allowed to cost; None without a limit.
+        cost: what all its set-ups cost.
+        trials: trials that count.
+        simulated: those of them that were simulated for it, instead of being known already.
+        void: void attempts.
+        skipped: perturbations and instances that could not be applied.
+    """
+
+    policy: str
+    seed: int
+    strategy: str
+    reason: str
+    detail: str
+    budget: float | None
+    cost: float
+    trials: int
+    simulated: int
+    void: int
+    skipped: int
+
+
+@dataclass(frozen=True)
+class JobFiles:
+    """Where a job keeps what it has done, in the folder ``jobs`` of a study's folder."""
+
+    folder: Path
+    job: Job
+
+    @property
+    def trials(self) -> Path:
+        """The trials of all its sessions."""
+        return self.folder / f"{self.job}.parquet"
+
+    @property
+    def sessions(self) -> Path:
+        """How its sessions ended; there when the job is done."""
+        return self.folder / f"{self.job}.json"
+
+    @property
+    def memory(self) -> Path:
+        """Executions that were simulated."""
+        return self.folder / f"{self.job}.executions.jsonl"
+
+    @property
+    def done(self) -> bool:
+        """Whether the job is done."""
+        return self.sessions.exists()
+
+    def read(self) -> tuple[pl.DataFrame, tuple[SessionOfStudy, ...]]:
+        """Return the trials and the sessions of a job that is done."""
+        sessions = json.loads(self.sessions.read_text(encoding="utf-8"))
+        return pl.read_parquet(self.trials), tuple(SessionOfStudy(**session) for session in sessions)
+
+
+def run_job(
+    job: Job, study: Study, folder: Path, tell: Callable[[JobProgress], None], stopped: Callable[[], bool]
+) -> None:
+    """Run all strategies with one policy and one seed, and write down what came of it.
+
+    The standard evaluation comes first: what it costs is what the budget of the others is a multiple of.
+
+    Args:
+        job: which policy and seed.
+        study: the study.
+        folder: of the files of jobs.
+        tell: told after every trial where the job stands.
+        stopped: asked after every trial whether to end here.
+
+    Raises:
+        Stopped: ``stopped`` said so; what was simulated is not simulated again.
+        StudyError: the standard evaluation did not come to its end.
+        ConfigurationError: the policy cannot be loaded, or does not fit.
+    """
+    parameters, files = study.parameters, JobFiles(folder, job)
+    standard = study.session(job.policy, parameters.standard, job.seed, None)
+    test_set = standard.evaluation().test_set()
+    tables, sessions = [], []
+    bench = open_bench(standard)
+    try:
+        with Memory(files.memory) as memory:
+            sessions_in_all = len(parameters.strategies)
+            sitting = _Sitting(bench, memory, test_set, sessions_in_all, tell, stopped)
+            budget: float | None = None
+            for strategy in (parameters.labelled(parameters.standard), *parameters.others):
+                session = study.session(job.policy, strategy.label, job.seed, budget)
+                table, ended = sitting.run(session, job, strategy.label)
+                if budget is None:
+                    if ended.reason == INTERRUPTED or not ended.trials:
+                        raise StudyError(
+                            f"{job}: the standard evaluation, which all else is measured by, has ended early or has "
+                            f"no trial: {ended.detail}"
+                        )
+                    budget = parameters.cap * ended.cost
+                tables.append(table)
+                sessions.append(ended)
+    finally:
+        bench.close()
+    _write(files.trials, pl.concat(tables).write_parquet)
+    content = json.dumps([asdict(session) for session in sessions], indent=1)
+    _write(files.sessions, lambda path: path.write_text(content, encoding="utf-8"))
+
+
+class _Sitting:
+    """The sessions of a job, one after another on one bench."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        memory: Memory,
+        test_set: tuple[TestInstance, ...],
+        sessions: int,
+        tell: Callable[[JobProgress], None],
+        stopped: Callable[[], bool],
+    ) -> None:
+        self._bench = RememberingBench(bench, memory, self._after)
+        self._test_set, self._sessions, self._tell, self._stopped = test_set, sessions, tell, stopped
+        self._control = SessionControl()
+        self._progress = JobProgress()
+        self._simulated: list[bool] = []
+        self._ended = 0
+
+    def run(self, session: ResolvedSession, job: Job, label: str) -> tuple[pl.DataFrame, SessionOfStudy]:
+        """Return the trials of a session, and how it ended.
+
+        Raises:
+            Stopped: the study is to end.
+        """
+        self._bench.begin()
+        self._simulated = []
+        evaluation = _drawn(session.evaluation(), self._test_set)
+        events = _Events()
+        end = Session(evaluation, self._bench, events, self._control, self._observe, time.time).run()
+        if self._control.abort_reason:
+            raise Stopped
+        self._ended += 1
+        table = trials_table(events.kept)
+        simulated = iter(self._simulated)
+        table = table.with_columns(
+            pl.lit(label).alias("strategy"),
+            pl.lit(job.policy).alias("policy"),
+            pl.lit(job.seed).alias("study_seed"),
+            pl.Series(
+                "simulated", [next(simulated) if counts else True for counts in table["counts"]], pl.Boolean
+            ),
+        )
+        ended = SessionOfStudy(
+            policy=job.policy,
+            seed=job.seed,
+            strategy=label,
+            reason=INTERRUPTED if isinstance(end, SessionInterrupted) else end.reason,
+            detail=end.detail,
+            budget=session.parameters.budget,
+            cost=float(table["setup_cost"].sum()),
+            trials=int(table["counts"].sum()),
+            simulated=sum(self._simulated),
+            void=int((~table["counts"]).sum()),
+            skipped=sum(isinstance(event, TrialSkipped) for event in events.kept),
+        )
+        return table, ended
+
+    def _after(self, simulated: bool) -> None:
+        self._simulated.append(simulated)
+        self._progress = replace(
+            self._progress, asked=self._progress.asked + 1, simulated=self._progress.simulated + simulated
+        )
+
+    def _observe(self, status: SessionStatus) -> None:
+        of_trials = status.trials_done / max(status.trials_expected, 1)
+        of_budget = status.budget.spent / status.budget.limit if status.budget.limit > 0.0 else 1.0
+        share = min(max(of_trials, of_budget), 1.0)
+        self._progress = replace(self._progress, share=(self._ended + share) / self._sessions)
+        self._tell(self._progress)
+        if self._stopped():
+            self._control.abort("the study is to end")
+
+
+@dataclass(frozen=True)
+class _Drawn(Evaluation):
+    """An evaluation whose test set has been drawn before: drawing it takes as long as many a trial."""
+
+    drawn: tuple[TestInstance, ...] = ()
+
+    def test_set(self) -> tuple[TestInstance, ...]:
+        """Return the test set."""
+        return self.drawn
+
+
+def _drawn(evaluation: Evaluation, test_set: tuple[TestInstance, ...]) -> _Drawn:
+    return _Drawn(**{f.name: getattr(evaluation, f.name) for f in fields(evaluation)}, drawn=test_set)
+
+
+class _Events:
+    def __init__(self) -> None:
+        self.kept: list[Event] = []
+
+    def append(self, event: Event) -> None:
+        self.kept.append(event)
+
+
+def _write(path: Path, write: Callable[[Path], object]) -> None:
+    """Write a file whole or not at all."""
+    half = path.with_suffix(".part")
+    write(half)
+    half.replace(path)

@@ -1,0 +1,164 @@
+"""Executions that several strategies ask for are simulated once.
+
+In lockstep simulation an execution is a function of the scene that is set up, the instruction and the trial's seed,
+for one robot and one policy: set-up puts back everything that an earlier trial may have changed. So what was
+simulated once need not be simulated again, be it for another strategy or after an interruption: executions are kept
+in a file, a line each. A test shows that sessions with and without it are equal to the last bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from robocontrast_ros.domain import Scene, SetupMove, Trial
+from robocontrast_ros.sessions.bench import Bench, Execution
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """One execution, and what was around it.
+
+    Attributes:
+        key: ``execution_key`` of the trial.
+        target: SHA-256, in hex, of the scene that was wanted.
+        start: the scene as it was read back after set-up.
+        execution: what came of it; without the policy's latencies, which are measured anew each time.
+        end: the scene that the bench then had.
+    """
+
+    key: str
+    target: str
+    start: Scene
+    execution: Execution
+    end: Scene
+
+
+_ADAPTER: TypeAdapter[Remembered] = TypeAdapter(Remembered)
+
+
+class Memory:
+    """Executions in a file, of one robot and one policy.
+
+    Attributes:
+        executions: by their keys.
+        starts: digest of a scene that was wanted -> that scene as it was read back.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read what is there, take away what a crash cut off, and open the file for more."""
+        self.executions: dict[str, Remembered] = {}
+        self.starts: dict[str, Scene] = {}
+        whole = 0
+        self._file: BinaryIO = path.open("a+b")
+        self._file.seek(0)
+        for line in self._file:
+            try:
+                self._keep(_ADAPTER.validate_json(line))
+            except ValidationError:
+                break
+            whole += len(line)
+        self._file.truncate(whole)
+
+    def __enter__(self) -> Memory:
+        """Return it."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def add(self, remembered: Remembered) -> None:
+        """Keep an execution, in the file, too."""
+        self._file.write(to_json(remembered, inf_nan_mode="strings") + b"\n")
+        self._file.flush()
+        self._keep(remembered)
+
+    def _keep(self, remembered: Remembered) -> None:
+        self.executions[remembered.key] = remembered
+        self.starts[remembered.target] = remembered.start
+
+
+class RememberingBench:
+    """A ``sessions.bench.Bench`` in front of another one, which is asked only for what is not known yet."""
+
+    def __init__(self, bench: Bench, memory: Memory, done: Callable[[bool], None]) -> None:
+        """Take the parts.
+
+        Args:
+            bench: the one that is asked.
+            memory: what is known, of that bench's robot and policy.
+            done: told after every trial whether it was simulated.
+        """
+        self._bench, self._memory, self._done = bench, memory, done
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a session: no object has been brought in yet."""
+        self._scene: Scene | None = Scene()
+        self._target = Scene()
+        self._start = Scene()
+        self._is_set_up = False
+
+    def scene(self) -> Scene:
+        """Return the scene that is, or would be."""
+        return self._bench.scene() if self._scene is None else self._scene
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
+        """Return the scene as it is read back after set-up, from memory where it is known.
+
+        Raises:
+            BenchFault: the other bench's.
+        """
+        self._scene, self._target, self._is_set_up = None, target, False
+        known = self._memory.starts.get(_digest(target))
+        self._start = self._scene = self._set_up() if known is None else known
+        return self._start
+
+    def execute(self, trial: Trial, attempt: int) -> Execution:
+        """Return the execution from memory, else run it and remember it.
+
+        Raises:
+            BenchFault: the other bench's; that is not remembered.
+        """
+        key = execution_key(self._target, trial)
+        known = self._memory.executions.get(key)
+        simulated = known is None
+        if known is None:
+            known = self._simulate(key, trial, attempt)
+        self._scene = known.end
+        self._done(simulated)
+        return known.execution
+
+    def _set_up(self) -> Scene:
+        self._is_set_up = True
+        return self._bench.set_up(self._target, ())
+
+    def _simulate(self, key: str, trial: Trial, attempt: int) -> Remembered:
+        self._scene = None
+        if not self._is_set_up:
+            self._set_up()
+        self._is_set_up = False
+        execution = replace(self._bench.execute(trial, attempt), policy_latency=())
+        remembered = Remembered(key, _digest(self._target), self._start, execution, self._bench.scene())
+        self._memory.add(remembered)
+        return remembered
+
+
+def execution_key(target: Scene, trial: Trial) -> str:
+    """Return the SHA-256, in hex, of all that the execution of a trial is a function of.
+
+    The instance's id, and what is claimed of it, are not among that: no policy and no score knows them.
+    """
+    instance = replace(trial.instance, instance_id="", proof=None)
+    return _digest((target, instance, trial.seed))
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(to_json(value, inf_nan_mode="strings")).hexdigest()

@@ -1,0 +1,216 @@
+"""A study's parameter file: which policies are evaluated by which strategies, and what is claimed of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from pydantic_core import from_json, to_json
+
+from robocontrast_ros.configuration import (
+    ConfigurationError,
+    dump_record,
+    load_plugin,
+    load_record,
+    record,
+    resolve_uri,
+)
+from robocontrast_ros.sessions.parameters import (
+    ResolvedSession,
+    SessionParameters,
+    SetupParameters,
+    StrategyParameters,
+    TestSetParameters,
+    find_file,
+    resolve_parameters,
+)
+from robocontrast_ros.sessions.session import session_versions
+from robocontrast_ros.statistics.curves import BINS
+from robocontrast_ros.strategies.cost import Mover
+from robocontrast_ros.studies.claims import Claim, Claims, check_claims
+
+LABEL = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+
+
+@record
+class StudyStrategy:
+    """One of the strategies that are compared."""
+
+    label: str = Field(pattern=LABEL, description="what the study calls it, in figures, tables and claims")
+    name: str = Field(min_length=1, description="strategy, as in a session's file")
+    perturbations: tuple[str, ...] = Field(
+        default=(), description="perturbation set P, as in a session's file"
+    )
+
+
+@record
+class StudyParameters:
+    """A file of config/studies/. docs/study.md explains it."""
+
+    name: str = Field(pattern=LABEL, description="name of the study and of its folder")
+    description: str = Field(default="", description="one line for tables")
+    task: str = Field(min_length=1, description="name in config/tasks/, or path of a file")
+    robot: str = Field(min_length=1, description="name in config/robots/, or path of a file")
+    policies: tuple[str, ...] = Field(
+        min_length=1, description="names in config/policies/, or paths of files; each is evaluated on its own"
+    )
+    seeds: tuple[int, ...] = Field(
+        min_length=1, description="of the test sets; each is a repetition of the study"
+    )
+    test_set: TestSetParameters
+    repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
+    cost: str = Field(default="metres_moved", description="cost model: metres_moved or seconds_to_move")
+    mover: Mover = Field(default_factory=Mover, description="the person of seconds_to_move")
+    setup: SetupParameters = Field(default_factory=SetupParameters)
+    strategies: tuple[StudyStrategy, ...] = Field(min_length=2, description="what is compared")
+    standard: str = Field(
+        default="standard",
+        description="label of the strategy whose mean all others are to estimate; it runs to its end",
+    )
+    contrast: str = Field(
+        description="label of the strategy whose perturbations are shown beside that mean, and whose trials the "
+        "estimators are compared on"
+    )
+    cap: float = Field(
+        gt=0,
+        le=100,
+        description="budget of the other strategies, in units of what `standard` costs with the same seed",
+    )
+    bins: int = Field(default=BINS, ge=2, le=1000, description="bins of the error curves")
+    resamples: int = Field(
+        default=2000, ge=100, le=100_000, description="bootstrap samples of every interval"
+    )
+    claims: str = Field(default="", description="URI or path of the file of claims; none are decided without")
+
+    def __post_init__(self) -> None:
+        """Refuse what is named twice, and labels that are not there."""
+        labels = [strategy.label for strategy in self.strategies]
+        for what, given in (("labels", labels), ("seeds", self.seeds), ("policies", self.policies)):
+            if len(set(given)) != len(given):
+                raise ValueError(f"each of the {what} once")
+        for key in ("standard", "contrast"):
+            if getattr(self, key) not in labels:
+                raise ValueError(f"for `{key}` one of the strategies' labels: {', '.join(labels)}")
+        if self.labelled(self.standard).perturbations:
+            raise ValueError(f"no perturbations for '{self.standard}', which the others are measured by")
+        if not self.labelled(self.contrast).perturbations:
+            raise ValueError(f"perturbations for '{self.contrast}', the `contrast` of the study")
+
+    def labelled(self, label: str) -> StudyStrategy:
+        """Return the strategy of a label.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {strategy.label: strategy for strategy in self.strategies}[label]
+
+    @property
+    def others(self) -> tuple[StudyStrategy, ...]:
+        """All strategies but the standard one, in their order."""
+        return tuple(strategy for strategy in self.strategies if strategy.label != self.standard)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study with everything that it names.
+
+    Attributes:
+        source: its file.
+        parameters: its record.
+        policies: name -> parameter file.
+        claims: what is to be decided.
+    """
+
+    source: Path
+    parameters: StudyParameters
+    policies: dict[str, Path]
+    claims: tuple[Claim, ...]
+
+    def session(self, policy: str, label: str, seed: int, budget: float | None) -> ResolvedSession:
+        """Return the session of one policy, strategy and seed.
+
+        Raises:
+            ConfigurationError: something that the study names does not fit.
+        """
+        study, strategy = self.parameters, self.parameters.labelled(label)
+        session = SessionParameters(
+            name=f"{study.name}_{policy}_{label}_seed{seed}",
+            seed=seed,
+            task=study.task,
+            robot=study.robot,
+            policy=str(self.policies[policy]),
+            strategy=StrategyParameters(name=strategy.name, perturbations=strategy.perturbations),
+            test_set=study.test_set,
+            repeats=study.repeats,
+            cost=study.cost,
+            mover=study.mover,
+            setup=study.setup,
+            budget=budget,
+        )
+        origin = {key: (str(self.source), key, self.source.parent) for key in ("task", "robot", "policy")}
+        return resolve_parameters(session, self.source, origin)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return all that the trials may depend on, as JSON: parameters, files that they name, versions."""
+        study = self.parameters
+        sessions = {
+            policy: self.session(policy, study.standard, study.seeds[0], None) for policy in self.policies
+        }
+        some = next(iter(sessions.values())).snapshot()
+        depends = {key: value for key, value in dump_record(study).items() if key not in _SHOWN_ONLY}
+        everything = {
+            "study": depends,
+            "task": some["task"],
+            "robot": some["robot"],
+            "policies": {policy: session.snapshot()["policy"] for policy, session in sessions.items()},
+            "versions": session_versions(),
+        }
+        return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
+
+
+_SHOWN_ONLY = frozenset({"description", "contrast", "bins", "resamples", "claims"})
+"""Keys of a study that say how its trials are looked at; they may change without a trial being run again."""
+
+
+def load_study(study: str | Path) -> Study:
+    """Load a study and everything that it names, and check all of it.
+
+    Args:
+        study: name in config/studies/, or path of a file. Paths in the file are relative to it.
+
+    Raises:
+        ConfigurationError: something does not fit: it names the file, the key, the known ones and the cure.
+    """
+    source = find_file("studies", str(study), "command line", "STUDY", Path.cwd())
+    parameters = load_record(StudyParameters, source)
+    files = [
+        find_file("policies", name, str(source), "policies", source.parent) for name in parameters.policies
+    ]
+    policies = {file.stem: file for file in files}
+    if len(policies) < len(files):
+        raise ConfigurationError(
+            str(source),
+            "policies",
+            list(parameters.policies),
+            "files of different names",
+            "Rename one of them.",
+        )
+    for number, strategy in enumerate(parameters.strategies):
+        load_plugin("strategies", strategy.name, str(source), f"strategies.{number}.name")
+    found = Study(source, parameters, policies, _claims(parameters, source))
+    for policy in policies:
+        for strategy in parameters.strategies:
+            found.session(policy, strategy.label, parameters.seeds[0], None)
+    return found
+
+
+def _claims(parameters: StudyParameters, source: Path) -> tuple[Claim, ...]:
+    if not parameters.claims:
+        return ()
+    file = resolve_uri(parameters.claims, source.parent)
+    claims = load_record(Claims, file).claims
+    perturbations = {strategy.label: strategy.perturbations for strategy in parameters.strategies}
+    check_claims(claims, perturbations, str(file))
+    return claims

@@ -1,0 +1,223 @@
+"""Run a study's jobs on several processors; interrupted, it goes on where it was."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.sharedctypes import SynchronizedArray
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import ClassVar
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.sessions.session import first_difference
+from robocontrast_ros.studies.job import Job, JobFiles, JobProgress, Stopped, StudyError, run_job
+from robocontrast_ros.studies.parameters import Study, load_study
+
+POLL = 0.25
+"""How often progress is told [s]."""
+
+FIELDS = 3
+"""Numbers of a job's progress that are shared between processes."""
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """Where a study stands.
+
+    Attributes:
+        asked: trials that strategies asked for, in the jobs that this process began.
+        simulated: those of them that were simulated.
+        jobs_done: jobs that are done, earlier ones included.
+        jobs: all jobs.
+        elapsed: since this process began [s].
+        time_left: estimate to the end [s]; None before there is one.
+    """
+
+    asked: int
+    simulated: int
+    jobs_done: int
+    jobs: int
+    elapsed: float
+    time_left: float | None
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """The folder of a study.
+
+    Attributes:
+        path: the folder.
+    """
+
+    path: Path
+
+    @property
+    def study(self) -> Path:
+        """All that the trials depend on: parameters and versions."""
+        return self.path / "study.json"
+
+    @property
+    def jobs(self) -> Path:
+        """The folder of what jobs have done."""
+        return self.path / "jobs"
+
+    def files(self, job: Job) -> JobFiles:
+        """Return where a job keeps what it has done."""
+        return JobFiles(self.jobs, job)
+
+
+def jobs_of(study: Study) -> tuple[Job, ...]:
+    """Return the jobs of a study, in the order they are begun."""
+    return tuple(Job(policy, seed) for policy in study.policies for seed in study.parameters.seeds)
+
+
+def run_study(
+    study: Study, folder: StudyFolder, processes: int, tell: Callable[[StudyProgress], None]
+) -> None:
+    """Run all jobs of a study that are not done yet.
+
+    Args:
+        study: the study.
+        folder: of what it leaves behind; what is there already is not run again.
+        processes: jobs at a time.
+        tell: told, a few times a second, where the study stands.
+
+    Raises:
+        ConfigurationError: the folder is that of another study or of other versions, or is in use; or a policy
+            cannot be loaded, or does not fit.
+        StudyError: a job cannot be done, or a process died.
+        KeyboardInterrupt: all processes have ended; what is done is kept.
+    """
+    folder.jobs.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        _claim(folder, study)
+        jobs = jobs_of(study)
+        missing = [job for job in jobs if not folder.files(job).done]
+        if missing:
+            _run(study, folder, missing, len(jobs), min(processes, len(missing)), tell)
+
+
+def _run(
+    study: Study,
+    folder: StudyFolder,
+    missing: Sequence[Job],
+    jobs: int,
+    processes: int,
+    tell: Callable[[StudyProgress], None],
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    stop, numbers = context.Event(), context.Array("d", FIELDS * len(missing))
+    began = time.monotonic()
+
+    def where(futures: Sequence[Future[None]]) -> StudyProgress:
+        asked, simulated, shares = (sum(numbers[i::FIELDS]) for i in range(FIELDS))
+        elapsed, share = time.monotonic() - began, shares / len(missing)
+        done = sum(future.done() for future in futures)
+        left = elapsed * (1.0 - share) / share if share > 0.0 else None
+        return StudyProgress(round(asked), round(simulated), jobs - len(missing) + done, jobs, elapsed, left)
+
+    with ProcessPoolExecutor(
+        processes, context, _Worker.begin, (str(study.source), folder.jobs, stop, numbers, os.getpid())
+    ) as pool:
+        futures = [pool.submit(_Worker.run, number, job) for number, job in enumerate(missing)]
+        try:
+            waiting = set(futures)
+            while waiting:
+                done, waiting = wait(waiting, POLL, FIRST_EXCEPTION)
+                tell(where(futures))
+                for future in done:
+                    future.result()
+        except BrokenProcessPool:
+            raise StudyError(
+                "a process of the study died, perhaps for want of memory. Start the study again, with fewer "
+                "--processes if need be; it goes on where it was."
+            ) from None
+        finally:
+            # An error, or Ctrl-C: what runs ends after its trial, and what does not run yet is not begun.
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+
+
+class _Worker:
+    """What a process of the pool knows."""
+
+    study: ClassVar[Study]
+    folder: ClassVar[Path]
+    stop: ClassVar[Event]
+    numbers: ClassVar[SynchronizedArray[float]]
+    parent: ClassVar[int]
+
+    @classmethod
+    def begin(
+        cls, study_file: str, folder: Path, stop: Event, numbers: SynchronizedArray[float], parent: int
+    ) -> None:
+        """Prepare the process; interrupts are left to the parent."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        cls.study = load_study(study_file)
+        cls.folder, cls.stop, cls.numbers, cls.parent = folder, stop, numbers, parent
+
+    @classmethod
+    def run(cls, number: int, job: Job) -> None:
+        """Run a job, or leave it where it is when the study is to end."""
+
+        def tell(progress: JobProgress) -> None:
+            first = FIELDS * number
+            cls.numbers[first : first + FIELDS] = (progress.asked, progress.simulated, progress.share)
+
+        try:
+            run_job(job, cls.study, cls.folder, tell, cls._stopped)
+        except Stopped:
+            return
+
+    @classmethod
+    def _stopped(cls) -> bool:
+        """Tell whether the study is to end, or its process has died."""
+        return cls.stop.is_set() or os.getppid() != cls.parent
+
+
+@contextmanager
+def _alone(folder: StudyFolder) -> Iterator[None]:
+    """Hold the folder.
+
+    Raises:
+        ConfigurationError: another process does.
+    """
+    with (folder.path / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConfigurationError(
+                str(folder.path),
+                "",
+                "a study that is being run by another process",
+                "one that is not",
+                "Wait for it, end it first, or name another folder with --output.",
+            ) from None
+        yield
+
+
+def _claim(folder: StudyFolder, study: Study) -> None:
+    """Write down what the trials depend on, or refuse a folder whose trials depend on something else."""
+    present = study.snapshot()
+    if not folder.study.exists():
+        folder.study.write_text(json.dumps(present, indent=1), encoding="utf-8")
+    recorded = json.loads(folder.study.read_text(encoding="utf-8"))
+    if recorded != present:
+        key, before, now = first_difference(recorded, present)
+        raise ConfigurationError(
+            str(folder.study),
+            key,
+            now,
+            f"{before!r}, with which the study was begun in this folder",
+            "Name another folder with --output, or remove this one.",
+        )
