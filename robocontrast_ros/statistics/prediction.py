@@ -1,18 +1,46 @@
-"""The test set's mean from base and perturbed trials together, without the perturbed trials' bias."""
+"""The test set's mean from base and perturbed trials together, without the perturbed trials' bias.
+
+A prediction-powered estimate (Angelopoulos et al. 2023), power-tuned (Angelopoulos, Duchi and Zrnic 2023, PPI++) and
+cross-fitted (Zrnic and Candès 2024); survey statisticians know it as the difference estimator. A regression g of the
+score on what is known of a trial beforehand is fitted to base and perturbed trials. It is never trusted:
+
+    mean = mean of y over R + w (1 - n/N) (mean of g over the rest of X - mean of g over R)
+
+with R the n base instances that were run, X the test set of N and w a weight from 0 to 1. As R is a random sample of X,
+both means of g agree in expectation whatever g is, so a wrong g makes the estimate wider, not wrong.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from robocontrast_ros.statistics.clusters import UNIT, cluster_mean
+from robocontrast_ros.statistics.clusters import UNIT
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
 FEWEST = 8
-"""Base instances below which nothing is fitted: the mean of the base trials is taken as it is."""
+"""Base instances below which nothing is predicted: the base trials are taken as they are."""
 
-RIDGE = 1.0
+RIDGE = 3.0
+"""Penalty on standardised slopes, in trials."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """The base instances that were run, and what is predicted of them and of the rest.
+
+    Attributes:
+        scores: mean score of each one's base trials, shape (n,).
+        predictions: of each by a regression that never saw it, shape (n,).
+        rest: mean prediction for the instances that were not run.
+    """
+
+    scores: NDArray[np.float64]
+    predictions: NDArray[np.float64]
+    rest: float
 
 
 def adjusted_mean(
@@ -25,7 +53,10 @@ def adjusted_mean(
     finite: bool,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """Return the mean over the test set as its base trials and a prediction from all trials give it.
+    """Return the mean over the test set as its base trials, and a prediction from all trials, give it.
+
+    The base instances that were run have to be a random sample of the test set, as the first ones of a shuffled
+    order are.
 
     Args:
         outcomes: scores in [0, 1] of base and perturbed trials, shape (n,).
@@ -34,50 +65,95 @@ def adjusted_mean(
         is_base: whether the trial is unperturbed, shape (n,).
         covariates_of_all: of each runnable instance of the test set X as a base trial, those that were run
             among them, shape (N, p).
-        finite: whether the target is the mean over X itself; else it is that over the domain X was drawn from.
+        finite: whether the target is the mean over X itself, whose score is known once all of it was run; else it is
+            that over the domain that X was drawn from.
         confidence: of the interval.
+
+    Returns:
+        The mean of the base trials where nothing can be predicted (fewer than 8 instances, or all of X were run), or
+        where the prediction is of no use. Without interval where one instance was run of more.
+
+    Raises:
+        ValueError: more base instances were run than X has.
     """
-    y, x = np.asarray(outcomes, dtype=float), np.asarray(covariates, dtype=float)
-    every, base = np.asarray(covariates_of_all, dtype=float), np.asarray(is_base, dtype=bool)
+    y, base = np.asarray(outcomes, dtype=float), np.asarray(is_base, dtype=bool)
+    x, every = np.asarray(covariates, dtype=float), np.asarray(covariates_of_all, dtype=float)
     if not base.any():
         return NO_ESTIMATE
     _, group = np.unique(np.asarray(clusters), return_inverse=True)
-    run = np.unique(group[base])
-    of_base = np.bincount(group[base])[run]
-    scores = np.bincount(group[base], y[base])[run] / of_base
-    n, total = len(run), len(every)
-    unseen = max(0.0, 1.0 - n / total)
-    weight, reach, difference = 0.0, 1.0, 0.0
-    prediction = np.zeros(n)
-    if n >= FEWEST and unseen:
-        own = np.array([x[base & (group == g)].mean(axis=0) for g in run])
-        models = [_fit(x[group != g], y[group != g]) for g in run]
-        prediction = np.array([_predict(m, o) for m, o in zip(models, own, strict=True)])
-        mean_model = np.mean(models, axis=0)
-        rest = (_predict(mean_model, every).sum() - _predict(mean_model, own).sum()) / (total - n)
-        spread = np.var(prediction)
-        if spread > 0.0:
-            weight = float(np.clip(np.cov(scores, prediction, bias=True)[0, 1] / spread, 0.0, 1.0))
-        difference = unseen * (rest - prediction.mean())
-    if weight == 0.0 and not finite:
-        return cluster_mean(scores, np.arange(n), confidence)
-    mean = scores.mean() + weight * difference
+    n, total = len(np.unique(group[base])), len(every)
+    if n > total:
+        raise ValueError(f"covariates_of_all: got {total} instances, expected at least the {n} that were run")
+    unseen = 1.0 - n / total
+    sample = _predict(y, x, group, base, every)
+    known = float(np.clip(np.mean(sample.scores), *UNIT))
+    weight = _weight(sample)
+    # A score for the unseen instances from each instance that was run; their mean is the estimate for the unseen.
+    implied = sample.scores + weight * (sample.rest - sample.predictions)
+    mean = float(np.clip((1.0 - unseen) * known + unseen * np.mean(implied), *UNIT))
+    if finite and n == total:
+        return Estimate(mean, mean, mean)
     if n < 2:
-        return Estimate(float(mean))
-    left = np.var(scores - weight * prediction, ddof=2 if weight else 1)
-    variance = unseen * left / n + (0.0 if finite else (1.0 - unseen) * np.var(scores, ddof=1) / n)
-    reach = stats.t.ppf(0.5 + confidence / 2, n - (2 if weight else 1)) * np.sqrt(variance)
+        return Estimate(mean)
+    # One imaginary instance at either bound, as in `clusters`.
+    scores, implied = np.append(sample.scores, UNIT), np.append(implied, UNIT)
+    spread = np.var(implied, ddof=2 if weight else 1)
+    if finite:
+        low, high = (1.0 - unseen) * known, (1.0 - unseen) * known + unseen
+        centre, variance = low + unseen * np.mean(implied), unseen * spread
+    else:
+        (low, high), variance = UNIT, unseen * spread + (1.0 - unseen) * np.var(scores, ddof=1)
+        centre = (1.0 - unseen) * np.mean(scores) + unseen * np.mean(implied)
+    degrees = len(scores) - (2 if weight else 1)
+    reach = stats.t.ppf(0.5 + confidence / 2, degrees) * np.sqrt(variance / len(scores))
+    mean = float(np.clip(mean, low, high))
     return Estimate(
-        float(np.clip(mean, *UNIT)), float(max(UNIT[0], mean - reach)), float(min(UNIT[1], mean + reach))
+        mean, float(min(mean, max(low, centre - reach))), float(max(mean, min(high, centre + reach)))
     )
 
 
-def _fit(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    centre, level = x.mean(axis=0), y.mean()
-    gram = (x - centre).T @ (x - centre) + RIDGE * np.eye(x.shape[1])
-    slope = np.linalg.solve(gram, (x - centre).T @ (y - level))
-    return np.append(level - centre @ slope, slope)
+def _predict(
+    y: NDArray[np.float64],
+    x: NDArray[np.float64],
+    group: NDArray[np.int64],
+    base: NDArray[np.bool_],
+    every: NDArray[np.float64],
+) -> _Sample:
+    """Fit a ridge regression without each base instance in turn, and predict that instance and the rest."""
+    run, position = np.unique(group[base], return_inverse=True)
+    times = np.bincount(position)
+    scores = np.bincount(position, y[base]) / times
+    if len(run) < FEWEST or len(run) == len(every):
+        return _Sample(scores, np.zeros(len(run)), 0.0)
+    scale = np.std(x, axis=0)
+    used = scale > 1e-9
+    x, every = (np.column_stack([np.ones(len(a)), a[:, used] / scale[used]]) for a in (x, every))
+    # Sums over each cluster; a fit without one is made from the sums of all less its own.
+    products = np.zeros((group.max() + 1, x.shape[1], x.shape[1]))
+    np.add.at(products, group, x[:, :, None] * x[:, None, :])
+    moments = np.zeros((group.max() + 1, x.shape[1]))
+    np.add.at(moments, group, x * y[:, None])
+    penalty = RIDGE * np.eye(x.shape[1])
+    penalty[0, 0] = 0.0
+    models = np.linalg.solve(
+        products.sum(axis=0) - products[run] + penalty, (moments.sum(axis=0) - moments[run])[:, :, None]
+    )[:, :, 0]
+    own = np.zeros((len(run), x.shape[1]))
+    np.add.at(own, position, x[base])
+    own /= times[:, None]
+    predictions = np.sum(models * own, axis=1)
+    model = models.mean(axis=0)
+    rest = (every.sum(axis=0) - own.sum(axis=0)) @ model / (len(every) - len(run))
+    return _Sample(scores, predictions, float(rest))
 
 
-def _predict(model: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return model[0] + x @ model[1:]
+def _weight(sample: _Sample) -> float:
+    """Return the weight of the predictions that makes the estimate's variance least, in [0, 1]."""
+    spread = np.var(sample.predictions)
+    if spread <= 1e-12:
+        return 0.0
+    covariance = np.mean((sample.scores - sample.scores.mean()) * sample.predictions)
+    weight = float(np.clip(covariance / spread, 0.0, 1.0))
+    # One more number is fitted; where that costs more than it brings, it is not.
+    left = np.var(sample.scores - weight * sample.predictions, ddof=2)
+    return weight if left < np.var(sample.scores, ddof=1) else 0.0
