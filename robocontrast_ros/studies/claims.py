@@ -53,15 +53,15 @@ class Measure:
     @property
     def words(self) -> str:
         """What the number is."""
-        of, against = " and ".join(self.of), " and ".join(self.against)
+        of, against = (" and ".join(f"'{label}'" for label in labels) for labels in (self.of, self.against))
         return {
             "cost_per_trial": f"cost of a trial of {of}",
             "trials_ratio": f"trials of {of} for the cost of one trial of {against}",
             "cost_ratio": f"cost of a trial of {of}, over that of the cheapest of {against}",
             "sensitivity": f"mean of the {self.perturbation} trials of {of}, less the test-set mean",
             "bias": f"{_ESTIMATORS[self.estimator]} of {of} at its end, less the test-set mean",
-            "closer": f"error at the end: the least of {against}, less the greatest of {of}",
-            "error_at_equal_cost": f"mean error over all costs up to the standard evaluation's: {of} less {against}",
+            "closer": f"absolute bias at the end: the least of {against}, less the greatest of {of}",
+            "error_at_equal_cost": f"mean error over all costs up to the standard's, of {of} less that of {against}",
         }[self.kind]
 
 

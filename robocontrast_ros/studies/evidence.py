@@ -3,12 +3,13 @@
 A base instance is drawn with all that belongs to it: its trials in every strategy, their costs, and its share in the
 test-set mean. So strategies that ran the same instances are compared in pairs, and a contrast set's error is that
 against the mean of the very instances drawn. Instances are drawn within each seed, and every number is the mean
-over seeds. Intervals are percentiles of ``resamples`` draws.
+over seeds. Intervals are percentiles of ``resamples`` draws, where nothing else is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +23,12 @@ from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.studies.claims import Claim, Decided, Measure
 
 Array = NDArray[np.float64]
+
+ROUNDING = 1e-9
+"""A sum of costs that is the limit itself is within it."""
+
+ENOUGH = 0.9
+"""Share of the draws that have to have a number for it to have an interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +112,7 @@ class Sitting:
         return int(np.sum(self.sessions[label].cumulative_cost <= self.standard_cost + ROUNDING))
 
     def adjusted(self, label: str, first: int | None = None) -> Estimate:
-        """Return the adjusted mean of a strategy's first trials, all of them when None; the target is the test set's."""
+        """Return the adjusted mean of a strategy's first trials, all of them when None; it estimates ``target``."""
         every, trials = self.sessions[self.standard], self.sessions[label]
         chosen = slice(first)
         if not trials.is_base[chosen].any():
@@ -119,10 +126,6 @@ class Sitting:
             every.covariates[np.sort(one_each)],
             finite=True,
         )
-
-
-ROUNDING = 1e-9
-"""A sum of costs that is the limit itself is within it."""
 
 
 class Evidence:
@@ -150,41 +153,74 @@ class Evidence:
         return Decided(claim, policy, self.estimate(claim.measure))
 
     def estimate(self, measure: Measure) -> Estimate:
-        """Return a number with its interval."""
-        if measure.kind == "bias" and measure.estimator == "adjusted":
+        """Return a number with its interval; without one where too little was drawn to have one."""
+        return getattr(self, f"_{measure.kind}")(measure)
+
+    def _cost_per_trial(self, measure: Measure) -> Estimate:
+        return self._interval(self._price(measure.of[0]))
+
+    def _trials_ratio(self, measure: Measure) -> Estimate:
+        return self._interval(self._price(measure.against[0]) / self._price(measure.of[0]))
+
+    def _cost_ratio(self, measure: Measure) -> Estimate:
+        """Return the greatest of the ratios; each has the confidence that makes all of them right together."""
+        price, number = self._price(measure.of[0]), len(measure.against)
+        ratios = [self._interval(price / self._price(label), number) for label in measure.against]
+        return _combined(ratios, max)
+
+    def _sensitivity(self, measure: Measure) -> Estimate:
+        return self._interval(self._off(measure.of[0], measure.perturbation))
+
+    def _bias(self, measure: Measure) -> Estimate:
+        if measure.estimator == "adjusted":
             return self._adjusted_bias(measure.of[0])
-        values = getattr(self, f"_{measure.kind}")(measure)
+        return self._interval(self._off(measure.of[0], BASE if measure.estimator == "base" else ""))
+
+    def _closer(self, measure: Measure) -> Estimate:
+        """Return the least of the differences; each has the confidence that makes all of them right together."""
+        pairs = [(one, other) for one in measure.of for other in measure.against]
+        return _combined([self._nearer(one, other, len(pairs)) for one, other in pairs], min)
+
+    def _nearer(self, one: str, other: str, comparisons: int) -> Estimate:
+        """Return the absolute bias of another strategy less that of one.
+
+        A bootstrap of absolute values would be off, since noise makes every one of them greater. But |b| - |a| is
+        the smaller of |b - a| and |b + a|, positive where these have one sign; and both of these are means.
+        """
+        a, b = self._off(one), self._off(other)
+        less, more = (self._interval(values, comparisons) for values in (b - a, b + a))
+        if less.mean is None or more.mean is None:
+            return NO_ESTIMATE
+        mean = _smaller(less.mean, more.mean)
+        if less.low is None or less.high is None or more.low is None or more.high is None:
+            return Estimate(mean)
+        corners = [_smaller(x, y) for x in (less.low, less.high) for y in (more.low, more.high)]
+        return Estimate(mean, min(corners), max(corners))
+
+    def _error_at_equal_cost(self, measure: Measure) -> Estimate:
+        """Return the difference of two mean errors.
+
+        Errors are absolute values, which are greater in every draw than in what was drawn from: draws say how much the
+        difference varies, not where it is.
+        """
+        values = self._mean_error(measure.of[0]) - self._mean_error(measure.against[0])
+        return self._interval(np.concatenate([values[:1], values[1:] - np.nanmean(values[1:]) + values[0]]))
+
+    def _interval(self, values: Array, comparisons: int = 1) -> Estimate:
+        """Return the estimate of a number and its draws, shape (resamples + 1,).
+
+        Args:
+            values: the number itself, then each draw.
+            comparisons: how many intervals are to be right together (Bonferroni).
+        """
         value, drawn = float(values[0]), values[1:][np.isfinite(values[1:])]
         if not np.isfinite(value):
             return NO_ESTIMATE
-        if min(sitting.size for sitting in self._sittings) < 2 or len(drawn) < 0.9 * (len(values) - 1):
+        if min(sitting.size for sitting in self._sittings) < 2 or len(drawn) < ENOUGH * (len(values) - 1):
             return Estimate(value)
-        low, high = np.quantile(drawn, ((1.0 - CONFIDENCE) / 2.0, (1.0 + CONFIDENCE) / 2.0))
+        tail = (1.0 - CONFIDENCE) / (2.0 * comparisons)
+        low, high = np.quantile(drawn, (tail, 1.0 - tail))
         return Estimate(value, float(low), float(high))
-
-    def _cost_per_trial(self, measure: Measure) -> Array:
-        return self._price(measure.of[0])
-
-    def _trials_ratio(self, measure: Measure) -> Array:
-        return self._price(measure.against[0]) / self._price(measure.of[0])
-
-    def _cost_ratio(self, measure: Measure) -> Array:
-        cheapest = np.min([self._price(label) for label in measure.against], axis=0)
-        return self._price(measure.of[0]) / cheapest
-
-    def _sensitivity(self, measure: Measure) -> Array:
-        return self._off(measure.of[0], measure.perturbation)
-
-    def _bias(self, measure: Measure) -> Array:
-        return self._off(measure.of[0], BASE if measure.estimator == "base" else "")
-
-    def _closer(self, measure: Measure) -> Array:
-        off = {label: np.abs(self._off(label)) for label in (*measure.of, *measure.against)}
-        least = np.min([off[label] for label in measure.against], axis=0)
-        return least - np.max([off[label] for label in measure.of], axis=0)
-
-    def _error_at_equal_cost(self, measure: Measure) -> Array:
-        return self._mean_error(measure.of[0]) - self._mean_error(measure.against[0])
 
     def _price(self, label: str) -> Array:
         """Return the cost of a trial, shape (resamples + 1,)."""
@@ -257,3 +293,18 @@ class Evidence:
             total, number = self._sums(sitting.standard, seed, sitting.sessions[sitting.standard].score)
             targets.append(total / number)
         return targets
+
+
+def _smaller(x: float, y: float) -> float:
+    """Return the smaller of two absolute values, positive where both numbers have one sign."""
+    return math.copysign(min(abs(x), abs(y)), x * y)
+
+
+def _combined(estimates: Sequence[Estimate], choose: Callable[[Iterable[float]], float]) -> Estimate:
+    """Return the least, or the greatest, of several estimates; its interval is that of the ends."""
+    means, lows, highs = ([getattr(e, name) for e in estimates] for name in ("mean", "low", "high"))
+    if None in means:
+        return NO_ESTIMATE
+    if None in lows or None in highs:
+        return Estimate(choose(means))
+    return Estimate(choose(means), choose(lows), choose(highs))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,19 @@ from robocontrast_ros.configuration import (
     dump_record,
     load_plugin,
     load_record,
+    read_yaml,
     record,
     resolve_uri,
 )
 from robocontrast_ros.sessions.parameters import (
+    SUFFIXES,
     ResolvedSession,
     SessionParameters,
     SetupParameters,
     StrategyParameters,
     TestSetParameters,
     find_file,
+    is_path,
     resolve_parameters,
 )
 from robocontrast_ros.sessions.session import session_versions
@@ -165,9 +170,36 @@ class Study:
             "task": some["task"],
             "robot": some["robot"],
             "policies": {policy: session.snapshot()["policy"] for policy, session in sessions.items()},
+            "digests": self._digests(),
             "versions": session_versions(),
         }
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
+
+    def _digests(self) -> dict[str, str]:
+        """Return the SHA-256, in hex, of all files that trials depend on: folder and name -> digest."""
+        study = self.parameters
+        session = self.session(next(iter(self.policies)), study.standard, study.seeds[0], None)
+        named = [session.task_file, session.robot_file, *self.policies.values()]
+        files = sorted({file.resolve() for start in named for file in _named_files(start)})
+        return {f"{file.parent.name}/{file.name}": hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def _named_files(file: Path) -> Iterator[Path]:
+    """Yield a parameter file, and all files that it names: further parameter files, models, weights."""
+    yield file
+    if file.suffix not in SUFFIXES:
+        return
+    waiting = [read_yaml(file)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif (
+            isinstance(value, str) and is_path(value) and (named := resolve_uri(value, file.parent)).is_file()
+        ):
+            yield from _named_files(named)
 
 
 _SHOWN_ONLY = frozenset({"description", "contrast", "bins", "resamples", "claims"})

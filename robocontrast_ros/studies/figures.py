@@ -1,0 +1,192 @@
+"""Figures 3 and 6 of seed 000, drawn of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from robocontrast_ros.domain import METRICS
+from robocontrast_ros.statistics.clusters import cluster_mean
+from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.studies.curves import Curve
+from robocontrast_ros.studies.evidence import Sitting
+
+# The palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
+DASHES: tuple[object, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), "-", (0, (3, 1, 1, 1)), (0, (5, 1.5)), "-")
+"""Lines differ in more than their colour: print is at times black and white."""
+
+STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What figures of one policy need besides its trials.
+
+    Attributes:
+        policy: its name.
+        contrast: label of the strategy whose perturbations are shown.
+        symbols: its perturbations -> their symbols.
+        metric: ``spl`` or ``progress``.
+        unit: of costs.
+    """
+
+    policy: str
+    contrast: str
+    symbols: Mapping[str, str]
+    metric: str
+    unit: str
+
+
+def draw_figure3(sittings: Sequence[Sitting], curves: Sequence[Curve], shown: Shown, path: Path) -> None:
+    """Draw each perturbation beside the test-set mean, and error against cost; write PDF and PNG.
+
+    Args:
+        sittings: one a seed.
+        curves: of the same policy.
+        shown: names and units.
+        path: of the files, without suffix.
+    """
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7.2, 3.1), layout="constrained")
+        left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.6))
+        _draw_perturbations(left, sittings, shown)
+        plain = [curve for curve in curves if curve.estimator == "plain"]
+        for curve, colour, dash in zip(plain, *_styles(len(plain)), strict=True):
+            _draw_error(right, curve, curve.strategy, colour, dash)
+        cost = float(np.mean([sitting.standard_cost for sitting in sittings]))
+        _mark_cost(right, cost, sittings[0].standard, shown.unit)
+        _finish_errors(right, shown)
+        figure.suptitle(shown.policy, fontsize=9)
+        _save(figure, path)
+
+
+def draw_estimators(curves: Sequence[Curve], shown: Shown, path: Path) -> None:
+    """Draw error against cost of the estimators that one contrast set allows; write PDF and PNG."""
+    words = {"plain": "mean of all trials", "base": "mean of the base trials", "adjusted": "adjusted mean"}
+    with rc_context(STYLE):
+        figure = Figure(figsize=(4.4, 3.1), layout="constrained")
+        axes = figure.subplots()
+        own = [curve for curve in curves if curve.strategy == shown.contrast]
+        for curve, colour, dash in zip(
+            own, ("#009E73", "#000000", "#D55E00"), ("-", DASHES[1], "-"), strict=True
+        ):
+            _draw_error(axes, curve, words[curve.estimator], colour, dash)
+        _finish_errors(axes, shown)
+        axes.set_title(f"{shown.policy}: estimators of '{shown.contrast}'", fontsize=9)
+        _save(figure, path)
+
+
+def draw_figure6(sittings: Sequence[Sitting], curves: Sequence[Curve], shown: Shown, path: Path) -> None:
+    """Draw the number of trials against their cost; write PDF and PNG."""
+    with rc_context(STYLE):
+        figure = Figure(figsize=(4.4, 3.1), layout="constrained")
+        axes = figure.subplots()
+        plain = [curve for curve in curves if curve.estimator == "plain"]
+        for curve, colour, dash in zip(plain, *_styles(len(plain)), strict=True):
+            # From where all seeds are on their way to where one of them has ended.
+            whole = curve.errors.runs == len(sittings)
+            cost, trials = curve.errors.edges[1:][whole], curve.trials[whole]
+            axes.plot((0.0, *cost), (0.0, *trials), color=colour, linestyle=dash, label=curve.strategy)
+        cost = float(np.mean([sitting.standard_cost for sitting in sittings]))
+        _mark_cost(axes, cost, sittings[0].standard, shown.unit)
+        axes.set_xlim(left=0.0)
+        axes.set_ylim(bottom=0.0)
+        axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
+        axes.set_ylabel("trials")
+        axes.set_title(shown.policy, fontsize=9)
+        axes.legend(frameon=False, fontsize=7)
+        _save(figure, path)
+
+
+def _styles(number: int) -> tuple[list[str], list[object]]:
+    return [COLOURS[i % len(COLOURS)] for i in range(number)], [
+        DASHES[i % len(DASHES)] for i in range(number)
+    ]
+
+
+def _draw_perturbations(axes: Axes, sittings: Sequence[Sitting], shown: Shown) -> None:
+    target = _pooled(sittings, sittings[0].standard, None)
+    names = list(shown.symbols)
+    if target.low is not None:
+        axes.axhspan(target.low, target.high, color=COLOURS[0], alpha=0.12, linewidth=0.0)
+    if target.mean is not None:
+        axes.axhline(target.mean, color=COLOURS[0], linestyle="--", linewidth=1.0)
+        axes.text(
+            len(names) - 0.45,
+            target.mean,
+            "test-set\nmean",
+            fontsize=6.5,
+            va="center",
+            ha="left",
+            clip_on=False,
+        )
+    ticks = []
+    for position, name in enumerate(names):
+        estimate = _pooled(sittings, shown.contrast, name)
+        number = sum(int(np.sum(s.sessions[shown.contrast].perturbation == name)) for s in sittings)
+        ticks.append(f"{shown.symbols[name]}\nn = {number}")
+        if estimate.mean is None:
+            axes.text(position, 0.03, "no trial", ha="center")
+            continue
+        axes.bar(position, estimate.mean, width=0.62, color=COLOURS[2])
+        if estimate.low is not None:
+            reach = [[estimate.mean - estimate.low], [estimate.high - estimate.mean]]
+            axes.errorbar(position, estimate.mean, reach, color="black", capsize=3.0, linewidth=1.0)
+    axes.set_xticks(range(len(names)), ticks)
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    axes.set_ylim(0.0, 1.0)
+    axes.set_ylabel(f"mean {METRICS[shown.metric]} (95 % interval)")
+
+
+def _pooled(sittings: Sequence[Sitting], label: str, perturbation: str | None) -> Estimate:
+    """Return the mean over trials of all seeds; a base instance of each seed is a cluster."""
+    scores, clusters = [], []
+    for seed, sitting in enumerate(sittings):
+        trials = sitting.sessions[label]
+        chosen = (
+            np.ones(len(trials.score), bool) if perturbation is None else trials.perturbation == perturbation
+        )
+        scores.append(trials.score[chosen])
+        clusters.append(trials.instance[chosen] + seed * 1_000_000)
+    return cluster_mean(np.concatenate(scores), np.concatenate(clusters))
+
+
+def _draw_error(axes: Axes, curve: Curve, label: str, colour: str, dash: object) -> None:
+    errors = curve.errors
+    axes.plot(errors.cost, errors.error, color=colour, linestyle=dash, linewidth=1.3, label=label)
+    low, high = np.maximum(errors.error - errors.deviation, 0.0), errors.error + errors.deviation
+    axes.fill_between(errors.cost, low, high, color=colour, alpha=0.10, linewidth=0.0)
+
+
+def _mark_cost(axes: Axes, cost: float, standard: str, unit: str) -> None:
+    axes.axvline(cost, color="0.45", linestyle=":", linewidth=1.0)
+    axes.annotate(
+        f"{standard}: {cost:.0f} {unit}",
+        (cost, 1.0),
+        xycoords=("data", "axes fraction"),
+        rotation=90,
+        ha="right",
+        va="top",
+        color="0.35",
+        fontsize=6.5,
+    )
+
+
+def _finish_errors(axes: Axes, shown: Shown) -> None:
+    axes.set_xlim(left=0.0)
+    axes.set_ylim(bottom=0.0)
+    axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
+    axes.set_ylabel(f"absolute error of mean {METRICS[shown.metric]}")
+    axes.legend(frameon=False, fontsize=7, ncols=2)
+
+
+def _save(figure: Figure, path: Path) -> None:
+    figure.savefig(path.with_suffix(".pdf"))
+    figure.savefig(path.with_suffix(".png"), dpi=200)

@@ -1,0 +1,278 @@
+"""What a study leaves behind: trials, curves, claims and figures, from what its jobs have written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from robocontrast_ros.domain import METRICS
+from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.studies.claims import Decided, Measure
+from robocontrast_ros.studies.curves import Curve, curves_table, draw_curves
+from robocontrast_ros.studies.evidence import Evidence, Sitting
+from robocontrast_ros.studies.figures import Shown, draw_estimators, draw_figure3, draw_figure6
+from robocontrast_ros.studies.job import SessionOfStudy
+from robocontrast_ros.studies.parameters import Study
+from robocontrast_ros.studies.run import StudyFolder, jobs_of
+
+BOOTSTRAP_SEED = 0
+
+OURS = "ours"
+"""Source of a claim that no paper makes: its words are no quotation."""
+
+
+@dataclass(frozen=True)
+class StrategyRow:
+    """What one strategy came to with one policy.
+
+    Attributes:
+        policy: name of the policy.
+        strategy: label of the strategy.
+        trials: of each seed.
+        cost: of each seed.
+        within: of each seed, trials within what the standard evaluation cost.
+        ratio: trials for the cost of one trial of the standard evaluation.
+        bias: mean of all trials less the test-set mean.
+        error: mean absolute error at the end, over seeds.
+    """
+
+    policy: str
+    strategy: str
+    trials: tuple[int, ...]
+    cost: tuple[float, ...]
+    within: tuple[int, ...]
+    ratio: Estimate
+    bias: Estimate
+    error: float
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """What came out.
+
+    Attributes:
+        metric: the score.
+        unit: of costs.
+        sessions: how each session ended.
+        strategies: a row for each policy and strategy.
+        decided: a row for each claim and policy, by claims.
+    """
+
+    metric: str
+    unit: str
+    sessions: tuple[SessionOfStudy, ...]
+    strategies: tuple[StrategyRow, ...]
+    decided: tuple[Decided, ...]
+
+    @property
+    def asked(self) -> int:
+        """Trials that strategies asked for."""
+        return sum(session.trials for session in self.sessions)
+
+    @property
+    def simulated(self) -> int:
+        """Trials that were simulated."""
+        return sum(session.simulated for session in self.sessions)
+
+
+def write_results(study: Study, folder: StudyFolder) -> StudyResults:
+    """Write trials, curves, claims, figures and a summary of a study whose jobs are all done."""
+    parameters = study.parameters
+    some = study.session(next(iter(study.policies)), parameters.contrast, parameters.seeds[0], None)
+    metric, unit = some.task.metric, some.cost_model.unit
+    symbols = {perturbation.name: perturbation.symbol for perturbation in some.perturbations}
+    labels = [strategy.label for strategy in parameters.strategies]
+    read = {job: folder.files(job).read() for job in jobs_of(study)}
+    pl.concat([table for table, _ in read.values()]).write_parquet(folder.path / "trials.parquet")
+    curves: dict[str, tuple[Curve, ...]] = {}
+    strategies: list[StrategyRow] = []
+    decided: list[Decided] = []
+    for policy in study.policies:
+        sittings = [
+            Sitting(table, labels, parameters.standard, metric)
+            for job, (table, _) in read.items()
+            if job.policy == policy
+        ]
+        rng = np.random.default_rng(BOOTSTRAP_SEED)
+        evidence = Evidence(sittings, parameters.bins, parameters.resamples, rng)
+        curves[policy] = draw_curves(sittings, parameters.contrast, parameters.bins)
+        strategies += [_row(policy, label, sittings, evidence) for label in labels]
+        decided += [evidence.decide(claim, policy) for claim in study.claims]
+        shown = Shown(policy, parameters.contrast, symbols, metric, unit)
+        draw_figure3(sittings, curves[policy], shown, folder.path / f"figure3_{policy}")
+        draw_figure6(sittings, curves[policy], shown, folder.path / f"figure6_{policy}")
+        draw_estimators(curves[policy], shown, folder.path / f"estimators_{policy}")
+    table = curves_table(curves, metric, unit)
+    table.write_parquet(folder.path / "curves.parquet")
+    table.write_csv(folder.path / "curves.csv")
+    order = {claim.id: number for number, claim in enumerate(study.claims)}
+    decided.sort(key=lambda one: order[one.claim.id])
+    sessions = tuple(session for _, ended in read.values() for session in ended)
+    results = StudyResults(metric, unit, sessions, tuple(strategies), tuple(decided))
+    if decided:
+        write_claims(decided, folder.path)
+    (folder.path / "summary.md").write_text(summary(study, results), encoding="utf-8")
+    return results
+
+
+def _row(policy: str, label: str, sittings: Sequence[Sitting], evidence: Evidence) -> StrategyRow:
+    sessions = [sitting.sessions[label] for sitting in sittings]
+    ratio = Measure(kind="trials_ratio", of=(label,), against=(sittings[0].standard,))
+    errors = [
+        abs(float(np.mean(session.score)) - sitting.target) if len(session.score) else np.nan
+        for session, sitting in zip(sessions, sittings, strict=True)
+    ]
+    return StrategyRow(
+        policy=policy,
+        strategy=label,
+        trials=tuple(len(session.score) for session in sessions),
+        cost=tuple(float(session.cost.sum()) for session in sessions),
+        within=tuple(sitting.within(label) for sitting in sittings),
+        ratio=evidence.estimate(ratio),
+        bias=evidence.estimate(Measure(kind="bias", of=(label,))),
+        error=float(np.mean(errors)),
+    )
+
+
+def in_words(estimate: Estimate) -> str:
+    """Return an estimate and its interval as ``1.52 [1.44, 1.60]``; a dash where there is none."""
+    if estimate.mean is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.mean:.3g}"
+    return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def write_claims(decided: Sequence[Decided], folder: Path) -> None:
+    """Write the claims: ``.csv`` has a row for each claim and policy, ``.md`` and ``.tex`` one for each claim."""
+    rows = [
+        {
+            "claim": one.claim.id,
+            "source": one.claim.source,
+            "says": one.claim.says,
+            "found_there": one.claim.found,
+            "number": one.claim.measure.words,
+            "holds_where": one.claim.holds.words,
+            "policy": one.policy,
+            "value": one.estimate.mean,
+            "low": one.estimate.low,
+            "high": one.estimate.high,
+            "verdict": one.verdict,
+        }
+        for one in decided
+    ]
+    pd.DataFrame(rows).to_csv(folder / "claims.csv", index=False)
+    (folder / "claims.md").write_text(_markdown(claims_frame(decided)) + "\n", encoding="utf-8")
+    frame = claims_frame(decided).map(_for_latex).rename(columns=_for_latex)
+    width = 0.93 / len(frame.columns)
+    styler = frame.style.hide(axis="index")
+    (folder / "claims.tex").write_text(
+        styler.to_latex(
+            hrules=True, column_format="".join(f"p{{{width:.3f}\\linewidth}}" for _ in frame.columns)
+        ),
+        encoding="utf-8",
+    )
+
+
+def claims_frame(decided: Sequence[Decided]) -> pd.DataFrame:
+    """Return a row for each claim: what it says, the number and where it holds, and how each policy came out."""
+    rows: dict[str, dict[str, str]] = {}
+    for one in decided:
+        claim = one.claim
+        row = rows.setdefault(
+            claim.id,
+            {
+                "id": claim.id,
+                "claim": f"“{claim.says}”" if claim.source != OURS else claim.says,
+                "where": claim.source,
+                "found there": claim.found or "-",
+                "decided by": f"{claim.measure.words}: holds {claim.holds.words}",
+            },
+        )
+        row[one.policy] = f"{in_words(one.estimate)}: {one.verdict}"
+    return pd.DataFrame(list(rows.values()))
+
+
+def summary(study: Study, results: StudyResults) -> str:
+    """Return the study's results as Markdown."""
+    parameters, unit = study.parameters, results.unit
+    seeds = ", ".join(map(str, parameters.seeds))
+    lines = [
+        f"# Study {parameters.name}",
+        "",
+        parameters.description,
+        "",
+        f"{parameters.test_set.size} test instances; seeds {seeds}; policies {', '.join(study.policies)}. "
+        f"Strategies asked for {results.asked} trials; {results.simulated} were simulated, the others were known "
+        f"from another strategy. Means are of {METRICS[results.metric]}, costs in {unit}.",
+        "",
+        "## Strategies",
+        "",
+        _markdown(strategies_frame(results)),
+        "",
+    ]
+    early = [s for s in results.sessions if s.reason == "interrupted" or s.void]
+    if early:
+        lines += ["## Sessions that ended early, or had void attempts", ""]
+        lines += [
+            f"- {s.policy}, seed {s.seed}, {s.strategy}: {s.trials} trials, {s.void} void; {s.detail}"
+            for s in early
+        ]
+        lines.append("")
+    if results.decided:
+        lines += ["## Claims", "", _markdown(claims_frame(results.decided)), ""]
+    return "\n".join(lines)
+
+
+def strategies_frame(results: StudyResults) -> pd.DataFrame:
+    """Return a row for each policy and strategy; numbers of seeds are separated by commas."""
+    return pd.DataFrame(
+        [
+            {
+                "policy": row.policy,
+                "strategy": row.strategy,
+                "trials": _of_seeds(row.trials),
+                f"cost [{results.unit}]": _of_seeds(round(cost) for cost in row.cost),
+                "trials within the standard's cost": _of_seeds(row.within),
+                "trials for the cost of a standard one": in_words(row.ratio),
+                "bias at the end": in_words(row.bias),
+                "mean error at the end": f"{row.error:.3f}",
+            }
+            for row in results.strategies
+        ]
+    )
+
+
+def _of_seeds(numbers: object) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _markdown(frame: pd.DataFrame) -> str:
+    head = [str(column) for column in frame.columns]
+    body = [[str(cell).replace("|", "\\|") for cell in row] for row in frame.itertuples(index=False)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body))
+
+
+_LATEX: Mapping[int, str] = str.maketrans(
+    {
+        "Δ": r"\(\Delta\)",
+        "±": r"\(\pm\)",
+        "“": "``",
+        "”": "''",
+        "…": r"\ldots{}",
+        "%": r"\%",
+        "&": r"\&",
+        "_": r"\_",
+        "#": r"\#",
+        "$": r"\$",
+    }
+)
+
+
+def _for_latex(text: str) -> str:
+    return text.translate(_LATEX)
