@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,16 @@ import polars as pl
 
 from robocontrast_ros.analysis.effort import Prices, Spent
 from robocontrast_ros.analysis.serving import serving_policies
-from robocontrast_ros.domain import Fault, Outcome, Trial
+from robocontrast_ros.domain import Fault, Outcome, Trial, TrialResult
 from robocontrast_ros.sessions.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
 
-COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
+ALL = "all"
+"""Name of a row over base and perturbed trials together."""
+
+Columns = Mapping[str, tuple[type[pl.DataType], str]]
+"""Name of each column of a table -> its type and its meaning."""
+
+COLUMNS: Columns = {
     "index": (pl.Int64, "position of the trial in the session, from 0"),
     "attempt": (pl.Int64, "which execution of the trial, from 0; (index, attempt) is unique"),
     "counts": (pl.Boolean, "whether the row counts: false for void attempts, whose scores are null"),
@@ -83,24 +89,38 @@ def trials_table(events: Sequence[Event]) -> pl.DataFrame:
         elif isinstance(event, (TrialFinished, TrialVoid)):
             given = {"policy": policy, "cumulative_cost": spent, "cost_unit": unit}
             rows.append(
-                _conditions(event.trial, event.attempt) | _set_up(set_ups, prices) | given | _results(event)
+                conditions_of(event.trial)
+                | {"attempt": event.attempt}
+                | _set_up(set_ups, prices)
+                | given
+                | _results(event)
             )
             set_ups = []
-    schema = {name: kind for name, (kind, _) in COLUMNS.items()}
+    return make_table(rows, COLUMNS)
+
+
+def make_table(rows: Sequence[dict[str, object]], columns: Columns) -> pl.DataFrame:
+    """Return rows as a table with these columns, in which what is unknown is null."""
+    schema = {name: kind for name, (kind, _) in columns.items()}
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:
-    """Write the table in both forms; the Parquet file's metadata explains each column."""
-    table.write_parquet(parquet, metadata={name: meaning for name, (_, meaning) in COLUMNS.items()})
+def write_table(table: pl.DataFrame, columns: Columns, parquet: Path, csv: Path) -> None:
+    """Write a table in both forms; the Parquet file's metadata explains each column."""
+    table.write_parquet(parquet, metadata={name: meaning for name, (_, meaning) in columns.items()})
     table.write_csv(csv)
 
 
-def _conditions(trial: Trial, attempt: int) -> dict[str, object]:
+def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:
+    """Write the table of ``trials_table`` in both forms."""
+    write_table(table, COLUMNS, parquet, csv)
+
+
+def conditions_of(trial: Trial) -> dict[str, object]:
+    """Return the columns that say what a trial was."""
     proof = trial.instance.proof
     return {
         "index": trial.index,
-        "attempt": attempt,
         "base_id": trial.base_id,
         "instance_id": trial.instance.instance_id,
         "perturbation": trial.perturbation,
@@ -127,9 +147,24 @@ def _set_up(events: Sequence[SetUp], prices: Prices) -> dict[str, object]:
 
 def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
     if isinstance(event, TrialVoid):
-        return _ending(False, Outcome.VOID, event.fault, event.detail)
+        return {"counts": False} | _ending(Outcome.VOID, event.fault, event.detail)
     result, recording = event.result, event.recording
-    return _ending(True, result.outcome, result.fault, result.detail) | {
+    return {
+        "counts": True,
+        **scores_of(result),
+        "wall_time_s": event.wall_time,
+        **_latency(event.policy_latency),
+        "observed_instruction": event.observed.instruction,
+        "image_digest": event.observed.image_digest,
+        "bag": recording.bag,
+        "messages": sum(count for _, count in recording.messages),
+        "messages_missing": sum(count for _, count in recording.missing),
+    }
+
+
+def scores_of(result: TrialResult) -> dict[str, object]:
+    """Return the columns that say how a trial went."""
+    return _ending(result.outcome, result.fault, result.detail) | {
         "success": result.success,
         "spl": result.spl,
         "progress": result.progress,
@@ -144,13 +179,6 @@ def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
         "steps": result.steps,
         "duration_s": result.duration,
         "clamped_steps": result.clamped_steps,
-        "wall_time_s": event.wall_time,
-        **_latency(event.policy_latency),
-        "observed_instruction": event.observed.instruction,
-        "image_digest": event.observed.image_digest,
-        "bag": recording.bag,
-        "messages": sum(count for _, count in recording.messages),
-        "messages_missing": sum(count for _, count in recording.missing),
     }
 
 
@@ -166,5 +194,5 @@ def _latency(answers: Sequence[float]) -> dict[str, object]:
     }
 
 
-def _ending(counts: bool, outcome: Outcome, fault: Fault, detail: str) -> dict[str, object]:
-    return {"counts": counts, "outcome": outcome.name, "fault": fault.name, "detail": detail}
+def _ending(outcome: Outcome, fault: Fault, detail: str) -> dict[str, object]:
+    return {"outcome": outcome.name, "fault": fault.name, "detail": detail}

@@ -40,6 +40,8 @@ Typical use:
   [cyan]robocontrast evaluate --resume runs/…[/]                      go on after an interruption
 
   [cyan]robocontrast score runs/…[/]                                  recompute the scores from the bags alone
+
+  [cyan]robocontrast report runs/…[/]                                 one page to read, and figures for a paper
 """,
 )
 
@@ -222,15 +224,78 @@ def results(
 @app.command()
 @_explained
 def score(
-    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Run folders, bags, folders of bags, in any mix.", metavar="RUN|BAG…")
+    ],
+    task: Annotated[
+        Path | None,
+        typer.Option(help="Score under the thresholds of this parameter file, too.", show_default=False),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Score with another threshold, too: a dotted key of the task's file, such as "
+            "block_to_block.within=0.04. May be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Folder to write the scores to, as .parquet and .csv.", show_default=False),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that score; one a processor.", min=1, show_default=False)
+    ] = None,
 ) -> None:
-    """Recompute every score from the bags alone and compare it with the journal.
+    """Recompute every score from the bags alone, and compare it with the journal where there is one.
 
-    Exit codes: 0 all equal, 1 a score differs or a bag is missing, 2 a mistake in what was asked.
+    With --task or --set, score under other thresholds as well, with bounds where the recording cannot tell. Exit
+    codes: 0 all is well, 1 a score differs or a bag is missing or broken, 2 a mistake in what was asked, 130 Ctrl-C.
     """
-    from robocontrast_ros.cli.results import show_offline_scores
+    from robocontrast_ros.cli.score import show_scores
 
-    raise typer.Exit(0 if show_offline_scores(run, Console()) else 1)
+    console = Console()
+    try:
+        well = show_scores(paths, task, settings or [], to, processes, console)
+    except KeyboardInterrupt:
+        console.print("stopped")
+        raise typer.Exit(130) from None
+    raise typer.Exit(0 if well else 1)
+
+
+@app.command()
+@_explained
+def report(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    to: Annotated[
+        Path | None, typer.Option(help="HTML file to write; report.html in the run folder when left out.")
+    ] = None,
+) -> None:
+    """Write a run as one HTML page, with its pictures inside it, and its figures for papers.
+
+    The page loads nothing and can be passed on as it is. The figures, PDF and PNG, go into figures/ of the run folder.
+    """
+    from robocontrast_ros.cli.report import write_run_report
+
+    write_run_report(run, to, Console())
+
+
+@app.command()
+@_explained
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders; the first is compared with each of the others.")
+    ],
+    to: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("comparison.html"),
+) -> None:
+    """Compare policies trial by trial on the same test set, as one HTML page.
+
+    The runs have the same task and seed; what differs is the policy. Exit code 2 says why runs do not match.
+    """
+    from robocontrast_ros.cli.report import write_run_comparison
+
+    write_run_comparison(runs, to, Console())
 
 
 @app.command()
@@ -270,6 +335,36 @@ def train(
 
 @app.command()
 @_explained
+def study(
+    name: Annotated[str, typer.Argument(help="Name of a study in config/studies/, or path of a .yaml file.")],
+    output: Annotated[
+        Path, typer.Option(help="Folder in which the study's folder is; what is there is gone on with.")
+    ] = Path("studies"),
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that run sessions; one a processor.", min=1)
+    ] = None,
+) -> None:
+    """Compare strategies on many test sets in fast simulation: error and trials against cost, and claims decided.
+
+    Interrupted, the same command goes on where it was. Exit codes: 0 done, 1 it cannot be done, 2 a mistake in what was
+    asked, 130 Ctrl-C.
+    """
+    from robocontrast_ros.cli import study as runner
+    from robocontrast_ros.studies.job import StudyError
+
+    console = Console()
+    try:
+        runner.run(name, output, processes, console)
+    except KeyboardInterrupt:
+        console.print("stopped; the same command goes on where it was")
+        raise typer.Exit(130) from None
+    except StudyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+
+
+@app.command()
+@_explained
 def policies(
     files: Annotated[
         list[str] | None,
@@ -295,7 +390,7 @@ def policies(
 def list_known() -> None:
     """List the sessions, robots, policies, tasks, strategies and perturbations that are known by name."""
     table = Table("what", "names", show_lines=False)
-    for kind in ("sessions", "robots", "policies", "tasks", "training"):
+    for kind in ("sessions", "robots", "policies", "tasks", "studies", "training"):
         table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))
     for kind in ("strategies", "perturbations", "policies", "tasks"):
         table.add_row(f"{kind} (plug-ins)", ", ".join(plugin_names(kind)))

@@ -1,9 +1,8 @@
-"""Show what a session would do, what came of it, and whether its bags say the same."""
+"""Show what a session would do, and what came of it."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import track
@@ -12,7 +11,6 @@ from rich.text import Text
 
 from robocontrast_ros.analysis.console import summary_report
 from robocontrast_ros.analysis.maps import write_maps
-from robocontrast_ros.analysis.offline import score_run
 from robocontrast_ros.analysis.results import write_results
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.parameters import Overrides, resolve
@@ -53,27 +51,6 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
     )
 
 
-def show_offline_scores(run: Path, console: Console) -> bool:
-    """Score a run from its bags, print what differs from the journal, and tell whether nothing does.
-
-    Raises:
-        ConfigurationError: the path is not a run folder.
-        JournalError: its journal cannot be read.
-    """
-    scores = score_run(run)
-    table = Table("trial", "SPL (journal)", "SPL (bag)", "what differs")
-    for score in scores:
-        if not score.equal:
-            offline = "" if score.offline is None else repr(score.offline.spl)
-            words = "\n".join(filter(None, (score.problem, *score.differences)))
-            table.add_row(score.trial_id, repr(score.journal.spl), offline, words)
-    if table.row_count:
-        console.print(table)
-    equal = sum(score.equal for score in scores)
-    console.print(f"{equal} of {len(scores)} trials: the scores from the bag are exactly the journal's.")
-    return equal == len(scores)
-
-
 def show_results(run: RunFolder, console: Console) -> None:
     """Write a run's tables, summary, figures and maps into its folder, and show the summary.
 
@@ -92,6 +69,7 @@ def show_results(run: RunFolder, console: Console) -> None:
     console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
     _draw_maps(run, console)
     console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)
+    console.print(f"as one page: robocontrast report {run.path}", soft_wrap=True, highlight=False)
 
 
 def _draw_maps(run: RunFolder, console: Console) -> None:

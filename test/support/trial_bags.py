@@ -209,6 +209,7 @@ def record_trial(
     epoch: int = 0,
     task_digest: str = "",
     with_result: bool = True,
+    moves: list[tuple[Scene, Pose]] | None = None,
 ) -> Played:
     """Play, score live and record a trial, with all that a real graph puts beside it.
 
@@ -224,12 +225,13 @@ def record_trial(
         epoch: time of the start scene [ns].
         task_digest: of the task's parameter file.
         with_result: whether the scorer lives to publish its result.
+        moves: scene and tool pose of each control step; drawn by ``play`` when None.
     """
     messages = Messages()
     start = trial.instance.scene
     scorer = EpisodeScorer.for_instance(task, trial.instance, start)
     join = StampJoin(epoch)
-    moves = play(task, trial, rng)
+    moves = moves or play(task, trial, rng)
     period = round(NANOSECONDS / task.control_rate)
     stamps = [epoch + (i + 1) * period for i in range(len(moves))]
     progress = []

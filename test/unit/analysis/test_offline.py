@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trial_bags import record_trial
 
-from robocontrast_ros.analysis.offline import find_task, score_run, score_trial
+from robocontrast_ros.analysis.offline import (
+    find_recorded,
+    find_task,
+    score_recorded,
+    score_run,
+    score_trial,
+)
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_trial
 from robocontrast_ros.configuration import ConfigurationError, load_configured
@@ -127,10 +134,41 @@ def test_a_trial_that_was_not_recorded_says_so(copy):
     assert score_run(copy)[2].problem == "the trial was not recorded"
 
 
-def test_a_bag_that_ends_before_its_result_is_not_scored(tmp_path):
-    record_trial(tmp_path / "bag", TASK, make_trial(0), np.random.default_rng(0), with_result=False)
-    with pytest.raises(BagError, match="ends before the trial does: it holds no trial_result"):
-        score_trial(read_trial(tmp_path / "bag"), TASK)
+def test_a_bag_that_ends_before_its_result_is_scored_as_far_as_it_goes_and_said_to_be_broken(tmp_path):
+    played = record_trial(
+        tmp_path / "bag", TASK, make_trial(0), np.random.default_rng(0), with_result=False, task_digest=DIGEST
+    )
+    (score,) = score_recorded(find_recorded([tmp_path / "bag"]))
+    assert not score.equal
+    assert not score.complete
+    assert score.problem == "it holds no trial_result, so outcome and fault are unknown"
+    # The scene after the end of the trial is there too, and nothing tells that it is one.
+    assert score.scored_until == pytest.approx(1.3)
+    assert score.offline.outcome is Outcome.UNKNOWN
+    assert math.isnan(score.offline.success)
+    assert math.isnan(score.offline.spl)
+    assert score.offline.path_length >= played.result.path_length > 0.0
+
+
+@settings(max_examples=25, deadline=None)
+@given(share=st.floats(0.0, 1.0), closed=st.booleans())
+def test_a_bag_torn_anywhere_gives_the_scores_of_what_there_is_and_never_an_exception(
+    run, tmp_path_factory, share, closed
+):
+    bag = Path(shutil.copytree(run / "bags" / "0000", tmp_path_factory.mktemp("torn") / "0000"))
+    (file,) = bag.glob("*.mcap")
+    whole = file.stat().st_size
+    if not closed:
+        (bag / "metadata.yaml").unlink()
+    with file.open("r+b") as stream:
+        stream.truncate(round(share * whole))
+    (score,) = score_recorded(find_recorded([bag]))
+    untouched = closed and file.stat().st_size == whole
+    assert bool(score.problem) is not untouched
+    if score.complete:
+        assert exactly(score.offline) == exactly(score_run(run)[0].offline)
+    else:
+        assert score.offline is None or score.offline.outcome is Outcome.UNKNOWN
 
 
 def test_a_scene_without_the_object_of_the_instruction_is_a_problem_by_name(run):
@@ -154,6 +192,65 @@ def test_a_task_that_was_changed_since_is_not_used(copy):
         BagError, match=r"no parameter file of task 'language_table' with SHA-256 111111111111…"
     ):
         find_task(recording)
+
+
+def test_what_is_found_does_not_depend_on_how_it_is_named_and_each_bag_counts_once(run):
+    bags = run / "bags"
+    for paths, expected in (
+        ([run], "012"),
+        ([bags], "012"),
+        ([bags / "0002", run, bags / ".." / "bags" / "0001"], "201"),
+    ):
+        trials = find_recorded(paths)
+        assert [t.bag for t in trials] == [bags / f"000{number}" for number in expected]
+        assert all(t.finished and t.finished.trial.trial_id == t.bag.name for t in trials)
+
+
+def test_a_run_that_lost_its_journal_is_scored_by_its_bags(copy):
+    (copy / "journal.jsonl").unlink()
+    scores = score_run(copy)
+    assert [s.trial_id for s in scores] == ["0000", "0001", "0002"]
+    assert all(score.equal and score.journal is None for score in scores)
+    assert scores[0].trial == make_trial(0)
+
+
+def test_a_folder_with_nothing_in_it_keeps_no_other_bag_from_being_scored(run, tmp_path):
+    scores = score_recorded(find_recorded([tmp_path, run / "bags" / "0000"]))
+    assert "no bag" in scores[0].problem
+    assert scores[1].equal
+
+
+@pytest.mark.parametrize("what", ["nowhere", "file"])
+def test_a_path_that_cannot_be_a_bag_is_one_sentence(tmp_path, what):
+    (tmp_path / "file").touch()
+    words = {"nowhere": "no such folder, expected a run folder or a bag", "file": "a file, expected a run folder or a bag"}
+    with pytest.raises(BagError, match=re.escape(f"{tmp_path / what}: {words[what]}")):
+        find_recorded([tmp_path / what])
+
+
+def foreign_run(folder: Path, task: str) -> Path:
+    """Write a run folder of one trial that was scored with a task of ``fatal_tasks``; return its bag."""
+    file = folder / "parameters" / "task.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"task: fatal_tasks:{task}\n")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    bag = folder / "bags" / "0000"
+    record_trial(bag, TASK, make_trial(0), np.random.default_rng(0), task_digest=digest)
+    return bag
+
+
+def test_scores_do_not_depend_on_order_or_processes_and_a_process_that_dies_names_its_bag(copy, tmp_path):
+    deadly = foreign_run(tmp_path / "deadly", "Deadly")
+    paths = [copy / "bags" / "0002", deadly, copy / "bags" / "0000", copy / "bags" / "0001"]
+    calls = []
+    scores = score_recorded(find_recorded(paths), processes=2, done=lambda: calls.append(None))
+    assert len(calls) == 4
+    alone = {score.bag: score for score in score_run(copy)}
+    for path, score in zip(paths, scores, strict=True):
+        if path == deadly:
+            assert score.problem.startswith(f"{path}: the process that scored it died")
+        else:
+            assert exactly(score) == exactly(alone[path])
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):

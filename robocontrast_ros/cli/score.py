@@ -1,0 +1,223 @@
+"""`robocontrast score`: scores from bags alone, beside the journal's, and under other thresholds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from robocontrast_ros.analysis.offline import OfflineScore, find_recorded, score_recorded
+from robocontrast_ros.analysis.offline_tables import (
+    SCORES,
+    Mean,
+    rescored_means,
+    rescored_table,
+    score_means,
+    scores_table,
+    write_scores,
+)
+from robocontrast_ros.analysis.rescoring import Rescored, Thresholds
+from robocontrast_ros.analysis.tables import ALL
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import METRICS, Outcome
+
+NONE = "-"
+HEADINGS = {"success": "success", **METRICS}
+
+
+def show_scores(
+    paths: Sequence[Path],
+    task: Path | None,
+    settings: Sequence[str],
+    to: Path | None,
+    processes: int | None,
+    console: Console,
+) -> bool:
+    """Score what lies at some paths, show it, and tell whether all bags are whole and say what the journals say.
+
+    Args:
+        paths: run folders, bags, folders of bags.
+        task: another parameter file to score with, if any.
+        settings: other thresholds to score with, each ``key=value``.
+        to: folder to write tables to, if any.
+        processes: that score at a time; one a processor when None.
+        console: where it is shown.
+
+    Raises:
+        BagError: there is nothing at a path.
+        ConfigurationError: the thresholds do not fit, or the folder cannot be written.
+        JournalError: a journal cannot be read.
+    """
+    thresholds = Thresholds.parse(task, tuple(settings))
+    trials = find_recorded(paths)
+    if not trials:
+        console.print(f"No trial that counts in {', '.join(map(str, paths))}.", highlight=False)
+        return True
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        scoring = progress.add_task("scoring", total=len(trials))
+        scores = score_recorded(
+            trials,
+            thresholds=thresholds,
+            processes=processes,
+            done=lambda: progress.advance(scoring),
+        )
+    names = _names(scores)
+    compared = [score for score in scores if score.journal is not None]
+    alone = [score for score in scores if score.journal is None and score.offline is not None]
+    if thresholds is None and alone:
+        _show_trials(alone, names, console)
+    if not all(score.equal for score in scores):
+        _show_problems(scores, names, console)
+    if compared:
+        equal = sum(score.equal for score in compared)
+        console.print(
+            f"{equal} of {len(compared)} trials: the scores from the bag are exactly the journal's."
+        )
+    if len(compared) < len(scores):
+        words = (
+            f"{len(alone)} of {len(scores) - len(compared)} bags were scored with no journal to compare with."
+        )
+        console.print(words)
+    if thresholds is not None:
+        _show_rescored(scores, names, console)
+    if to is not None:
+        _write(scores, to, console)
+    return all(score.equal for score in scores)
+
+
+def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
+    """Return what each trial is called: with its run, where there are several."""
+    runs = {score.run for score in scores}
+    return {
+        id(score): f"{score.run.name}/{score.trial_id}" if score.run and len(runs) > 1 else score.trial_id
+        for score in scores
+    }
+
+
+def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
+    table = Table("trial", "SPL (journal)", "SPL (bag)", "what is wrong")
+    for score in scores:
+        if not score.equal:
+            told, found = (NONE if r is None else repr(r.spl) for r in (score.journal, score.offline))
+            words = "\n".join(filter(None, (score.problem, *score.differences)))
+            if score.offline is not None and not score.complete:
+                until = "nothing" if score.scored_until is None else f"up to stamp {score.scored_until:.3f} s"
+                words += f"\nscored {until}"
+            table.add_row(*map(Text, (names[id(score)], told, found, words)))
+    console.print(table)
+
+
+def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
+    table = _table("trial", "perturbation", "outcome")
+    for heading in HEADINGS.values():
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for score in scores:
+        assert score.offline is not None and score.trial is not None
+        outcome = score.offline.outcome
+        words = "broken" if outcome is Outcome.UNKNOWN else outcome.name.lower().replace("_", " ")
+        numbers = (_number(getattr(score.offline, name)) for name in SCORES)
+        table.add_row(*map(Text, (names[id(score)], score.trial.perturbation, words, *numbers)))
+    console.print(table)
+    means = _table("", "n", "out")
+    for heading in HEADINGS.values():
+        means.add_column(Text(heading), justify="right", no_wrap=True)
+    means.caption = Text("Means. out: in none of them: void, or not recorded to the end.")
+    for mean in _sections(means, score_means(scores_table(scores))):
+        numbers = (_number(getattr(mean.low, name)) for name in SCORES)
+        _add(means, mean, (mean.perturbation, str(mean.trials), str(mean.left_out), *numbers))
+    console.print(means)
+
+
+def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
+    rescored = [score for score in scores if score.rescored is not None]
+    if not rescored:
+        console.print("No trial could be scored, so none was scored under the other thresholds.")
+        return
+    changes = dict.fromkeys(change for score in rescored for change in score.rescored.changes)
+    console.print(Text("thresholds: " + ("; ".join(map(str, changes)) or "the trials' own")))
+    changed = [score for score in rescored if _differs(score.rescored)]
+    if changed:
+        table = _table("trial", "")
+        for heading in HEADINGS.values():
+            table.add_column(Text(heading), justify="right", no_wrap=True)
+        table.add_column("")
+        for score in changed:
+            assert score.rescored is not None and score.trial is not None
+            numbers = (_before_after(score.rescored, name) for name in SCORES)
+            status = score.rescored.status.replace("_", " ")
+            row = (names[id(score)], score.trial.perturbation, *numbers, "" if status == "known" else status)
+            table.add_row(*map(Text, row))
+        console.print(table)
+    means = _table("", "n", "cens.", "out")
+    for heading in HEADINGS.values():
+        means.add_column(Text(heading), justify="right", no_wrap=True)
+    means.caption = Text(
+        "Means, before -> after; from lower to upper bound where trials are censored (cens.).\n"
+        "out: in no mean: void, or no test instance under the other thresholds."
+    )
+    for mean in _sections(means, rescored_means(rescored_table(rescored))):
+        numbers = (_before_after(mean, name) for name in SCORES)
+        counts = (mean.trials, mean.censored, mean.left_out)
+        _add(means, mean, (mean.perturbation, *map(str, counts), *numbers))
+    console.print(means)
+    reasons = Counter(_words(s.rescored) for s in rescored if s.rescored and s.rescored.reason)
+    for words, number in reasons.items():
+        console.print(Text(f"{number} of {len(rescored)} trials: {words}"))
+
+
+def _sections(table: Table, means: Sequence[Mean]) -> Sequence[Mean]:
+    """Head the means of each run and policy with their names, where there are several."""
+    several = len({(mean.run, mean.policy) for mean in means}) > 1
+    before = None
+    for mean in means:
+        if several and (mean.run, mean.policy) != before:
+            before = mean.run, mean.policy
+            table.add_section()
+            table.add_row(Text(" · ".join(filter(None, before))), style="italic")
+        yield mean
+
+
+def _add(table: Table, mean: Mean, cells: Sequence[str]) -> None:
+    table.add_row(*map(Text, cells), style="bold" if mean.perturbation == ALL else None)
+
+
+def _table(*headings: str) -> Table:
+    return Table(*headings, box=None, padding=(0, 1, 0, 0), pad_edge=False)
+
+
+def _differs(rescored: Rescored | None) -> bool:
+    return rescored is not None and (
+        rescored.status in ("censored", "not_run") or repr(rescored.before) != repr(rescored.low)
+    )
+
+
+def _words(rescored: Rescored) -> str:
+    return f"{rescored.status.replace('_', ' ')}: {rescored.reason}" if rescored.reason else ""
+
+
+def _before_after(of: Rescored | Mean, name: str) -> str:
+    """Return ``0.71 -> 0.52``, or ``0.71 -> 0.34..0.71`` between bounds; one number where nothing changed."""
+    before, low, high = (_number(getattr(scores, name)) for scores in (of.before, of.low, of.high))
+    after = low if low == high else f"{low}..{high}"
+    return before if after == before else f"{before} -> {after}"
+
+
+def _number(value: float) -> str:
+    return NONE if math.isnan(value) else f"{value:.2f}"
+
+
+def _write(scores: Sequence[OfflineScore], to: Path, console: Console) -> None:
+    try:
+        files = write_scores(scores, to)
+    except OSError as error:
+        raise ConfigurationError(
+            "command line", "--to", str(to), "a folder that can be written", f"{error.strerror}."
+        ) from None
+    for file in files:
+        console.print(f"written: {file}", soft_wrap=True, highlight=False)
