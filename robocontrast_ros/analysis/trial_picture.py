@@ -17,7 +17,7 @@ from robocontrast_ros.analysis.offline import find_task
 from robocontrast_ros.analysis.trial_map import draw_map, legend_of, title_of
 from robocontrast_ros.bags.decoding import NANOSECONDS, stamp_from_msg
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.bags.reader import read_bag, read_trial
+from robocontrast_ros.bags.reader import BagContent, read_bag, read_trial
 
 FRAMES = 3
 """Camera images in the picture: the first, the last, and those between at equal distances in time."""
@@ -55,7 +55,7 @@ def draw_trial(bag: Path, path: Path) -> None:
     content = map_of_recording(find_task(recording), recording)
     who = f"{recording.policy} on {recording.robot}"
     figure.suptitle(f"{title_of(content)} · {who}", fontsize=9)
-    for image, axes in zip(_at_equal_times(images, FRAMES), frames, strict=False):
+    for image, axes in zip(pick_at_equal_times(images, FRAMES), frames, strict=False):
         axes.imshow(image.pixels)
         axes.set_title(f"{(image.stamp - images[0].stamp) / NANOSECONDS:.1f} s", fontsize=9)
         axes.axis("off")
@@ -70,16 +70,30 @@ def read_images(bag: Path) -> list[CameraImage]:
     Raises:
         BagError: there is no bag, or an image cannot be decoded.
     """
-    messages = read_bag(bag, lambda topic, type_name: type_name == "sensor_msgs/msg/Image").messages
-    topics = sorted({message.topic for message in messages})
-    images = [message.decode() for message in messages if message.topic == topics[0]]
+    return images_of(read_bag(bag, images_only), bag)
+
+
+def images_only(topic: str, type_name: str) -> bool:
+    """Tell whether a topic carries camera images."""
+    return type_name == "sensor_msgs/msg/Image"
+
+
+def images_of(content: BagContent, bag: Path) -> list[CameraImage]:
+    """Return the images of the first camera in what was read from a bag, in order.
+
+    Raises:
+        BagError: an image cannot be decoded.
+    """
+    messages = [message for message in content.messages if images_only(message.topic, message.type_name)]
+    first = min((message.topic for message in messages), default="")
+    images = [message.decode() for message in messages if message.topic == first]
     for image in images:
         if image.encoding != "rgb8":
             raise BagError(f"{bag}: images of encoding '{image.encoding}'; expected rgb8.")
     return [CameraImage(stamp_from_msg(image.header.stamp), _pixels(image)) for image in images]
 
 
-def _at_equal_times(images: list[CameraImage], count: int) -> list[CameraImage]:
+def pick_at_equal_times(images: list[CameraImage], count: int) -> list[CameraImage]:
     """Return the images that are nearest to so many instants, from the first image to the last."""
     if not images:
         return []

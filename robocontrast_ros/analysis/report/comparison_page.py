@@ -1,0 +1,232 @@
+"""The page of two runs or more on one test set, side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from robocontrast_ros.analysis.comparison import KEY, ComparedRow, Comparison, compare_runs
+from robocontrast_ros.analysis.report.figures import Chart, draw_comparison, make_chart
+from robocontrast_ros.analysis.report.headline import Headline, headlines_of
+from robocontrast_ros.analysis.report.pages import estimate, render, write_page
+from robocontrast_ros.analysis.report.reproduction import Reproduction, reproduction_of
+from robocontrast_ros.analysis.report.trials import Attempt, Track, attempts_of, draw_maps, symbols_of, untold
+from robocontrast_ros.analysis.results import Results, compute_results
+from robocontrast_ros.analysis.test_set import draw_test_set
+from robocontrast_ros.domain import METRICS
+from robocontrast_ros.sessions.journal import Journal, read_journal
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the runs.
+
+    Attributes:
+        name: of its folder.
+        label: its policy; with the run's name where two runs have policies of one name.
+        results: what came of it.
+        headline: its estimate; None where no trial counts.
+        reproduction: what it takes to do it again.
+        no_maps: why maps are missing, in words; else empty.
+    """
+
+    name: str
+    label: str
+    results: Results
+    headline: Headline | None
+    reproduction: Reproduction
+    no_maps: str
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two trials of one test instance, perturbation and repeat.
+
+    Attributes:
+        name: unique on the page.
+        base_id: the test instance.
+        perturbation: ``base``, or the perturbation's name.
+        symbol: of it.
+        repeat: from 0.
+        first: the first run's trial.
+        second: the second run's.
+    """
+
+    name: str
+    base_id: str
+    perturbation: str
+    symbol: str
+    repeat: int
+    first: Attempt
+    second: Attempt
+
+    @property
+    def discordant(self) -> bool:
+        """Whether one of the two succeeded and the other did not."""
+        return bool(self.first.row["success"] != self.second.row["success"])
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The first run against another.
+
+    Attributes:
+        first: the first run.
+        second: the other.
+        comparison: the numbers.
+        all: the row over all pairs.
+        chart: means and differences for each perturbation.
+        pairs: all trials that both have, in the order of the first run; those that are discordant have pictures.
+        symbols: name of each compared perturbation -> its symbol.
+    """
+
+    first: ComparedRun
+    second: ComparedRun
+    comparison: Comparison
+    all: ComparedRow
+    chart: Chart
+    pairs: tuple[Pair, ...]
+    symbols: dict[str, str]
+
+    @property
+    def instances(self) -> tuple[tuple[str, tuple[tuple[Pair, ...], ...]], ...]:
+        """Each test instance with its pairs, one tuple a perturbation."""
+        return tuple(
+            (
+                base_id,
+                tuple(
+                    tuple(p for p in self.pairs if (p.base_id, p.perturbation) == (base_id, name))
+                    for name in self.symbols
+                ),
+            )
+            for base_id in dict.fromkeys(pair.base_id for pair in self.pairs)
+        )
+
+
+def write_comparison(
+    runs: Sequence[RunFolder], to: Path, track: Track = untold, now: float | None = None
+) -> None:
+    """Write the page that compares the first run with each of the others.
+
+    Args:
+        runs: two run folders at least; the maps that they lack are drawn.
+        to: the file.
+        track: passes on what is worked through, and may show how far it has come.
+        now: seconds since the epoch, for the page; the present when left out.
+
+    Raises:
+        ComparisonError: two of them do not match.
+        JournalError: a run's journal cannot be read, or holds no session.
+        ConfigurationError: the page cannot be written.
+    """
+    journals = [read_journal(run.journal) for run in runs]
+    results = [
+        compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True)
+    ]
+    comparisons = [compare_runs(results[0], other) for other in results[1:]]
+    compared = [
+        _compared(run, journal, found, label, track)
+        for run, journal, found, label in zip(runs, journals, results, _labels(runs, results), strict=True)
+    ]
+    found = [_pairs_of(results[0], other) for other in results[1:]]
+    # Trials of the first run have their pictures read once, whichever comparison shows them.
+    wanted = {index for pairs in found for index, _, differ in pairs if differ}
+    first = _by_index(attempts_of(runs[0], journals[0], results[0], track, wanted))
+    contrasts = []
+    for number, (comparison, pairs) in enumerate(zip(comparisons, found, strict=True), start=1):
+        second = _by_index(
+            attempts_of(
+                runs[number],
+                journals[number],
+                results[number],
+                track,
+                {i for _, i, differ in pairs if differ},
+            )
+        )
+        contrasts.append(_contrast(number, compared[0], compared[number], comparison, pairs, first, second))
+    page = render(
+        "comparison.html",
+        runs=compared,
+        contrasts=contrasts,
+        metric=METRICS[results[0].summary.metric],
+        metric_name=results[0].summary.metric,
+        session=journals[0].started.parameters.get("session", {}) if journals[0].started else {},
+        made=time.time() if now is None else now,
+    )
+    write_page(page, to)
+
+
+def _labels(runs: Sequence[RunFolder], results: Sequence[Results]) -> list[str]:
+    policies = [found.summary.policy for found in results]
+    return [
+        f"{policy} ({run.name})" if policies.count(policy) > 1 else policy
+        for policy, run in zip(policies, runs, strict=True)
+    ]
+
+
+def _compared(run: RunFolder, journal: Journal, results: Results, label: str, track: Track) -> ComparedRun:
+    headline = next(iter(headlines_of(results.summary)), None)
+    return ComparedRun(
+        run.name, label, results, headline, reproduction_of(run, journal), draw_maps(run, journal, track)
+    )
+
+
+def _pairs_of(first: Results, second: Results) -> list[tuple[int, int, bool]]:
+    """Return, for each pair, the trials' indices in either run, and whether one of them alone succeeded."""
+    tables = [results.trials.filter("counts").select(*KEY, "index", "success") for results in (first, second)]
+    pairs = tables[0].join(tables[1], on=KEY, suffix="_of_second", maintain_order="left")
+    return [
+        (row["index"], row["index_of_second"], row["success"] != row["success_of_second"])
+        for row in pairs.iter_rows(named=True)
+    ]
+
+
+def _by_index(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
+    return {attempt.row["index"]: attempt for attempt in attempts if attempt.row["counts"]}
+
+
+def _contrast(
+    number: int,
+    first: ComparedRun,
+    second: ComparedRun,
+    comparison: Comparison,
+    pairs: Sequence[tuple[int, int, bool]],
+    firsts: dict[int, Attempt],
+    seconds: dict[int, Attempt],
+) -> Contrast:
+    metric = METRICS[comparison.metric]
+    symbols = {**symbols_of(second.results), **symbols_of(first.results)}
+    differences = ", ".join(f"{row.symbol} {estimate(row.difference, sign=True)}" for row in comparison.rows)
+    chart = make_chart(
+        f"comparison-{number}",
+        f"{first.label} and {second.label}, on the trials that both have",
+        f"Mean {metric} of both, and the mean paired difference with its 95 % interval: {differences}.",
+        lambda figure: draw_comparison(figure, comparison, first.label, second.label),
+        3.0,
+    )
+    names = [row.perturbation for row in comparison.rows if row.perturbation in symbols]
+    return Contrast(
+        first=first,
+        second=second,
+        comparison=comparison,
+        all=comparison.row("all"),
+        chart=chart,
+        pairs=tuple(_pair(number, firsts[i], seconds[j]) for i, j, _ in pairs),
+        symbols={name: symbols[name] for name in names},
+    )
+
+
+def _pair(number: int, first: Attempt, second: Attempt) -> Pair:
+    row = first.row
+    return Pair(
+        f"trial-{number}-{first.trial_id}",
+        row["base_id"],
+        row["perturbation"],
+        first.symbol,
+        row["repeat"],
+        first,
+        second,
+    )

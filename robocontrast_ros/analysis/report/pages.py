@@ -1,0 +1,111 @@
+"""HTML from templates: how numbers are written, and what every page carries inside it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from robocontrast_ros import __version__
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.statistics.estimate import Estimate
+
+PACKAGE = "robocontrast_ros.analysis.report"
+NONE, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
+
+
+def render(template: str, **content: object) -> str:
+    """Return a page.
+
+    Args:
+        template: name of its file.
+        content: what the template shows.
+    """
+    return _environment().get_template(template).render(version=__version__, **content)
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page to a file.
+
+    Raises:
+        ConfigurationError: it cannot be written.
+    """
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            "command line",
+            "--to",
+            str(path),
+            "a file that can be written, in a folder that exists",
+            f"{error.strerror}.",
+        ) from None
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(PACKAGE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=number,
+        signed=signed,
+        interval=interval,
+        estimate=estimate,
+        p=p_value,
+        milliseconds=milliseconds,
+        when=when,
+    )
+    environment.globals.update(inlined=inlined, NONE=NONE)
+    return environment
+
+
+def inlined(name: str) -> Markup:
+    """Return one of the package's own style sheets or scripts, to stand inside the page."""
+    return Markup(files(PACKAGE).joinpath("templates", name).read_text(encoding="utf-8"))
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number as it is read; a dash where there is none."""
+    return NONE if value is None else f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def signed(value: float | None, digits: int = 2) -> str:
+    """Return a difference, with its sign."""
+    return NONE if value is None else f"{value:+.{digits}f}".replace("-", MINUS)
+
+
+def interval(value: Estimate, sign: bool = False) -> str:
+    """Return ``[0.52, 0.88]``; nothing where there is no interval."""
+    if value.low is None or value.high is None:
+        return ""
+    shown = signed if sign else number
+    return f"[{shown(value.low)}, {shown(value.high)}]"
+
+
+def estimate(value: Estimate, sign: bool = False) -> str:
+    """Return ``0.71 [0.52, 0.88]``."""
+    return f"{(signed if sign else number)(value.mean)} {interval(value, sign)}".rstrip()
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value to three digits; a dash where nothing was tested."""
+    return NONE if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def milliseconds(seconds: float | None) -> str:
+    """Return a duration in milliseconds, to three digits or whole ones."""
+    return NONE if seconds is None else f"{1000.0 * seconds:#.3g}".rstrip(".") + " ms"
+
+
+def when(seconds: float) -> str:
+    """Return an instant, given in seconds since the epoch, as a reader's date in UTC."""
+    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,118 @@
+"""The pictures of a trial, small enough to be carried inside a page."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.analysis.trial_picture import images_of, images_only, pick_at_equal_times
+from robocontrast_ros.bags.decoding import NANOSECONDS
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.bags.reader import read_bag
+
+KEY_FRAMES = 4
+"""Camera images of a trial: the first, the last, and those between at equal distances in time."""
+
+FRAME_WIDTH = 480
+"""Wider camera images are made smaller [pixel]."""
+
+FRAME_QUALITY = 75
+LOSSLESS = 101
+"""What OpenCV calls lossless WebP: a map of few colours is half the size of its PNG, and as sharp."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture inside a page.
+
+    Attributes:
+        source: a data URI.
+        width: [pixel].
+        height: [pixel].
+        words: its caption, which says in words what it shows.
+    """
+
+    source: str
+    width: int
+    height: int
+    words: str
+
+
+@dataclass(frozen=True)
+class TrialPictures:
+    """The pictures of a trial.
+
+    Attributes:
+        frames: what the first camera saw, in order.
+        map: the trial from above; None where there is none.
+        missing: why something is not there, as sentences.
+    """
+
+    frames: tuple[Picture, ...] = ()
+    map: Picture | None = None
+    missing: tuple[str, ...] = ()
+
+
+NO_PICTURES = TrialPictures()
+
+
+def trial_pictures(run: Path, bag: str, map_file: Path, what: str) -> TrialPictures:
+    """Return the pictures of a trial.
+
+    Args:
+        run: the run folder.
+        bag: folder of the trial's bag, relative to it; empty when it was not recorded.
+        map_file: the picture from above.
+        what: the trial in words, for the captions.
+    """
+    frames, missing = _frames(run, bag, what)
+    above = cv2.imread(str(map_file)) if map_file.is_file() else None
+    if above is None:
+        missing = (*missing, "There is no map of this trial.")
+        return TrialPictures(frames, None, missing)
+    return TrialPictures(frames, _picture(above, LOSSLESS, f"{what} from above"), missing)
+
+
+def _frames(run: Path, bag: str, what: str) -> tuple[tuple[Picture, ...], tuple[str, ...]]:
+    if not bag:
+        return (), ("The trial was not recorded.",)
+    try:
+        content = read_bag(run / bag, images_only)
+        images = images_of(content, run / bag)
+    except BagError as error:
+        # A page is passed on: it names the bag as the run folder does, not where that lies on this machine.
+        return (), (f"No images: {str(error).replace(str(run / bag), bag)}",)
+    missing = (f"The bag is broken: {content.broken}.",) if content.broken else ()
+    if not images:
+        return (), (*missing, f"There are no images in {bag}.")
+    begin = images[0].stamp
+    # A short trial has fewer images than are wanted.
+    frames = {image.stamp: image for image in pick_at_equal_times(images, KEY_FRAMES)}
+    return tuple(
+        _picture(
+            _narrowed(cv2.cvtColor(image.pixels, cv2.COLOR_RGB2BGR)),
+            FRAME_QUALITY,
+            f"{what}, camera after {(image.stamp - begin) / NANOSECONDS:.1f} s",
+        )
+        for image in frames.values()
+    ), missing
+
+
+def _narrowed(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    height, width, _ = pixels.shape
+    if width <= FRAME_WIDTH:
+        return pixels
+    size = FRAME_WIDTH, max(round(height * FRAME_WIDTH / width), 1)
+    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _picture(pixels: NDArray[np.uint8], quality: int, words: str) -> Picture:
+    """Encode an image whose channels are in OpenCV's order."""
+    _, packed = cv2.imencode(".webp", pixels, [cv2.IMWRITE_WEBP_QUALITY, quality])
+    height, width, _ = pixels.shape
+    return Picture(f"data:image/webp;base64,{b64encode(packed).decode()}", width, height, words)

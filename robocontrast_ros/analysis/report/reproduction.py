@@ -1,0 +1,60 @@
+"""What it takes to do a run again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import yaml
+
+from robocontrast_ros.sessions.events import Event, PolicyLoaded
+from robocontrast_ros.sessions.journal import Journal
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What it takes to do a run again.
+
+    Attributes:
+        versions: package -> version.
+        digests: what -> SHA-256 in hex.
+        parameters: what -> YAML text.
+        commands: what to type -> what it does.
+    """
+
+    versions: dict[str, str]
+    digests: dict[str, str]
+    parameters: dict[str, str]
+    commands: dict[str, str]
+
+
+def reproduction_of(run: RunFolder, journal: Journal) -> Reproduction:
+    """Return what it takes to do a run again; its journal holds a session."""
+    started = journal.started
+    assert started is not None, "compute_results refuses a journal without"
+    digests = {"resolved parameters": started.digest}
+    for loaded in policies_loaded(journal.events):
+        digests[f"policy {loaded.name}"] = loaded.digest
+    for file in (*sorted(run.parameters.glob("*.yaml")), run.journal):
+        digests[str(file.relative_to(run.path))] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return Reproduction(
+        versions=started.versions,
+        digests=digests,
+        parameters={
+            f"{name}.yaml": yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+            for name, content in started.parameters.items()
+        },
+        commands={
+            "robocontrast evaluate session.yaml": "runs it again, from session.yaml below",
+            f"robocontrast score {run.name}": "recomputes every score from the bags alone",
+            f"robocontrast report {run.name}": "makes this page anew",
+        },
+    )
+
+
+def policies_loaded(events: Sequence[Event]) -> tuple[PolicyLoaded, ...]:
+    """Return the policies of a run, each where it was loaded for the first time."""
+    loaded = [event for event in events if isinstance(event, PolicyLoaded)]
+    return tuple({(event.name, event.digest): event for event in reversed(loaded)}.values())[::-1]

@@ -1,0 +1,182 @@
+"""The page of one run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from robocontrast_ros.analysis.latency import latencies
+from robocontrast_ros.analysis.precision import precision
+from robocontrast_ros.analysis.report.figures import (
+    Chart,
+    budget_of,
+    estimate_of,
+    latency_of,
+    make_chart,
+    perturbations_of,
+    write_figures,
+)
+from robocontrast_ros.analysis.report.headline import ALL_TRIALS, BASE_TRIALS, estimators_of, headlines_of
+from robocontrast_ros.analysis.report.pages import number, render, write_page
+from robocontrast_ros.analysis.report.reproduction import policies_loaded, reproduction_of
+from robocontrast_ros.analysis.report.trials import (
+    Attempt,
+    Track,
+    attempts_of,
+    draw_maps,
+    instances_of,
+    symbols_of,
+    untold,
+)
+from robocontrast_ros.analysis.results import Results, compute_results
+from robocontrast_ros.analysis.test_set import draw_test_set
+from robocontrast_ros.domain import METRICS
+from robocontrast_ros.sessions.events import (
+    Event,
+    PolicyLoaded,
+    PolicyRefused,
+    ProcessDied,
+    Resumed,
+    SessionInterrupted,
+    TrialSkipped,
+)
+from robocontrast_ros.sessions.journal import Journal, read_journal
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something in a run that is no trial.
+
+    Attributes:
+        time: seconds since the epoch.
+        what: in a word or two.
+        words: in a sentence.
+    """
+
+    time: float
+    what: str
+    words: str
+
+
+def write_report(
+    run: RunFolder, to: Path | None = None, track: Track = untold, now: float | None = None
+) -> Path:
+    """Write the page of a run, and its figures for papers into its folder; return the page's file.
+
+    Args:
+        run: the run folder; the maps that it lacks are drawn.
+        to: the file; ``report.html`` in the run folder when left out.
+        track: passes on what is worked through, and may show how far it has come.
+        now: seconds since the epoch, for the page; the present when left out.
+
+    Raises:
+        JournalError: the run's journal cannot be read, or holds no session.
+        ConfigurationError: the page cannot be written.
+    """
+    journal = read_journal(run.journal)
+    results = compute_results(journal, draw_test_set(run))
+    no_maps = draw_maps(run, journal, track)
+    attempts = attempts_of(run, journal, results, track)
+    page = render(
+        "run.html",
+        **_content(run, journal, results, attempts),
+        no_maps=no_maps,
+        made=time.time() if now is None else now,
+    )
+    path = to or run.path / REPORT
+    write_page(page, path)
+    write_figures(run, results)
+    return path
+
+
+def _content(
+    run: RunFolder, journal: Journal, results: Results, attempts: Sequence[Attempt]
+) -> dict[str, object]:
+    summary, started = results.summary, journal.started
+    assert started is not None, "compute_results refuses a journal without"
+    symbols = symbols_of(results)
+    session = started.parameters.get("session", {})
+    return {
+        "run": run.name,
+        "started": started,
+        "session": session,
+        "summary": summary,
+        "metric": METRICS[summary.metric],
+        "symbols": symbols,
+        "warning": journal.warning,
+        "ended": journal.ended,
+        "attempts": attempts,
+        "instances": instances_of(attempts, journal, tuple(symbols)),
+        "estimators": tuple(estimators_of(summary)),
+        "headlines": tuple(headlines_of(summary)),
+        "precisions": precision(results),
+        "names_of_estimators": {"base": BASE_TRIALS, "plain": ALL_TRIALS},
+        "charts": _charts(journal, results),
+        "latencies": latencies(journal.events),
+        "loaded": policies_loaded(journal.events),
+        "skips": [event for event in journal.events if isinstance(event, TrialSkipped)],
+        "happenings": tuple(_happenings(journal.events)),
+        "reproduction": reproduction_of(run, journal),
+    }
+
+
+def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
+    summary = results.summary
+    metric, unit = METRICS[summary.metric], summary.cost_unit
+    bars = ", ".join(
+        f"{row.symbol} {number(row.score(summary.metric).mean)}" for row in summary.rows if row.trials
+    )
+    spent = ", ".join(f"{row.symbol} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows)
+    charts = [
+        make_chart(
+            "perturbations",
+            "Each perturbation beside the test-set mean",
+            f"Bars of mean {metric} with 95 % intervals: {bars or 'no trial'}.",
+            perturbations_of(results),
+        ),
+        make_chart(
+            "estimate",
+            "Estimate against effort",
+            f"Mean {metric} of the trials so far against the cumulative cost of set-ups in {unit}. "
+            "Each point is a trial and leads to it.",
+            estimate_of(results, lambda index: f"#trial-{index:04d}"),
+        ),
+        make_chart(
+            "budget", "Cost of set-ups", f"Bars of metres and seconds: {spent}.", budget_of(results), 2.2
+        ),
+    ]
+    answered = latencies(journal.events)
+    if answered:
+        words = "; ".join(f"{one.policy}: {one.answers} answers" for one in answered)
+        charts.append(
+            make_chart(
+                "latency",
+                "Policy latency",
+                f"Histogram of the time for an answer. {words}.",
+                latency_of(answered),
+                2.2,
+            )
+        )
+    return {chart.name: chart for chart in charts}
+
+
+def _happenings(events: Sequence[Event]) -> Iterable[Happening]:
+    loaded_before = False
+    for event in events:
+        if isinstance(event, PolicyLoaded):
+            if loaded_before:
+                yield Happening(event.time, "policy", f"{event.name} serves from here on.")
+            loaded_before = True
+        elif isinstance(event, PolicyRefused):
+            yield Happening(event.time, "policy refused", f"{event.policy}: {event.reason}")
+        elif isinstance(event, SessionInterrupted):
+            yield Happening(event.time, "interrupted", f"{event.fault.name}: {event.detail}")
+        elif isinstance(event, ProcessDied):
+            yield Happening(event.time, "process died", f"{event.process}: {event.detail}")
+        elif isinstance(event, Resumed) and event.restarted:
+            yield Happening(event.time, "resumed", "The session went on in a new process.")

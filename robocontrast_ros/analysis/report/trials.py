@@ -1,0 +1,174 @@
+"""The trials of a run as a page shows them: scores, words and pictures, one by one and by test instance."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robocontrast_ros.analysis.maps import set_up_trials, write_maps
+from robocontrast_ros.analysis.report.pictures import NO_PICTURES, TrialPictures, trial_pictures
+from robocontrast_ros.analysis.results import Results
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import SetupMove
+from robocontrast_ros.sessions.events import TrialSkipped
+from robocontrast_ros.sessions.journal import Journal
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+Track = Callable[[Sequence[Any], str], Iterable[Any]]
+"""Passes on what it is given, and may show under a word how far it has come."""
+
+
+def untold(things: Sequence[Any], what: str) -> Iterable[Any]:
+    """Pass on what is given and show nothing."""
+    return things
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One execution of a trial: a row of the table of trials, with what the journal and the bag add.
+
+    Attributes:
+        row: the table's row; what is unknown is None.
+        symbol: the paper's symbol of its perturbation, or ``base``.
+        moves: what was moved to set it up, in words.
+        measures: the perturbation's proof, name -> number.
+        pictures: what was recorded of it.
+    """
+
+    row: dict[str, Any]
+    symbol: str
+    moves: tuple[str, ...] = ()
+    measures: tuple[tuple[str, float], ...] = ()
+    pictures: TrialPictures = NO_PICTURES
+
+    @property
+    def trial_id(self) -> str:
+        """Name of the trial, unique in its run."""
+        return f"{self.row['index']:04d}"
+
+    @property
+    def what(self) -> str:
+        """The trial in words."""
+        repeat = f", repeat {self.row['repeat']}" if self.row["repeat"] else ""
+        return f"trial {self.trial_id}: {self.symbol} of {self.row['base_id']}{repeat}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a run has of one test instance and one perturbation.
+
+    Attributes:
+        trials: those that count, in the order of their repeats.
+        void: attempts that do not count.
+        skipped: why the perturbation could not be applied; empty where it could.
+    """
+
+    trials: tuple[Attempt, ...] = ()
+    void: int = 0
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A test instance with its contrast set.
+
+    Attributes:
+        base_id: its name.
+        instruction: of its base trial; empty where none was run.
+        cells: one a perturbation, ``base`` first, in the order of the summary.
+    """
+
+    base_id: str
+    instruction: str
+    cells: tuple[Cell, ...]
+
+
+def draw_maps(run: RunFolder, journal: Journal, track: Track = untold) -> str:
+    """Draw the maps that a run folder lacks; return why there are none, in words."""
+    try:
+        write_maps(run, journal, lambda missing: track(missing, "maps"))
+    except ConfigurationError as error:
+        return f"There are no new maps: {error}"
+    return ""
+
+
+def attempts_of(
+    run: RunFolder,
+    journal: Journal,
+    results: Results,
+    track: Track = untold,
+    wanted: Collection[int] | None = None,
+) -> tuple[Attempt, ...]:
+    """Return every execution of a run, in order; those that count have pictures.
+
+    Args:
+        run: the run folder.
+        journal: its journal.
+        results: what came of it.
+        track: passes on the trials whose pictures are read, and may show how far it has come.
+        wanted: indices of the trials whose pictures are wanted; all when left out.
+    """
+    symbols = symbols_of(results)
+    moves = {found.event.trial.index: found.moves for found in set_up_trials(journal.events)}
+    rows = results.trials.to_dicts()
+    counting = {row["index"]: row for row in rows if row["counts"]}
+    pictures = {}
+    for index in track([i for i in counting if wanted is None or i in wanted], "pictures"):
+        row = counting[index]
+        found = Attempt(row, symbols[row["perturbation"]])
+        map_file = run.map(found.trial_id)
+        pictures[index] = trial_pictures(run.path, row["bag"] or "", map_file, found.what.capitalize())
+    return tuple(
+        Attempt(
+            row,
+            symbols[row["perturbation"]],
+            _in_words(moves.get(row["index"], ())) if row["counts"] else (),
+            tuple(json.loads(row["proof"]).items()) if row["proof"] else (),
+            pictures.get(row["index"], NO_PICTURES) if row["counts"] else NO_PICTURES,
+        )
+        for row in rows
+    )
+
+
+def symbols_of(results: Results) -> dict[str, str]:
+    """Return the name of each perturbation -> its symbol, ``base`` first, without ``all``."""
+    return {row.perturbation: row.symbol for row in results.summary.rows if row.perturbation != "all"}
+
+
+def instances_of(attempts: Sequence[Attempt], journal: Journal, names: Sequence[str]) -> tuple[Instance, ...]:
+    """Return the test instances in the order in which they were begun.
+
+    Args:
+        attempts: all executions.
+        journal: the run's journal, which has what was skipped.
+        names: of the perturbations, ``base`` first.
+    """
+    skips = {(e.base_id, e.perturbation): e.reason for e in journal.events if isinstance(e, TrialSkipped)}
+    order = dict.fromkeys([a.row["base_id"] for a in attempts] + [base_id for base_id, _ in skips])
+    found = []
+    for base_id in order:
+        own = [a for a in attempts if a.row["base_id"] == base_id]
+        words = next((a.row["instruction"] for a in own if a.row["perturbation"] == names[0]), "")
+        cells = []
+        for name in names:
+            here = [a for a in own if a.row["perturbation"] == name]
+            trials = tuple(a for a in here if a.row["counts"])
+            cells.append(Cell(trials, len(here) - len(trials), skips.get((base_id, name), "")))
+        found.append(Instance(base_id, words, tuple(cells)))
+    return tuple(found)
+
+
+def _in_words(moves: Iterable[SetupMove]) -> tuple[str, ...]:
+    return tuple(_move_in_words(move) for move in moves)
+
+
+def _move_in_words(move: SetupMove) -> str:
+    name = move.name.replace("_", " ")
+    if move.start is None or move.goal is None:
+        return f"{name} {'brought in' if move.start is None else 'taken out'}"
+    (x, y), (u, v) = move.start.xy, move.goal.xy
+    carried = f"{math.dist(move.start.xy, move.goal.xy):.2f} m"
+    return f"{name} carried {carried}, from ({x:.2f}, {y:.2f}) to ({u:.2f}, {v:.2f})"
