@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,14 @@ from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.analysis.summary import ALL
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
-from robocontrast_ros.statistics.decisions import Decision, boschloo, mcnemar, paired_bootstrap
+from robocontrast_ros.statistics.decisions import (
+    BOSCHLOO,
+    MCNEMAR,
+    Decision,
+    boschloo,
+    mcnemar,
+    paired_bootstrap,
+)
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
 KEY = ("base_id", "perturbation", "repeat")
@@ -217,8 +224,12 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: str) -> ComparedRo
     )
     success = paired_bootstrap(succeeded, succeeded_second, clusters, np.random.default_rng(DRAWS_SEED))
     independent = instances == len(pairs)
-    exact = mcnemar(succeeded, succeeded_second)
-    unpaired = boschloo(int(succeeded.sum()), len(pairs), int(succeeded_second.sum()), len(pairs))
+    if independent:
+        exact = mcnemar(succeeded, succeeded_second)
+        unpaired = boschloo(int(succeeded.sum()), len(pairs), int(succeeded_second.sum()), len(pairs))
+    else:
+        exact = Decision(MCNEMAR, None, success.difference, len(pairs))
+        unpaired = Decision(BOSCHLOO, None, NO_ESTIMATE, 2 * len(pairs))
     return ComparedRow(
         perturbation=name,
         symbol=symbol,
@@ -233,6 +244,6 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: str) -> ComparedRo
         success_difference=success.difference,
         bootstrap=paired_bootstrap(first, second, clusters, np.random.default_rng(DRAWS_SEED)),
         success_bootstrap=success,
-        mcnemar=exact if independent else replace(exact, p_value=None, difference=success.difference),
-        boschloo=unpaired if independent else replace(unpaired, p_value=None, difference=NO_ESTIMATE),
+        mcnemar=exact,
+        boschloo=unpaired,
     )

@@ -8,15 +8,19 @@ from rich.text import Text
 
 from robocontrast_ros.analysis.effort import MeanSpent, Spent
 from robocontrast_ros.analysis.summary import ALL, Row, Summary
+from robocontrast_ros.analysis.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
 from robocontrast_ros.domain import METRICS
-from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
 NONE = "-"
 
+ALL_TRIALS, BASE_TRIALS, ADJUSTED = "all trials", "base trials", "adjusted"
+"""What the estimators of the test set's mean are called."""
+
 
 def summary_report(summary: Summary) -> Group:
-    """Return what a run says: the scores, and under them what they cost; 80 columns do."""
-    return Group(summary_table(summary), "", effort_table(summary))
+    """Return what a run says: the scores, the test set's mean, and what they cost; 80 columns do."""
+    return Group(summary_table(summary), "", estimates_report(summary), "", effort_table(summary))
 
 
 def summary_table(summary: Summary) -> Table:
@@ -29,9 +33,10 @@ def summary_table(summary: Summary) -> Table:
         caption=Text(
             f"{'finished' if summary.finished else 'not finished'}: "
             f"{summary.ended or 'the journal has no end'}\n"
-            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: success Wilson, {metric} bootstrap "
-            f"over instances. - base: mean difference of {metric} to their own base trials. faults: of the "
-            "policy. void: attempts, in no mean. skip: could not be applied."
+            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: Student's t over instances, whose trials "
+            "resemble each other; success Wilson's where each instance has one trial. - base: mean difference of "
+            f"{metric} to their own base trials. faults: of the policy. void: attempts, in no mean. skip: could not be "
+            "applied."
         ),
         box=None,
         padding=(0, 1, 0, 0),
@@ -49,6 +54,42 @@ def summary_table(summary: Summary) -> Table:
         cells = _cells(row, summary.metric)
         table.add_row(*map(Text, cells), style="bold" if row.perturbation == ALL else None)
     return table
+
+
+def estimates_report(summary: Summary) -> Group:
+    """Return the test set's mean as it is estimated in three ways, and what each is biased by."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(Text(f"test-set mean of {METRICS[summary.metric]}"), no_wrap=True)
+    for heading in ("domain", "test set X"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for policy, found in summary.estimates.items():
+        if len(summary.estimates) > 1:
+            table.add_row(Text(policy), style="italic")
+        for name, of_domain, of_test_set in (
+            (ALL_TRIALS, found.plain, None),
+            (BASE_TRIALS, found.base, found.base_of_test_set),
+            (ADJUSTED, found.adjusted_of_domain, found.adjusted),
+        ):
+            table.add_row(name, *(in_words(estimate or NO_ESTIMATE) for estimate in (of_domain, of_test_set)))
+    return Group(table, Text(_biases(summary), style="dim italic"))
+
+
+def _biases(summary: Summary) -> str:
+    """Return what the means are of, and what each is biased by, in one line each."""
+    lines = [
+        "domain: all that X was drawn from. X: the very instances of the test set.",
+        f"{ALL_TRIALS}: {PLAIN_BIAS}",
+        f"{BASE_TRIALS}: {BASE_BIAS}",
+        f"{ADJUSTED}: {ADJUSTED_BIAS}",
+    ]
+    several = len(summary.estimates) > 1
+    for policy, found in summary.estimates.items():
+        whose = f" ({policy})" if several else ""
+        if found.without:
+            lines.append(f"No adjusted mean{whose}: {found.without}")
+        else:
+            lines.append(f"{found.run} of the {found.instances} instances of X were run{whose}.")
+    return "\n".join(lines)
 
 
 def effort_table(summary: Summary) -> Table:

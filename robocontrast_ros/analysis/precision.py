@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
 
+from robocontrast_ros.analysis.console import ALL_TRIALS, BASE_TRIALS, NONE
 from robocontrast_ros.analysis.effort import Spent
 from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.domain import BASE
@@ -15,8 +19,14 @@ from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.planning import trials_for_half_width
 
+PROMISE = (
+    "Until the 95 % interval is no wider than ±, if further instances, with all their trials, cost and differ as "
+    "those that were run. base trials: until that of the mean over base trials alone is."
+)
+"""What the numbers rest on, in words."""
+
 HALF_WIDTHS = (0.10, 0.05, 0.03)
-ESTIMATORS = ("base", "plain")
+ESTIMATORS = {"base": BASE_TRIALS, "plain": ALL_TRIALS}
 
 
 @dataclass(frozen=True)
@@ -94,3 +104,28 @@ def _needed(half_width: float, more: int | None, instances: int, trials: int, sp
         more * each.metres,
         more * each.seconds,
     )
+
+
+def precision_report(precisions: Sequence[Precision]) -> Group:
+    """Return what more precision takes, as a table."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("it takes further", no_wrap=True)
+    for heading in ("±", "now", "instances", "trials", "[m]", "[s]"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    several = len({found.policy for found in precisions}) > 1
+    for found in precisions:
+        name = ESTIMATORS[found.estimator] + (f" ({found.policy})" if several else "")
+        now = found.estimate.half_width
+        for needed in found.needed:
+            cells = [f"{needed.half_width:g}", NONE if now is None else f"{now:.3f}"]
+            if needed.instances is None:
+                cells += [NONE] * 4
+            else:
+                cells += [
+                    f"{needed.instances}",
+                    f"{needed.trials}",
+                    f"{needed.metres:.1f}",
+                    f"{needed.seconds:.0f}",
+                ]
+            table.add_row(name, *cells)
+    return Group(table, Text(PROMISE, style="dim italic"))

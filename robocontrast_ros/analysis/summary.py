@@ -1,33 +1,25 @@
 """What a run says about the policy: mean scores for each perturbation, with intervals, and what it cost.
 
-Intervals are 95 %. For success they are Wilson's, which take trials as independent. For SPL, progress and
-nDTW they are bootstrap intervals over test instances: whole instances are drawn again, with all their trials, because
-the trials of one instance (its repeats, its perturbations) resemble each other. One test instance alone
-has no bootstrap interval. Void attempts count in no mean; their number always stands beside it. No estimate is
-over the trials of more than one policy.
+Intervals are 95 %. Trials of one test instance (its repeats, its perturbations) resemble each other, so it is test
+instances that are taken as independent: Student's t over instances (``statistics.clusters``). Where each instance has
+one trial, success has Wilson's interval. One test instance alone has no interval, but for Wilson's. Void attempts count
+in no mean; their number always stands beside it. No estimate is over the trials of more than one policy.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
-from scipy import stats
 
 from robocontrast_ros.analysis.effort import Effort
+from robocontrast_ros.analysis.tables import ALL
 from robocontrast_ros.analysis.test_set import TestSetEstimates
 from robocontrast_ros.domain import BASE, Outcome
-from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
-
-RESAMPLES = 9999
-BOOTSTRAP_SEED = 0
-
-ALL = "all"
-"""Name of the row over base and perturbed trials together."""
+from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,9 @@ class Row:
         trials: trials that count.
         instances: test instances among them.
         skipped: test instances that the perturbation could not be applied to.
-        success: share of trials that succeeded.
+        success: share of trials that succeeded; Wilson's interval where each instance has one trial, else the
+            one over instances.
+        success_exact: the same with Clopper and Pearson's interval; empty where an instance has more trials.
         spl: mean success weighted by path length.
         progress: mean progress-to-goal.
         ndtw: mean nDTW, over the trials that have a reference path.
@@ -64,6 +58,7 @@ class Row:
     instances: int
     skipped: int
     success: Estimate
+    success_exact: Estimate
     spl: Estimate
     progress: Estimate
     ndtw: Estimate
@@ -78,6 +73,11 @@ class Row:
     metres_per_trial: float | None
     seconds_per_trial: float | None
     policy: str
+
+    @property
+    def independent(self) -> bool:
+        """Whether each test instance has one trial."""
+        return self.trials == self.instances
 
     def score(self, metric: str) -> Estimate:
         """Return the mean of a metric: ``spl`` or ``progress``."""
@@ -160,45 +160,6 @@ def summary_rows(
     return tuple(rows)
 
 
-def success_estimate(successes: int, trials: int) -> Estimate:
-    """Return the share and Wilson's interval."""
-    if not trials:
-        return Estimate()
-    interval = stats.binomtest(successes, trials).proportion_ci(CONFIDENCE, method="wilson")
-    return Estimate(successes / trials, float(interval.low), float(interval.high))
-
-
-def mean_estimate(values: NDArray[np.float64], groups: NDArray[np.str_]) -> Estimate:
-    """Return the mean of the values and its bootstrap interval over the groups.
-
-    Args:
-        values: shape (n,).
-        groups: the group of each value, shape (n,); groups are drawn whole.
-    """
-    if not len(values):
-        return Estimate()
-    mean = float(np.mean(values))
-    _, group = np.unique(groups, return_inverse=True)
-    sums, counts = np.bincount(group, values), np.bincount(group)
-    if len(sums) < 2:
-        return Estimate(mean)
-    interval = stats.bootstrap(
-        (sums, counts),
-        _ratio,
-        paired=True,
-        vectorized=True,
-        n_resamples=RESAMPLES,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(BOOTSTRAP_SEED),
-    ).confidence_interval
-    return Estimate(mean, float(interval.low), float(interval.high))
-
-
-def _ratio(sums: NDArray[np.float64], counts: NDArray[np.int64], axis: int = -1) -> NDArray[np.float64]:
-    return np.sum(sums, axis=axis) / np.sum(counts, axis=axis)
-
-
 def _row(
     policy: str,
     name: str,
@@ -209,6 +170,10 @@ def _row(
     pairs: int = 0,
 ) -> Row:
     trials = attempts.filter("counts")
+    share, independent = (
+        (int(trials["success"].sum()), len(trials)),
+        not trials["base_id"].is_duplicated().any(),
+    )
     metres, seconds = float(attempts["setup_metres"].sum()), float(attempts["setup_seconds"].sum())
     return Row(
         perturbation=name,
@@ -216,7 +181,8 @@ def _row(
         trials=len(trials),
         instances=trials["base_id"].n_unique(),
         skipped=skipped,
-        success=success_estimate(int(trials["success"].sum()), len(trials)),
+        success=wilson(*share) if independent else _mean(trials, "success"),
+        success_exact=clopper_pearson(*share) if independent else NO_ESTIMATE,
         spl=_mean(trials, "spl"),
         progress=_mean(trials, "progress"),
         ndtw=_mean(trials, "ndtw"),
@@ -236,20 +202,11 @@ def _row(
 
 def _mean(trials: pl.DataFrame, score: str) -> Estimate:
     known = trials.filter(pl.col(score).is_not_null())
-    return mean_estimate(known[score].to_numpy(), known["base_id"].to_numpy())
+    return cluster_mean(known[score].to_numpy(), known["base_id"].to_numpy())
 
 
 def _difference(trials: pl.DataFrame, base: pl.DataFrame, metric: str) -> tuple[Estimate, int]:
     """Return the mean paired difference to the instances' own base trials, and the number of pairs."""
     means = [t.group_by("base_id").agg(pl.col(metric).mean()) for t in (trials, base)]
     pairs = means[0].join(means[1], on="base_id", suffix="_of_base").drop_nulls().sort("base_id")
-    differences = (pairs[metric] - pairs[f"{metric}_of_base"]).to_numpy()
-    return mean_estimate(differences, pairs["base_id"].to_numpy()), len(pairs)
-
-
-def running_means(scores: Sequence[float | None]) -> NDArray[np.float64]:
-    """Return the mean of all known scores up to each, shape (n,); NaN before the first."""
-    values = np.array([math.nan if score is None else score for score in scores], dtype=float)
-    known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.cumsum(np.where(known, values, 0.0)) / np.cumsum(known)
+    return paired_difference(pairs[metric].to_numpy(), pairs[f"{metric}_of_base"].to_numpy()), len(pairs)

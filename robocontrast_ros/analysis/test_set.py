@@ -23,8 +23,8 @@ from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.strategies.protocol import solved_at_start
 
 PLAIN_BIAS = "biased where perturbed trials are harder or easier than base trials"
-BASE_BIAS = "unbiased; takes nothing from the perturbed trials"
-ADJUSTED_BIAS = "unbiased in the limit; uses perturbed trials and the instances that were not run"
+BASE_BIAS = "unbiased where each starts in its own scene; uses no perturbed trial"
+ADJUSTED_BIAS = "unbiased for many instances; uses perturbed trials and the rest of X"
 
 NOT_DRAWN = "the test set was not drawn again"
 
@@ -108,10 +108,10 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
     finite, domain = (
         adjusted_mean(scores, covariates, groups, is_base, of_all, finite=finite) for finite in (True, False)
     )
-    without_covariates = adjusted_mean(
-        scores[is_base], np.zeros((run and is_base.sum(), 0)), groups[is_base], is_base[is_base], of_all[:, :0],
-        finite=True,
-    )  # fmt: skip
+    nothing = covariates[is_base][:, :0]
+    base_of_test_set = adjusted_mean(
+        scores[is_base], nothing, groups[is_base], is_base[is_base], of_all[:, :0], finite=True
+    )
     return TestSetEstimates(
         metric,
         f"the mean over the {len(test_set)} instances of the test set",
@@ -119,7 +119,7 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
         run,
         plain,
         of_base,
-        without_covariates,
+        base_of_test_set,
         finite,
         domain,
     )

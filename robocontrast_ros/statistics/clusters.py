@@ -171,8 +171,8 @@ def _pseudo_weight(
     largest = (mean - bounds[0]) * (bounds[1] - mean)
     if len(y) == number or variance <= 1e-12 * (bounds[1] - bounds[0]) ** 2:
         return 1.0
-    _, error = cr2(sums, sizes, np.ones(number))
-    design_effect = error**2 * (len(y) - 1) / variance
+    _, error = cr2(sums, sizes, np.full(number, times))
+    design_effect = error**2 * (times * len(y) - 1.0) / variance
     degrees = times * number - 1.0
     design_effect *= degrees / stats.chi2.ppf(DESIGN_EFFECT_RISK, degrees)
     return float(

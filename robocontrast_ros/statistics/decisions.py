@@ -12,8 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from robocontrast_ros.statistics.clusters import paired_difference
+from robocontrast_ros.statistics.clusters import differences, paired_difference
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
+
+MCNEMAR, BOSCHLOO, BARNARD, PAIRED_BOOTSTRAP = "McNemar", "Boschloo", "Barnard", "paired bootstrap"
+"""Names of the tests."""
 
 RESAMPLES = 9999
 ENUMERATED = 12
@@ -38,27 +41,28 @@ class Decision:
 
 
 def mcnemar(a: ArrayLike, b: ArrayLike) -> Decision:
-    """Return McNemar's exact test (1947) of paired successes; pairs have to be independent of each other.
+    """Return McNemar's test (1947) of paired successes in its exact form; pairs have to be independent of each other.
 
     Args:
         a: whether the first policy succeeded, 0 or 1, shape (n,).
         b: the same of the second, in the same order.
     """
-    first, second = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
-    difference = paired_difference(first, second)
-    only_first, only_second = int(np.sum(first & ~second)), int(np.sum(~first & second))
+    d = differences(a, b)
+    if not len(d):
+        return Decision(MCNEMAR, None, NO_ESTIMATE, 0)
+    only_first, only_second = int(np.sum(d > 0.0)), int(np.sum(d < 0.0))
     p = stats.binomtest(only_first, only_first + only_second).pvalue if only_first + only_second else 1.0
-    return Decision("McNemar", float(p) if len(first) else None, difference, len(first))
+    return Decision(MCNEMAR, float(p), paired_difference(a, b), len(d))
 
 
 def boschloo(s1: int, n1: int, s2: int, n2: int) -> Decision:
     """Return Boschloo's exact test (1970): s1 successes of n1 trials against s2 of n2, all independent."""
-    return _unpaired("Boschloo", stats.boschloo_exact, s1, n1, s2, n2)
+    return _unpaired(BOSCHLOO, stats.boschloo_exact, s1, n1, s2, n2)
 
 
 def barnard(s1: int, n1: int, s2: int, n2: int) -> Decision:
     """Return Barnard's exact test (1945): s1 successes of n1 trials against s2 of n2, all independent."""
-    return _unpaired("Barnard", stats.barnard_exact, s1, n1, s2, n2)
+    return _unpaired(BARNARD, stats.barnard_exact, s1, n1, s2, n2)
 
 
 def _unpaired(name: str, test: Callable[..., Any], s1: int, n1: int, s2: int, n2: int) -> Decision:
@@ -68,13 +72,11 @@ def _unpaired(name: str, test: Callable[..., Any], s1: int, n1: int, s2: int, n2
     # Newcombe's hybrid of the two Wilson intervals (1998), his method 10.
     low, high = confint_proportions_2indep(s1, n1, s2, n2, method="newcomb", alpha=1.0 - CONFIDENCE)
     difference = Estimate(s1 / n1 - s2 / n2, float(low), float(high))
-    # No table of the same margin that is all success or all failure says anything, and scipy gives NaN there.
+    # Where all trials, or none, succeeded, nothing speaks for a difference; scipy gives NaN there.
     return Decision(name, 1.0 if np.isnan(p) else float(p), difference, n1 + n2)
 
 
-def paired_bootstrap(
-    a: ArrayLike, b: ArrayLike, clusters: ArrayLike, rng: np.random.Generator | None = None
-) -> Decision:
+def paired_bootstrap(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, rng: np.random.Generator) -> Decision:
     """Return the wild cluster bootstrap-t of mean a - b against 0 (Cameron, Gelbach and Miller 2008).
 
     The differences of whole clusters change sign together. Up to 12 clusters every assignment of signs is
@@ -84,23 +86,22 @@ def paired_bootstrap(
         a: scores of the first policy, shape (n,).
         b: scores of the second on the same trials, in the same order.
         clusters: the base instance of each pair, shape (n,).
-        rng: for the draws; the same fixed one for every call when left out.
+        rng: for the draws.
     """
     difference = paired_difference(a, b, clusters)
-    d = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
+    d = differences(a, b)
     _, group = np.unique(np.asarray(clusters), return_inverse=True)
     if not len(d):
-        return Decision("paired bootstrap", None, difference, 0)
+        return Decision(PAIRED_BOOTSTRAP, None, difference, 0)
     sums, sizes = np.bincount(group, d), np.bincount(group).astype(float)
     number = len(sums)
     if number <= ENUMERATED:
         signs = np.array(list(product((1.0, -1.0), repeat=number)))
     else:
-        drawn = np.random.default_rng(0) if rng is None else rng
-        signs = np.vstack([np.ones(number), drawn.choice((1.0, -1.0), (RESAMPLES, number))])
+        signs = np.vstack([np.ones(number), rng.choice((1.0, -1.0), (RESAMPLES, number))])
     statistic = _studentised(signs * sums, sizes)
     p = float(np.mean(statistic >= statistic[0] * (1.0 - 1e-9)))
-    return Decision("paired bootstrap", p, difference, len(d))
+    return Decision(PAIRED_BOOTSTRAP, p, difference, len(d))
 
 
 def _studentised(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
