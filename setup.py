@@ -71,7 +71,9 @@ setup(
             "SB2 = robocontrast_ros.perturbations.language_table:MoveSource",
         ],
         "robocontrast_ros.strategies": [
+            "adaptive = robocontrast_ros.strategies.adaptive:Adaptive",
             "contrast_set = robocontrast_ros.strategies.contrast_set:ContrastSet",
+            "cost_ordered = robocontrast_ros.strategies.cost_ordered:CostOrdered",
             "limited_intervention = robocontrast_ros.strategies.limited_intervention:LimitedIntervention",
             "standard = robocontrast_ros.strategies.standard:Standard",
         ],

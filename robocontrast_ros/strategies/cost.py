@@ -10,12 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,18 @@ class CostModel(Protocol):
             measured: how long the person took for it [s]; None before it is done, and where nobody measured.
         """
 
+    def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
+        """Return what many set-ups of one scene cost, each from another one, at least 0.
+
+        Args:
+            carried: whether an object is carried, shape (n, objects), in the order of the moves.
+            starts: where it is [m], shape (n, objects, 3); anything where it is not carried.
+            goals: where it is wanted [m], shape (objects, 3).
+
+        Returns:
+            Shape (n,): what ``cost`` says of each.
+        """
+
 
 class MetresMoved:
     """Sum of the straight distances that objects are carried [m] (seed 000, sections 5.1 and 6.1)."""
@@ -106,6 +124,10 @@ class MetresMoved:
     def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
         """Return the metres."""
         return math.fsum(move.distance for move in moves)
+
+    def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
+        """Return the metres."""
+        return np.where(carried, np.linalg.norm(starts - goals, axis=-1), 0.0).sum(axis=-1)
 
 
 @record
@@ -155,6 +177,70 @@ class SecondsToMove:
             seconds.append(move.distance / mover.carrying_speed + mover.placing)
             here = move.goal
         return math.fsum(seconds)
+
+    def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
+        """Return the model's time."""
+        mover, seconds = self._mover, np.zeros(len(carried))
+        here = np.full((len(carried), 3), np.nan)
+        for moves, start, goal in zip(carried.T, starts.swapaxes(0, 1), goals, strict=True):
+            # Nobody has walked before the first object: there `here` is not a number.
+            walk = np.nan_to_num(np.linalg.norm(start - here, axis=-1))
+            carry = np.linalg.norm(goal - start, axis=-1)
+            handling = mover.taking + mover.placing
+            time = walk / mover.walking_speed + carry / mover.carrying_speed + handling
+            seconds += np.where(moves, time, 0.0)
+            here = np.where(moves[:, None], goal, here)
+        return seconds
+
+
+def transition_costs(
+    left: Sequence[Scene], wanted: Sequence[Scene], model: CostModel, tolerance: Tolerance
+) -> Floats:
+    """Return what it costs to bring each of some scenes to each of others.
+
+    Returns:
+        Shape (left, wanted): the cost of ``setup_moves`` of each pair.
+
+    Raises:
+        ValueError: the scenes have different frames.
+    """
+    frames = sorted({scene.frame_id for scene in (*left, *wanted)})
+    if len(frames) > 1:
+        raise ValueError(f"scenes in one frame: got {', '.join(map(repr, frames))}")
+    arrays = cache(partial(_object_arrays, tuple(left)))
+    costs = np.empty((len(left), len(wanted)))
+    for column, scene in enumerate(wanted):
+        present, starts, turns = arrays(tuple((o.name, o.model) for o in scene))
+        goals = np.array([o.pose.position for o in scene]).reshape(-1, 3)
+        goal_turns = np.array([o.pose.orientation for o in scene]).reshape(-1, 4)
+        off = np.linalg.norm(starts - goals, axis=-1) > tolerance.position
+        turned = _angles_between(turns, goal_turns) > tolerance.orientation
+        costs[:, column] = model.costs(present & (off | turned), starts, goals)
+    return costs
+
+
+def _angles_between(a: Floats, b: Floats) -> Floats:
+    """Return ``angle_between`` of arrays of quaternions xyzw, shapes (n, k, 4) and (k, 4) -> (n, k)."""
+    av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
+    vector = aw * bv - bw * av - np.cross(av, bv)
+    return 2.0 * np.arctan2(np.linalg.norm(vector, axis=-1), np.abs((a * b).sum(axis=-1)))
+
+
+def _object_arrays(
+    scenes: tuple[Scene, ...], objects: tuple[tuple[str, str], ...]
+) -> tuple[Flags, Floats, Floats]:
+    """Return which of the objects (name, model) are in each scene, their positions and orientations."""
+    present = np.zeros((len(scenes), len(objects)), dtype=bool)
+    positions = np.zeros((*present.shape, 3))
+    orientations = np.zeros((*present.shape, 4))
+    for row, scene in enumerate(scenes):
+        there = {(o.name, o.model): o.pose for o in scene}
+        for column, key in enumerate(objects):
+            if key in there:
+                present[row, column] = True
+                positions[row, column] = there[key].position
+                orientations[row, column] = there[key].orientation
+    return present, positions, orientations
 
 
 COST_MODELS = (MetresMoved.name, SecondsToMove.name)

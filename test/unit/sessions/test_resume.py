@@ -25,7 +25,9 @@ from robocontrast_ros.sessions.events import (
 )
 from robocontrast_ros.sessions.journal import JournalWriter, read_journal
 from robocontrast_ros.sessions.session import Session
+from robocontrast_ros.strategies.adaptive import Adaptive
 from robocontrast_ros.strategies.contrast_set import ContrastSet
+from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
 from robocontrast_ros.strategies.standard import Standard
 
@@ -127,7 +129,11 @@ def score(path: Path):
     return finished, skipped, ends, spent
 
 
-@pytest.mark.parametrize("strategy", [Standard(), ContrastSet(), LimitedIntervention()], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "strategy",
+    [Standard(), ContrastSet(), LimitedIntervention(), CostOrdered(), Adaptive()],
+    ids=lambda s: s.name,
+)
 @pytest.mark.parametrize("survives", [False, True], ids=["a fresh bench", "the same bench"])
 @given(deaths=crashes, seed=st.integers(0, 1000), budget=st.sampled_from([float("inf"), 2.5]))
 @settings(max_examples=15, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ from robocontrast_ros.strategies.cost import (
     angle_between,
     cost_model,
     setup_moves,
+    transition_costs,
 )
 
 EXACT = Tolerance()
@@ -50,6 +52,24 @@ def test_the_metres_are_the_distances_of_the_objects_that_both_scenes_hold(actua
     cost = MetresMoved().cost(setup_moves(actual, wanted, EXACT))
     shared = set(actual.names) & set(wanted.names)
     assert cost == pytest.approx(sum(actual[n].pose.distance_to(wanted[n].pose) for n in shared))
+
+
+@pytest.mark.parametrize("model", [MetresMoved(), SecondsToMove()], ids=lambda m: m.name)
+@given(left=st.lists(scenes, min_size=1, max_size=4), wanted=st.lists(scenes, min_size=1, max_size=4))
+def test_costs_of_many_transitions_are_those_of_each(model, left, wanted):
+    tolerance = Tolerance(0.01, 0.05)
+    swapped = tuple(replace(o, model="other") for o in left[0])
+    wanted = [*wanted, left[0], Scene(swapped[::-1])]
+    costs = transition_costs(left, wanted, model, tolerance)
+    for row, start in zip(costs, left, strict=True):
+        expected = [model.cost(setup_moves(start, goal, tolerance)) for goal in wanted]
+        assert row == pytest.approx(expected)
+
+
+def test_transitions_between_scenes_of_different_frames_are_refused():
+    scene = line(a=0.1)
+    with pytest.raises(ValueError, match="scenes in one frame: got 'map', 'world'"):
+        transition_costs([scene], [replace(scene, frame_id="map")], MetresMoved(), EXACT)
 
 
 @given(scenes)

@@ -22,7 +22,9 @@ from line_world import (
 
 from robocontrast_ros.domain import BASE, Trial
 from robocontrast_ros.sessions.seeding import generator, trial_seed
+from robocontrast_ros.strategies.adaptive import Adaptive
 from robocontrast_ros.strategies.contrast_set import ContrastSet
+from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
 from robocontrast_ros.strategies.protocol import (
     Completed,
@@ -34,7 +36,7 @@ from robocontrast_ros.strategies.protocol import (
 from robocontrast_ros.strategies.standard import Standard
 
 TASK = LineTask()
-STRATEGIES = (Standard(), ContrastSet(), LimitedIntervention())
+STRATEGIES = (Standard(), ContrastSet(), LimitedIntervention(), CostOrdered(), Adaptive())
 
 
 def run(strategy, context, skill=1.0):

@@ -1,0 +1,122 @@
+"""A contrast set that leaves out the perturbed trials which would tell least for what they cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from robocontrast_ros.domain import BASE
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.strategies.contrast_set import run_contrasts
+from robocontrast_ros.strategies.protocol import (
+    PerturbationUse,
+    Skipped,
+    StrategyContext,
+    StrategyRun,
+    solved_at_start,
+)
+from robocontrast_ros.strategies.repeats import Repeats
+
+PILOTS = 8
+"""Test instances of which every perturbation is run, before anything is left out."""
+PRIOR_VALUES = 4
+"""Every variance is smoothed as if so many scores more had been seen, half of them 0 and half of them 1: a
+perturbation is not believed to be always, or never, survived because it was so a few times."""
+LEAST_COST = 0.1
+"""A trial whose set-up is (nearly) free is taken to cost this share of a base trial's: it takes time, too."""
+
+
+class Adaptive:
+    """Test instances in shuffled order; of each, the perturbations that are worth their cost.
+
+    Base trials come first and are never left out, so that they are an i.i.d. sample of the test set. Which
+    perturbations of an instance are run is decided before its base trial, from the results of earlier
+    instances alone. One more trial of a row (base, or a perturbation) takes s² / (n (n + 1)) off the
+    variance of the row's mean, where n instances of it have been run and s² is the variance of their scores
+    (the task's metric; the mean of the repeats). A perturbation is run where that, per unit of the cost of
+    such trials so far, is at least what it is for the next base trial; so more is spent on what is
+    uncertain and on what is cheap, n going as s divided by the square root of the cost. Where the budget
+    is expected to suffice for all that is left, nothing is left out; without a budget this is
+    ``contrast_set``. What is left out is a skip, with the reason.
+
+    As nothing that is known of an instance decides what of it is run, no instances are selected: running
+    perturbations where the base trial failed would bias every mean. What is left is the bias of every
+    mean whose number of values depends on them (Nie et al. 2018, Why adaptively collected data have
+    negative bias and how to correct for it): a perturbation that happened to go well, or badly, all of the
+    time is tried less often again. docs/sessions.md says how much that is. The base trials' mean has no part in it.
+    """
+
+    name = "adaptive"
+    description = "a contrast set that leaves out perturbed trials which would tell least for their cost"
+    uses_perturbations = PerturbationUse.REQUIRED
+    base_trials_iid = True
+
+    def run(self, context: StrategyContext) -> StrategyRun:
+        """Return the trials."""
+        rows = {name: _Row() for name in (BASE, *(p.name for p in context.perturbations))}
+        left = sum(not solved_at_start(context.task, base) for base in context.test_set)
+        spent = 0.0
+        for base in context.test_set:
+            chosen = context.perturbations
+            if not _suffices(context.budget - spent, left, rows.values()):
+                chosen = tuple(p for p in context.perturbations if _worthwhile(p, rows))
+            for perturbation in context.perturbations:
+                if perturbation not in chosen:
+                    reason = "left out: it would tell less for its cost than the next test instance"
+                    yield Skipped(base.instance_id, perturbation.name, reason)
+            done = yield from run_contrasts(context, base, chosen)
+            for name, repeats in done.items():
+                rows[name].add(repeats, context.task.metric)
+                spent += rows[name].costs[-1]
+            left -= bool(done)
+
+    def trials_expected(self, context: StrategyContext) -> int:
+        """Return |X| (1 + |P|) times the repeats."""
+        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
+
+
+@dataclass
+class _Row:
+    """What is known of base trials, or of a perturbation.
+
+    Attributes:
+        scores: of each instance, the mean of its repeats.
+        costs: of each instance, all its repeats together.
+    """
+
+    scores: list[float] = field(default_factory=list)
+    costs: list[float] = field(default_factory=list)
+
+    def add(self, repeats: Repeats, metric: str) -> None:
+        """Take one more instance into account."""
+        self.scores.append(math.fsum(getattr(r.result, metric) for r in repeats) / len(repeats))
+        self.costs.append(math.fsum(r.cost for r in repeats))
+
+    @property
+    def cost(self) -> float:
+        """Mean cost of an instance; 0 before the first."""
+        return math.fsum(self.costs) / max(len(self.costs), 1)
+
+    @property
+    def worth(self) -> float:
+        """What one more instance takes off the variance of the mean, once there is one."""
+        number = len(self.scores)
+        mean = math.fsum(self.scores) / number
+        squares = math.fsum((score - mean) ** 2 for score in self.scores)
+        variance = (squares + PRIOR_VALUES / 4) / (number - 1 + PRIOR_VALUES)
+        return variance / (number * (number + 1))
+
+
+def _suffices(budget: float, instances: int, rows: Iterable[_Row]) -> bool:
+    """Tell whether the budget is expected to suffice for every trial of so many instances."""
+    return instances * math.fsum(row.cost for row in rows) <= budget
+
+
+def _worthwhile(perturbation: Perturbation, rows: dict[str, _Row]) -> bool:
+    """Tell whether the perturbation is worth its cost at least as much as a base trial is."""
+    base, row = rows[BASE], rows[perturbation.name]
+    if len(base.scores) < PILOTS or not row.scores:
+        return True
+    cost = max(row.cost, LEAST_COST * base.cost)
+    return row.worth * base.cost >= base.worth * cost
