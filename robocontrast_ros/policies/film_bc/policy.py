@@ -9,7 +9,7 @@ from torch import Tensor
 
 from robocontrast_ros.policies.film_bc.keypoints import HEIGHT, WIDTH, Keypoints
 from robocontrast_ros.policies.film_bc.loading import CAMERA, describe
-from robocontrast_ros.policies.film_bc.model import FilmBc, Slots, displacement, turns
+from robocontrast_ros.policies.film_bc.model import FilmBc, Slots, Told, displacement, turns
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
 from robocontrast_ros.policies.film_bc.threads import one_thread
@@ -30,7 +30,7 @@ class FilmBcPolicy:
         """Take the network, what turns words into vectors, and what sees; None to be shown the ground truth."""
         self._name, self._network, self._encoder = name, network.eval(), encoder
         self._keypoints = None if keypoints is None else keypoints.eval()
-        self._code: Tensor | None = None
+        self._told: Told | None = None
         self._tracker = Tracker(len(network.names))
         self._start: Tensor | None = None
         self._action: Tensor | None = None
@@ -43,9 +43,9 @@ class FilmBcPolicy:
     @torch.inference_mode()
     def warm_up(self) -> None:
         """Run every network once; nothing of it is kept."""
-        code = self._network.language(torch.from_numpy(self._encoder.encode(["push the block"])))
+        told = self._network.understand(torch.from_numpy(self._encoder.encode(["push the block"])))
         blocks = torch.zeros(1, len(self._network.names), 2)
-        displacement(self._network.act(Slots(blocks[:, 0], blocks, blocks, blocks), code))
+        displacement(self._network.act(Slots(blocks[:, 0], blocks, blocks, blocks), told))
         if self._keypoints is not None:
             self._keypoints.find(torch.zeros(1, 3, HEIGHT, WIDTH, dtype=torch.uint8))
 
@@ -54,7 +54,7 @@ class FilmBcPolicy:
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial: the words; the seed has no effect."""
         vector = torch.from_numpy(self._encoder.encode([instruction]))
-        self._code, self._start, self._action = self._network.language(vector), None, None
+        self._told, self._start, self._action = self._network.understand(vector), None, None
         self._tracker = Tracker(len(self._network.names))
 
     @one_thread()
@@ -65,10 +65,10 @@ class FilmBcPolicy:
         Raises:
             ValueError: reset was not called, or the image or the scene is missing or does not fit.
         """
-        if self._code is None:
+        if self._told is None:
             raise ValueError(f"{self._name}: act before reset; call reset(instruction, seed) first")
         slots = self._known(observation) if self._keypoints is None else self._seen(observation)
-        self._action = displacement(self._network.act(slots, self._code), self._action)
+        self._action = displacement(self._network.act(slots, self._told), self._action)
         return self._action.numpy().astype(np.float64)
 
     def _known(self, observation: Observation) -> Slots:
