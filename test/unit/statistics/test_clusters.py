@@ -1,0 +1,190 @@
+"""Means over trials that share base instances: what their intervals cover, and what they must not depend on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.regression.linear_model import OLS
+
+from robocontrast_ros.statistics.clusters import bell_mccaffrey, cluster_mean, cr2, paired_difference
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+
+scores = st.floats(0.0, 1.0)
+samples = st.lists(st.tuples(scores, st.integers(0, 5)), min_size=2, max_size=30)
+
+
+def split(sample):
+    values, labels = zip(*sample, strict=True)
+    return np.array(values), np.array(labels)
+
+
+def ends(estimate: Estimate) -> tuple[float, float]:
+    assert estimate.low is not None and estimate.high is not None
+    return estimate.low, estimate.high
+
+
+@given(st.lists(scores, min_size=2, max_size=20))
+@settings(max_examples=30, deadline=None)
+def test_without_bounds_single_trials_have_students_interval(values):
+    estimate = cluster_mean(values, np.arange(len(values)), bounds=None)
+    if np.ptp(values) > 1e-6:
+        expected = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+        assert ends(estimate) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_with_bounds_single_trials_have_students_interval_with_one_more_at_either_bound():
+    values = np.array([0.2, 0.5, 0.6, 0.9, 0.4])
+    expected = stats.ttest_1samp([*values, 0.0, 1.0], 0.0).confidence_interval(0.95)
+    assert ends(cluster_mean(values, np.arange(5))) == pytest.approx((expected.low, expected.high))
+
+
+def test_clusters_of_one_size_have_the_error_of_statsmodels_cluster_robust_regression():
+    rng = np.random.default_rng(0)
+    values, clusters = rng.random(40), np.repeat(np.arange(8), 5)
+    fit = OLS(values, np.ones(40)).fit(cov_type="cluster", cov_kwds={"groups": clusters})
+    mean, error = cr2(values.reshape(8, 5).sum(axis=1), np.full(8, 5.0), np.ones(8))
+    assert (mean, error) == pytest.approx((fit.params[0], fit.bse[0]))
+
+
+@given(st.lists(st.integers(1, 15), min_size=2, max_size=8))
+@settings(max_examples=30, deadline=None)
+def test_the_degrees_of_freedom_are_those_of_the_quadratic_form(sizes):
+    # Bell and McCaffrey (2002): the squared trace over the trace of the square of the form's matrix.
+    n = np.array(sizes, dtype=float)
+    w = n / n.sum()
+    residuals = (np.eye(len(n)) - np.outer(w, np.ones(len(n)))) / np.sqrt(1.0 - w)[:, None]
+    form = residuals @ np.diag(w**2) @ residuals.T
+    expected = np.trace(form) ** 2 / np.trace(form @ form)
+    assert bell_mccaffrey(n, np.ones(len(n))) == pytest.approx(expected)
+    assert expected <= len(n) - 1 + 1e-9
+
+
+@given(samples, st.sampled_from([0.5, 0.95, 0.99]))
+@settings(max_examples=60, deadline=None)
+def test_an_interval_holds_the_mean_and_stays_within_the_bounds(sample, confidence):
+    values, labels = split(sample)
+    estimate = cluster_mean(values, labels, confidence)
+    assert estimate.mean == pytest.approx(np.mean(values))
+    if len(set(labels)) > 1:
+        low, high = ends(estimate)
+        assert 0.0 <= low <= estimate.mean <= high <= 1.0
+        assert high - low > 0.0
+
+
+@given(samples, st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_neither_the_order_of_trials_nor_the_names_of_instances_matter(sample, random):
+    values, labels = split(sample)
+    order = np.array(random.sample(range(len(values)), len(values)))
+    renamed = np.array([f"x{(label * 7 + 3) % 11}" for label in labels])
+    one, other = cluster_mean(values, labels), cluster_mean(values[order], renamed[order])
+    assert one.mean == pytest.approx(other.mean)
+    if one.low is not None:
+        assert ends(one) == pytest.approx(ends(other), abs=1e-9)
+
+
+@given(samples)
+@settings(max_examples=40, deadline=None)
+def test_scores_and_failures_are_treated_alike(sample):
+    values, labels = split(sample)
+    estimate, mirrored = cluster_mean(values, labels), cluster_mean(1.0 - values, labels)
+    if estimate.low is not None:
+        assert ends(estimate) == pytest.approx((1.0 - mirrored.high, 1.0 - mirrored.low), abs=1e-9)
+
+
+@given(samples, st.integers(2, 5))
+@settings(max_examples=40, deadline=None)
+def test_more_such_instances_make_it_narrower_just_as_times_foretells(sample, times):
+    values, labels = split(sample)
+    more = cluster_mean(np.tile(values, times), np.concatenate([labels + 10 * i for i in range(times)]))
+    foretold = cluster_mean(values, labels, times=times)
+    if foretold.low is not None:
+        assert ends(foretold) == pytest.approx(ends(more), abs=1e-9)
+        assert foretold.half_width <= cluster_mean(values, labels).half_width + 1e-9
+
+
+def test_repeats_that_say_nothing_new_do_not_make_it_narrower():
+    values, labels = np.array([0.1, 0.9, 0.4, 0.6]), np.array(["a", "b", "c", "d"])
+    once, thrice = cluster_mean(values, labels), cluster_mean(np.repeat(values, 3), np.repeat(labels, 3))
+    assert ends(thrice) == pytest.approx(ends(once))
+
+
+def test_twelve_successes_of_twelve_leave_room_for_failures():
+    low, high = ends(cluster_mean(np.ones(12), np.arange(12)))
+    # Clopper and Pearson's lower bound is 0.735, that of the rule of three 0.75.
+    assert 0.70 < low < 0.80
+    assert high == 1.0
+    assert ends(cluster_mean(np.ones(60), np.arange(60) // 5)) == (low, high), "five repeats of each"
+
+
+def test_one_instance_alone_has_a_mean_and_no_interval_and_none_has_nothing():
+    assert cluster_mean([0.3, 0.5], ["x0", "x0"]) == Estimate(0.4)
+    assert cluster_mean([], []) == NO_ESTIMATE
+    assert paired_difference([], []) == NO_ESTIMATE
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match=r"got -0.1 to 0.5, expected 0 to 1"):
+        cluster_mean([0.5, -0.1], [0, 1])
+    with pytest.raises(ValueError, match="expected 0 to 1"):
+        cluster_mean([0.5, np.nan], [0, 1])
+    with pytest.raises(ValueError, match="2 values and 3 clusters"):
+        cluster_mean([0.5, 0.1], [0, 1, 2])
+    with pytest.raises(ValueError, match="2 and 1 values"):
+        paired_difference([0.5, 0.1], [0.5])
+
+
+def test_a_paired_difference_is_one_of_scores_on_twice_the_scale():
+    rng = np.random.default_rng(1)
+    a, b, clusters = rng.random(20), rng.random(20), np.repeat(np.arange(5), 4)
+    difference = paired_difference(a, b, clusters)
+    scaled = cluster_mean((a - b + 1.0) / 2.0, clusters)
+    assert (difference.mean, *ends(difference)) == pytest.approx(
+        (2.0 * scaled.mean - 1.0, 2.0 * scaled.low - 1.0, 2.0 * scaled.high - 1.0)
+    )
+
+
+def test_two_policies_that_always_agree_may_still_differ_a_little():
+    low, high = ends(paired_difference(np.ones(40), np.ones(40)))
+    assert -0.15 < low < -0.05
+    assert high == pytest.approx(-low)
+
+
+# Share of successes, correlation between the trials of an instance, instances, trials of each.
+WORLDS = [
+    (0.5, 0.3, 5, 5),
+    (0.95, 0.3, 12, 5),
+    (0.95, 0.0, 12, 1),
+    (0.8, 0.8, 12, (1, 15)),
+    (0.02, 0.3, 40, (1, 15)),
+    (0.5, 0.0, 40, 5),
+]
+
+
+@pytest.mark.parametrize("spl", [False, True])
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_interval_covers_the_mean_as_often_as_it_says(world, spl):
+    share, correlation, instances, each = world
+    rng, draws, covered = np.random.default_rng(5), 250, 0
+    truth = share * (0.8 if spl else 1.0)
+    for _ in range(draws):
+        sizes = (
+            np.full(instances, each)
+            if isinstance(each, int)
+            else rng.integers(each[0], each[1] + 1, instances)
+        )
+        chance = np.full(instances, share)
+        if correlation:
+            s = 1.0 / correlation - 1.0
+            chance = rng.beta(share * s, (1.0 - share) * s, instances)
+        clusters = np.repeat(np.arange(instances), sizes)
+        values = (rng.random(len(clusters)) < chance[clusters]).astype(float)
+        if spl:
+            values *= 0.5 * rng.beta(8, 2, instances)[clusters] + 0.5 * rng.beta(8, 2, len(clusters))
+        low, high = ends(cluster_mean(values, clusters))
+        covered += low <= truth <= high
+    # One world in ten thousand that covers 95 % falls below.
+    assert covered >= stats.binom.ppf(1e-4, draws, 0.95)
