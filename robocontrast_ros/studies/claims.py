@@ -14,10 +14,20 @@ from robocontrast_ros.statistics.estimate import Estimate
 Verdict = Literal["holds", "does not hold", "undecided"]
 
 Kind = Literal[
-    "cost_per_trial", "trials_ratio", "cost_ratio", "sensitivity", "bias", "closer", "error_at_equal_cost"
+    "cost_per_trial",
+    "trials_ratio",
+    "cost_ratio",
+    "sensitivity",
+    "paired_sensitivity",
+    "bias",
+    "closer",
+    "error_at_equal_cost",
 ]
 
 Estimator = Literal["plain", "base", "adjusted"]
+
+OF_PERTURBATION: tuple[Kind, ...] = ("sensitivity", "paired_sensitivity")
+"""Kinds of measures that need ``perturbation``."""
 
 COMPARING: tuple[Kind, ...] = ("trials_ratio", "cost_ratio", "closer", "error_at_equal_cost")
 """Kinds of measures that need ``against``."""
@@ -30,14 +40,14 @@ class Measure:
     kind: Kind = Field(description="what is measured; docs/study.md defines each")
     of: tuple[str, ...] = Field(min_length=1, description="labels of the strategies that it is measured of")
     against: tuple[str, ...] = Field(default=(), description="labels of those that they are compared with")
-    perturbation: str = Field(default="", description="of sensitivity: name of the perturbation")
+    perturbation: str = Field(default="", description="of the two sensitivities: name of the perturbation")
     estimator: Estimator = Field(
         default="plain", description="of bias: mean of all trials, of the base trials, or the adjusted mean"
     )
 
     def __post_init__(self) -> None:
         """Refuse what the kind has no use for, and what it lacks."""
-        needed = (("against", self.kind in COMPARING), ("perturbation", self.kind == "sensitivity"))
+        needed = (("against", self.kind in COMPARING), ("perturbation", self.kind in OF_PERTURBATION))
         for key, wanted in needed:
             if bool(getattr(self, key)) != wanted:
                 raise ValueError(
@@ -59,6 +69,7 @@ class Measure:
             "trials_ratio": f"trials of {of} for the cost of one trial of {against}",
             "cost_ratio": f"cost of a trial of {of}, over that of the cheapest of {against}",
             "sensitivity": f"mean of the {self.perturbation} trials of {of}, less the test-set mean",
+            "paired_sensitivity": f"mean of the {self.perturbation} trials of {of}, each less its own base trial",
             "bias": f"{_ESTIMATORS[self.estimator]} of {of} at its end, less the test-set mean",
             "closer": f"absolute bias at the end: the least of {against}, less the greatest of {of}",
             "error_at_equal_cost": f"mean error over all costs up to the standard's, of {of} less that of {against}",

@@ -160,16 +160,36 @@ class Evidence:
         return self._interval(self._price(measure.of[0]))
 
     def _trials_ratio(self, measure: Measure) -> Estimate:
-        return self._interval(self._price(measure.against[0]) / self._price(measure.of[0]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._interval(self._price(measure.against[0]) / self._price(measure.of[0]))
 
     def _cost_ratio(self, measure: Measure) -> Estimate:
         """Return the greatest of the ratios; each has the confidence that makes all of them right together."""
         price, number = self._price(measure.of[0]), len(measure.against)
-        ratios = [self._interval(price / self._price(label), number) for label in measure.against]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = [self._interval(price / self._price(label), number) for label in measure.against]
         return _combined(ratios, max)
 
     def _sensitivity(self, measure: Measure) -> Estimate:
         return self._interval(self._off(measure.of[0], measure.perturbation))
+
+    def _paired_sensitivity(self, measure: Measure) -> Estimate:
+        values = []
+        for seed, trials in self._sessions(measure.of[0]):
+            size = self._sittings[seed].size
+            base, chosen = trials.is_base, trials.perturbation == measure.perturbation
+            with np.errstate(invalid="ignore"):
+                own = np.bincount(trials.instance[base], trials.score[base], size) / np.bincount(
+                    trials.instance[base], minlength=size
+                )
+                total, number = self._sums(
+                    measure.of[0],
+                    seed,
+                    trials.score - own[trials.instance],
+                    chosen & ~np.isnan(own[trials.instance]),
+                )
+                values.append(total / number)
+        return self._interval(np.mean(values, axis=0))
 
     def _bias(self, measure: Measure) -> Estimate:
         if measure.estimator == "adjusted":
@@ -225,7 +245,8 @@ class Evidence:
     def _price(self, label: str) -> Array:
         """Return the cost of a trial, shape (resamples + 1,)."""
         sums = [self._sums(label, seed, trials.cost) for seed, trials in self._sessions(label)]
-        return np.mean([cost / number for cost, number in sums], axis=0)
+        with np.errstate(invalid="ignore"):
+            return np.mean([cost / number for cost, number in sums], axis=0)
 
     def _off(self, label: str, perturbation: str = "") -> Array:
         """Return the mean of a strategy's trials, or of those of a perturbation, less the test-set mean."""

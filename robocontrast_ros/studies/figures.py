@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.clusters import cluster_mean
@@ -61,7 +62,7 @@ def draw_figure3(sittings: Sequence[Sitting], curves: Sequence[Curve], shown: Sh
         for curve, colour, dash in zip(plain, *_styles(len(plain)), strict=True):
             _draw_error(right, curve, curve.strategy, colour, dash)
         cost = float(np.mean([sitting.standard_cost for sitting in sittings]))
-        _mark_cost(right, cost, sittings[0].standard, shown.unit)
+        _mark_cost(right, cost, sittings[0].standard, shown.unit, high=True)
         _finish_errors(right, shown)
         figure.suptitle(shown.policy, fontsize=9)
         _save(figure, path)
@@ -90,12 +91,13 @@ def draw_figure6(sittings: Sequence[Sitting], curves: Sequence[Curve], shown: Sh
         axes = figure.subplots()
         plain = [curve for curve in curves if curve.estimator == "plain"]
         for curve, colour, dash in zip(plain, *_styles(len(plain)), strict=True):
-            # From where all seeds are on their way to where one of them has ended.
-            whole = curve.errors.runs == len(sittings)
-            cost, trials = curve.errors.edges[1:][whole], curve.trials[whole]
-            axes.plot((0.0, *cost), (0.0, *trials), color=colour, linestyle=dash, label=curve.strategy)
+            for sitting in sittings:
+                own = sitting.sessions[curve.strategy].cumulative_cost
+                axes.plot((0.0, *own), range(len(own) + 1), color=colour, alpha=0.25, linewidth=0.8)
+            edges, trials = curve.errors.edges[1:], _where_all(curve, curve.trials)
+            axes.plot((0.0, *edges), (0.0, *trials), color=colour, linestyle=dash, label=curve.strategy)
         cost = float(np.mean([sitting.standard_cost for sitting in sittings]))
-        _mark_cost(axes, cost, sittings[0].standard, shown.unit)
+        _mark_cost(axes, cost, sittings[0].standard, shown.unit, high=False)
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
@@ -160,20 +162,29 @@ def _pooled(sittings: Sequence[Sitting], label: str, perturbation: str | None) -
 
 def _draw_error(axes: Axes, curve: Curve, label: str, colour: str, dash: object) -> None:
     errors = curve.errors
-    axes.plot(errors.cost, errors.error, color=colour, linestyle=dash, linewidth=1.3, label=label)
-    low, high = np.maximum(errors.error - errors.deviation, 0.0), errors.error + errors.deviation
+    mean, deviation = _where_all(curve, errors.error), errors.deviation
+    axes.plot(errors.cost, mean, color=colour, linestyle=dash, linewidth=1.4, label=label)
+    low, high = np.maximum(mean - deviation, 0.0), mean + deviation
     axes.fill_between(errors.cost, low, high, color=colour, alpha=0.10, linewidth=0.0)
 
 
-def _mark_cost(axes: Axes, cost: float, standard: str, unit: str) -> None:
+def _where_all(curve: Curve, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values where no seed has ended: a mean over fewer seeds would be a jump in the line."""
+    return np.where(curve.errors.runs == curve.errors.runs.max(), values, np.nan)
+
+
+def _mark_cost(axes: Axes, cost: float, standard: str, unit: str, high: bool) -> None:
+    """Mark what the standard evaluation costs; the words stand right of the line, high or low."""
     axes.axvline(cost, color="0.45", linestyle=":", linewidth=1.0)
     axes.annotate(
         f"{standard}: {cost:.0f} {unit}",
-        (cost, 1.0),
+        (cost, 0.98 if high else 0.03),
+        (2.0, 0.0),
         xycoords=("data", "axes fraction"),
+        textcoords="offset points",
         rotation=90,
-        ha="right",
-        va="top",
+        ha="left",
+        va="top" if high else "bottom",
         color="0.35",
         fontsize=6.5,
     )

@@ -176,12 +176,19 @@ class Study:
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
 
     def _digests(self) -> dict[str, str]:
-        """Return the SHA-256, in hex, of all files that trials depend on: folder and name -> digest."""
+        """Return the SHA-256, in hex, of all files that trials depend on: of task, robot and each policy."""
         study = self.parameters
         session = self.session(next(iter(self.policies)), study.standard, study.seeds[0], None)
-        named = [session.task_file, session.robot_file, *self.policies.values()]
-        files = sorted({file.resolve() for start in named for file in _named_files(start)})
-        return {f"{file.parent.name}/{file.name}": hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+        named = {"task": session.task_file, "robot": session.robot_file, **self.policies}
+        return {what: _digest(file) for what, file in named.items()}
+
+
+def _digest(file: Path) -> str:
+    """Return the SHA-256, in hex, of a parameter file and all files that it names, wherever they are."""
+    digest = hashlib.sha256()
+    for each in _named_files(file):
+        digest.update(hashlib.sha256(each.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def _named_files(file: Path) -> Iterator[Path]:

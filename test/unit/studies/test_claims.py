@@ -1,0 +1,224 @@
+"""Claims come out true, false and undecided as the trials have it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from robocontrast_ros.configuration import ConfigurationError, parse_record
+from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.studies.claims import Claim, Claims, Measure, Region, check_claims
+from robocontrast_ros.studies.evidence import Evidence, Sitting
+from robocontrast_ros.studies.results import claims_frame, write_claims
+
+LABELS = ("standard", "contrast", "better", "cheap")
+
+
+def study(seed, instances, perturbed=0.0, cheap=0.0, spread=0.3, cost=1.0):
+    """Return one seed's trials: perturbed trials score that much more than base trials, those of `cheap` that."""
+    rng = np.random.default_rng(seed)
+    rows = []
+
+    def trial(strategy, instance, perturbation, score, price):
+        rows.append(
+            {
+                "counts": True,
+                "strategy": strategy,
+                "base_id": f"x{instance:04d}",
+                "perturbation": perturbation,
+                "family": f"f{instance % 2}",
+                "optimal_path_length_m": 0.5,
+                "spl": float(np.clip(score, 0.0, 1.0)),
+                "setup_cost": price,
+            }
+        )
+
+    scores = rng.normal(0.5, spread, instances).clip(0.2, 0.8)
+    for i, score in enumerate(scores):
+        trial("standard", i, "base", score, cost)
+        if i < instances // 2:
+            trial("contrast", i, "base", score, cost)
+            for _ in range(2):
+                trial("contrast", i, "P", score + perturbed + rng.normal(0.0, 0.02), 0.1 * cost)
+        if i < instances // 2:
+            trial("better", i, "base", score, cost)
+            trial("better", i, "P", score + rng.normal(0.0, 0.02), 0.1 * cost)
+        trial("cheap", i, "base", score + cheap, 0.2 * cost)
+    table = pl.DataFrame(rows)
+    return table.with_columns(pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost"))
+
+
+def evidence(instances=60, seeds=3, **given):
+    sittings = [Sitting(study(s, instances, **given), LABELS, "standard", "spl") for s in range(seeds)]
+    return Evidence(sittings, 50, 1000, np.random.default_rng(0))
+
+
+def verdict(holds, instances=60, seeds=3, measure=None, **given):
+    claim = Claim(id="it", source="ours", says="it is so", measure=Measure(**measure), holds=Region(**holds))
+    return evidence(instances, seeds, **given).decide(claim, "policy").verdict
+
+
+BIAS = {"kind": "bias", "of": ("contrast",)}
+SENSITIVITY = {"kind": "sensitivity", "of": ("contrast",), "perturbation": "P"}
+PAIRED = {"kind": "paired_sensitivity", "of": ("contrast",), "perturbation": "P"}
+RATIO = {"kind": "trials_ratio", "of": ("contrast",), "against": ("standard",)}
+PRICE = {"kind": "cost_per_trial", "of": ("standard",)}
+CHEAPEST = {"kind": "cost_ratio", "of": ("cheap",), "against": ("standard", "contrast", "better")}
+CLOSER = {"kind": "closer", "of": ("better",), "against": ("contrast", "cheap")}
+EQUAL = {"kind": "error_at_equal_cost", "of": ("contrast",), "against": ("better",)}
+
+
+@pytest.mark.parametrize(
+    ("measure", "holds", "true", "false", "undecided"),
+    [
+        (BIAS, {"below": 0.0}, {"perturbed": -0.15}, {"perturbed": 0.15}, {"instances": 12, "seeds": 1}),
+        (BIAS, {"above": 0.0}, {"perturbed": 0.15}, {"perturbed": -0.15}, {"instances": 12, "seeds": 1}),
+        (BIAS, {"about_zero": 0.1}, {}, {"perturbed": 0.15}, {"instances": 12, "seeds": 1}),
+        (
+            SENSITIVITY,
+            {"below": 0.0},
+            {"perturbed": -0.15},
+            {"perturbed": 0.15},
+            {"instances": 12, "seeds": 1},
+        ),
+        (PAIRED, {"below": 0.0}, {"perturbed": -0.02}, {"perturbed": 0.02}, {"instances": 12, "seeds": 1}),
+        (RATIO, {"above": 1.0}, {}, None, None),
+        (RATIO, {"above": 2.4, "below": 2.6}, {}, None, None),
+        (RATIO, {"above": 1.0, "below": 2.0}, None, {}, None),
+        (PRICE, {"above": 0.9, "below": 1.1}, {}, {"cost": 2.0}, None),
+        (CHEAPEST, {"below": 1.0}, {}, None, None),
+        (CHEAPEST, {"below": 0.3}, None, {}, None),
+        (CLOSER, {"above": 0.0}, {"perturbed": -0.3, "cheap": 0.2}, None, {"instances": 12, "seeds": 1}),
+        (CLOSER, {"above": 0.05}, None, {}, None),
+        (EQUAL, {"above": 0.0}, {"perturbed": -0.3}, None, {"instances": 12, "seeds": 1}),
+        (EQUAL, {"below": 0.0}, None, {"perturbed": -0.3}, None),
+    ],
+)
+def test_a_claim_is_true_false_or_undecided_by_the_interval(measure, holds, true, false, undecided):
+    for wanted, given in (("holds", true), ("does not hold", false), ("undecided", undecided)):
+        if given is not None:
+            assert verdict(holds, measure=measure, **given) == wanted
+
+
+def test_the_mean_of_base_trials_and_the_adjusted_mean_have_no_bias_where_the_plain_mean_has():
+    found = evidence(perturbed=-0.3)
+    biases = {
+        name: found.estimate(Measure(kind="bias", of=("contrast",), estimator=name))
+        for name in ("plain", "base", "adjusted")
+    }
+    assert biases["plain"].high < -0.1
+    for name in ("base", "adjusted"):
+        assert biases[name].low < 0.0 < biases[name].high
+    assert biases["adjusted"].half_width < 0.1
+
+
+def test_numbers_are_those_that_are_computed_by_hand():
+    tables = [study(seed, 10, perturbed=0.1) for seed in range(2)]
+    sittings = [Sitting(table, LABELS, "standard", "spl") for table in tables]
+    found = Evidence(sittings, 50, 100, np.random.default_rng(0))
+    own = [table.filter(pl.col("strategy") == "contrast") for table in tables]
+    target = [table.filter(pl.col("strategy") == "standard")["spl"].mean() for table in tables]
+    bias = np.mean([o["spl"].mean() - t for o, t in zip(own, target, strict=True)])
+    assert found.estimate(Measure(**BIAS)).mean == pytest.approx(bias)
+    perturbed = [o.filter(pl.col("perturbation") == "P")["spl"].mean() for o in own]
+    assert found.estimate(Measure(**SENSITIVITY)).mean == pytest.approx(
+        np.mean([p - t for p, t in zip(perturbed, target, strict=True)])
+    )
+    # Five instances at 1 and ten perturbed trials at 0.1 are fifteen trials for 6; ten standard ones cost 10.
+    assert found.estimate(Measure(**RATIO)).mean == pytest.approx(15.0 / 6.0)
+    assert sittings[0].within("contrast") == 15
+    assert sittings[0].within("cheap") == 10
+
+
+@pytest.mark.parametrize("kind", ["base", "perturbed"])
+def test_intervals_of_a_bias_cover_what_is_there(kind):
+    """The truth is the bias that endless test sets would have."""
+    rng, covered, number = np.random.default_rng(1), 0, 100
+    offset = 0.0 if kind == "base" else -0.1
+    for _ in range(number):
+        table = study(int(rng.integers(2**31)), 40, perturbed=-0.1, spread=0.1)
+        found = Evidence([Sitting(table, LABELS, "standard", "spl")], 50, 200, rng)
+        if kind == "base":
+            estimate = found.estimate(Measure(kind="bias", of=("contrast",), estimator="base"))
+        else:
+            estimate = found.estimate(Measure(**SENSITIVITY))
+        covered += estimate.low <= offset <= estimate.high
+    # Three standard errors below 95 %, and what a percentile bootstrap lacks with 20 instances.
+    assert covered / number > 0.95 - 3.0 * np.sqrt(0.95 * 0.05 / number) - 0.03
+
+
+@pytest.mark.parametrize(
+    ("region", "estimate", "wanted"),
+    [
+        ({"above": 1.0}, Estimate(1.2, 1.1, 1.3), "holds"),
+        ({"above": 1.0}, Estimate(0.8, 0.7, 0.9), "does not hold"),
+        ({"above": 1.0}, Estimate(1.1, 0.9, 1.3), "undecided"),
+        ({"above": 1.0}, Estimate(1.5), "undecided"),
+        ({"above": 1.0, "below": 2.0}, Estimate(2.2, 2.1, 2.3), "does not hold"),
+        ({"about_zero": 0.05}, Estimate(0.0, -0.04, 0.04), "holds"),
+        ({"about_zero": 0.05}, Estimate(0.0, -0.04, 0.06), "undecided"),
+        ({"about_zero": 0.05}, Estimate(0.02, 0.01, 0.03), "does not hold"),
+    ],
+)
+def test_a_region_decides_by_the_whole_interval(region, estimate, wanted):
+    assert Region(**region).verdict(estimate) == wanted
+
+
+def test_files_of_claims_are_the_same_claims_for_people_programs_and_papers(tmp_path):
+    claim = Claim(
+        id="lb2",
+        source="figure 3",
+        says="ΔLB2 is below",
+        measure=Measure(**SENSITIVITY),
+        holds=Region(below=0.0),
+    )
+    decided = [evidence(perturbed=-0.15).decide(claim, policy) for policy in ("film_bc_state", "other")]
+    write_claims(decided, tmp_path)
+    rows = pd.read_csv(tmp_path / "claims.csv")
+    assert list(rows["policy"]) == ["film_bc_state", "other"]
+    assert set(rows["verdict"]) == {"holds"}
+    assert float(rows["high"][0]) < 0.0
+    markdown = (tmp_path / "claims.md").read_text()
+    assert "| “ΔLB2 is below” | figure 3 |" in markdown
+    assert markdown.count(": holds |") == 2
+    latex = (tmp_path / "claims.tex").read_text()
+    assert r"\toprule" in latex and r"film\_bc\_state" in latex and r"``\(\Delta\)LB2 is below''" in latex
+    assert not set("Δ“”±") & set(latex)
+    assert len(claims_frame(decided)) == 1
+
+
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        ({"kind": "sensitivity", "of": ["both"]}, "a value for `perturbation` where `kind` is sensitivity"),
+        ({"kind": "bias", "of": ["both"], "against": ["x"]}, "no value for `against` where `kind` is bias"),
+        ({"kind": "bias", "of": ["both", "scene"]}, "one strategy in `of`"),
+        ({"kind": "closer", "of": ["both"], "against": ["x"], "estimator": "base"}, "no `estimator`"),
+        ({"kind": "speed", "of": ["both"]}, "'bias'"),
+    ],
+)
+def test_a_measure_that_does_not_fit_its_kind_is_refused(measure, reason):
+    claim = {"id": "it", "source": "ours", "says": "it", "measure": measure, "holds": {"above": 0.0}}
+    with pytest.raises(ConfigurationError, match=r"claims\.yaml") as caught:
+        parse_record(Claims, {"claims": [claim]}, "claims.yaml")
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("region", [{}, {"above": 1.0, "about_zero": 0.1}, {"above": 2.0, "below": 1.0}])
+def test_a_region_that_is_none_is_refused(region):
+    with pytest.raises(ValueError, match=r"`above`"):
+        Region(**region)
+
+
+def test_a_claim_about_what_the_study_does_not_have_is_refused_with_what_it_has():
+    claim = Claim(
+        id="it", source="ours", says="it", measure=Measure(kind="bias", of=("bth",)), holds=Region(above=0)
+    )
+    with pytest.raises(ConfigurationError, match=r"claims\.it\.measure.*'bth'.*Did you mean 'both'"):
+        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml")
+    measure = Measure(kind="sensitivity", of=("both",), perturbation="LB2")
+    claim = Claim(id="it", source="ours", says="it", measure=measure, holds=Region(above=0))
+    with pytest.raises(ConfigurationError, match=r"'LB2', expected a known perturbation of 'both': LB1"):
+        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml")
