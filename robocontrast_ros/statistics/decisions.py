@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,18 +56,30 @@ def mcnemar(a: ArrayLike, b: ArrayLike) -> Decision:
 
 def boschloo(s1: int, n1: int, s2: int, n2: int) -> Decision:
     """Return Boschloo's exact test (1970): s1 successes of n1 trials against s2 of n2, all independent."""
-    return _unpaired(BOSCHLOO, stats.boschloo_exact, s1, n1, s2, n2)
+    return _unpaired(BOSCHLOO, lambda table: stats.boschloo_exact(table).pvalue, s1, n1, s2, n2)
 
 
 def barnard(s1: int, n1: int, s2: int, n2: int) -> Decision:
     """Return Barnard's exact test (1945): s1 successes of n1 trials against s2 of n2, all independent."""
-    return _unpaired(BARNARD, stats.barnard_exact, s1, n1, s2, n2)
+    return _unpaired(BARNARD, _barnard, s1, n1, s2, n2)
 
 
-def _unpaired(name: str, test: Callable[..., Any], s1: int, n1: int, s2: int, n2: int) -> Decision:
+def _barnard(table: NDArray[np.int64]) -> float:
+    """Return the p-value of a table with a column for each policy.
+
+    Exchanging rows or columns changes nothing but rounding, by which scipy loses tables that are just as extreme
+    as the observed one (its issue 18798). That makes the p-value too small, so the largest is taken.
+    """
+    same = (table, table[:, ::-1], table[::-1], table[::-1, ::-1])
+    return float(np.max([stats.barnard_exact(one).pvalue for one in same]))
+
+
+def _unpaired(
+    name: str, test: Callable[[NDArray[np.int64]], float], s1: int, n1: int, s2: int, n2: int
+) -> Decision:
     if not (n1 and n2):
         return Decision(name, None, NO_ESTIMATE, n1 + n2)
-    p = test([[s1, s2], [n1 - s1, n2 - s2]], alternative="two-sided").pvalue
+    p = test(np.array([[s1, s2], [n1 - s1, n2 - s2]]))
     # Newcombe's hybrid of the two Wilson intervals (1998), his method 10.
     low, high = confint_proportions_2indep(s1, n1, s2, n2, method="newcomb", alpha=1.0 - CONFIDENCE)
     difference = Estimate(s1 / n1 - s2 / n2, float(low), float(high))
