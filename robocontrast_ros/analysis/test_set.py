@@ -23,7 +23,7 @@ from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.strategies.protocol import solved_at_start
 
 PLAIN_BIAS = "biased where perturbed trials are harder or easier than base trials"
-BASE_BIAS = "unbiased where each starts in its own scene; uses no perturbed trial"
+BASE_BIAS = "unbiased where they start in the scenes of their own test instances"
 ADJUSTED_BIAS = "unbiased for many instances; uses perturbed trials and the rest of X"
 
 NOT_DRAWN = "the test set was not drawn again"

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from robocontrast_ros.analysis.console import summary_report
 from robocontrast_ros.analysis.maps import write_maps
+from robocontrast_ros.analysis.precision import precision, precision_report
 from robocontrast_ros.analysis.results import write_results
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.parameters import Overrides, resolve
@@ -51,8 +52,13 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
     )
 
 
-def show_results(run: RunFolder, console: Console) -> None:
+def show_results(run: RunFolder, console: Console, within: float | None = None) -> None:
     """Write a run's tables, summary, figures and maps into its folder, and show the summary.
+
+    Args:
+        run: the run folder.
+        console: to print on.
+        within: half-width of the interval that is wanted; what it takes is shown. None where nobody asked.
 
     Raises:
         JournalError: the run's journal cannot be read.
@@ -65,6 +71,8 @@ def show_results(run: RunFolder, console: Console) -> None:
     if results.warning:
         console.print(results.warning, style="yellow", highlight=False)
     console.print(summary_report(results.summary))
+    if within is not None:
+        console.print("", precision_report(precision(results, (within,))), sep="\n")
     # Paths are for copying: they must not be broken at the terminal's edge.
     console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
     _draw_maps(run, console)
