@@ -12,6 +12,7 @@ from typing import Any
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.sessions.seeding import generator
+from robocontrast_ros.sessions.stopping import StopEarlyParameters, Stopping, begin_stopping
 from robocontrast_ros.strategies.cost import CostModel, MetresMoved, Tolerance
 from robocontrast_ros.strategies.protocol import Strategy, StrategyContext
 from robocontrast_ros.tasks.protocol import Task
@@ -34,6 +35,7 @@ class Evaluation:
         budget: K, in the cost model's unit; infinity for no limit.
         max_trials: trials after which the session ends; None for no limit.
         void_retries: how often a void trial is tried again before the session stops.
+        stop_early: what is to be found out, after which the session ends; None for no such end.
         tolerance: how far an object may be from where it is wanted and still be left alone.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
@@ -50,6 +52,7 @@ class Evaluation:
     budget: float = math.inf
     max_trials: int | None = None
     void_retries: int = 2
+    stop_early: StopEarlyParameters | None = None
     tolerance: Tolerance = field(default_factory=Tolerance)
     parameters: dict[str, Any] = field(default_factory=dict)
 
@@ -72,6 +75,16 @@ class Evaluation:
         rng = generator(self.seed, "test_set", number)
         family = self.families[number % len(self.families)] if self.families else None
         return self.task.sample(rng, f"x{number:04d}", family)
+
+    def stopping(self) -> Stopping | None:
+        """Return the sequential test that may end the session; None without one.
+
+        Raises:
+            ConfigurationError: it is to be compared with a run that it cannot be compared with.
+        """
+        if self.stop_early is None:
+            return None
+        return begin_stopping(self.stop_early, self.task.metric, self.repeats, self.test_set, self.parameters)
 
     def context(self) -> StrategyContext:
         """Return what the strategy is given."""

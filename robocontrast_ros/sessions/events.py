@@ -203,18 +203,43 @@ class Resumed:
 
 
 @dataclass(frozen=True)
+class SequentialTest:
+    """What the test that may end a session early (``stop_early``) knew of the base trials when it ended.
+
+    Attributes:
+        score: ``spl``, ``progress`` or ``success``.
+        question: ``threshold``, ``compare_with`` (then the mean is one of differences) or ``half_width``.
+        decided: whether it is answered.
+        instances: number of base instances that it saw.
+        low: lower end of the time-uniform confidence sequence for the mean.
+        high: upper end.
+        error_rate: probability that the mean was ever outside.
+    """
+
+    score: str
+    question: Literal["threshold", "compare_with", "half_width"]
+    decided: bool
+    instances: int
+    low: float
+    high: float
+    error_rate: float
+
+
+@dataclass(frozen=True)
 class SessionFinished:
     """The last line of a finished session.
 
     Attributes:
-        reason: ``all_trials``, ``budget`` or ``max_trials``.
+        reason: ``all_trials``, ``budget``, ``max_trials`` or, by ``stop_early``, ``decided``.
         detail: the reason in words.
         time: seconds since the epoch.
+        sequential: what the test of ``stop_early`` knew; None without one.
     """
 
-    reason: Literal["all_trials", "budget", "max_trials"]
+    reason: Literal["all_trials", "budget", "max_trials", "decided"]
     detail: str
     time: float
+    sequential: SequentialTest | None = None
     event: Literal["session_finished"] = "session_finished"
 
 

@@ -25,6 +25,7 @@ class History:
 
     Attributes:
         finished: the trials that count, in order.
+        served: the policy of each of these trials; None where nothing says.
         skipped: (base_id, perturbation) of what could not be applied.
         spent: sum of all set-up costs.
         pending_cost: set-up costs of the trial that is not finished yet.
@@ -39,6 +40,7 @@ class History:
     """
 
     finished: list[TrialFinished] = field(default_factory=list)
+    served: list[PolicyLoaded | None] = field(default_factory=list)
     skipped: set[tuple[str, str]] = field(default_factory=set)
     spent: float = 0.0
     pending_cost: float = 0.0
@@ -75,6 +77,7 @@ class History:
             self.scene = event.scene or self.scene
         elif isinstance(event, TrialFinished):
             self.finished.append(event)
+            self.served.append(self.policy)
             self.pending_cost = 0.0
             self.scene, self.running = event.result.final_scene, None
         elif isinstance(event, PolicyLoaded):

@@ -29,6 +29,7 @@ from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.runner import LOAD_TIMEOUT
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.stopping import StopEarlyParameters
 from robocontrast_ros.strategies.cost import COST_MODELS, CostModel, Mover, Tolerance, cost_model
 from robocontrast_ros.strategies.protocol import PerturbationUse, Strategy
 from robocontrast_ros.tasks.protocol import Task
@@ -183,7 +184,15 @@ class SessionParameters:
     max_trials: int | None = Field(
         default=None, ge=1, description="trials after which it ends; no limit when left out"
     )
+    fast: bool = Field(
+        default=False,
+        description="whether it runs in one process without ROS, many times as fast: the same trials and scores, "
+        "no bags",
+    )
     void_retries: int = Field(default=2, ge=0, le=100, description="how often a void trial is tried again")
+    stop_early: StopEarlyParameters | None = Field(
+        default=None, description="what is to be found out, after which it ends; never when left out"
+    )
     stop_on_success: bool = Field(
         default=True, description="whether a trial ends as soon as the goal is reached"
     )
@@ -233,6 +242,7 @@ class Overrides:
         max_trials: trials after which it ends.
         output: folder of the run folders.
         policy_server: ``external`` for one that runs elsewhere, in place of the file's policy.
+        fast: whether it runs in one process without ROS.
     """
 
     robot: str | None = None
@@ -242,6 +252,7 @@ class Overrides:
     max_trials: int | None = None
     output: str | None = None
     policy_server: str | None = None
+    fast: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -299,6 +310,7 @@ class ResolvedSession:
             budget=math.inf if parameters.budget is None else parameters.budget,
             max_trials=parameters.max_trials,
             void_retries=parameters.void_retries,
+            stop_early=parameters.stop_early,
             tolerance=Tolerance(parameters.setup.position_tolerance, parameters.setup.orientation_tolerance),
             parameters=self.snapshot(),
         )
@@ -359,6 +371,9 @@ def resolve_parameters(
     if parameters.cost not in COST_MODELS:
         raise ConfigurationError.unknown(str(source), "cost", parameters.cost, COST_MODELS, "cost model")
     strategy: Strategy = load_plugin("strategies", parameters.strategy.name, str(source), "strategy.name")()
+    if parameters.stop_early is not None:
+        early = _stop_early(parameters.stop_early, strategy, source)
+        parameters = replace(parameters, stop_early=early)
     return ResolvedSession(
         source=source,
         parameters=parameters,
@@ -539,6 +554,22 @@ def _check_fit(robot: RobotProfile, robot_file: Path, task: Task, task_file: Pat
         f"{robot_file} describes one that {kinds[robot.mobile]}",
         f"Name another task, or one of the robots {', '.join(fitting) or '(none is shipped)'}.",
     )
+
+
+def _stop_early(parameters: StopEarlyParameters, strategy: Strategy, source: Path) -> StopEarlyParameters:
+    """Return the record with an absolute path; refuse a strategy whose base trials say nothing one by one."""
+    if not strategy.base_trials_iid:
+        raise ConfigurationError(
+            str(source),
+            "strategy.name",
+            strategy.name,
+            "beside `stop_early`, a strategy whose base trials are an i.i.d. sample of the test set at every moment",
+            "Take `standard`, `contrast_set` or `adaptive`, or leave `stop_early` out.",
+        )
+    if parameters.compare_with is None:
+        return parameters
+    run = resolve_uri(parameters.compare_with, source.parent).resolve()
+    return replace(parameters, compare_with=str(run))
 
 
 def _perturbations(

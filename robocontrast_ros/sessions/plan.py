@@ -68,12 +68,19 @@ def plan_session(evaluation: Evaluation) -> Plan:
     """Return the trials that a session would run if each of them succeeded.
 
     The first set-up is from a scene without objects, as in simulation; where objects stand already, the
-    first set-up costs what moving those takes.
+    first set-up costs what moving those takes. ``stop_early`` is not looked at: when it decides depends on
+    the scores.
     """
     events = _Events()
     bench = _PredictingBench(evaluation.task)
     session = Session(
-        evaluation, bench, events, SessionControl(), lambda status: None, lambda: 0.0, limit=math.inf
+        replace(evaluation, stop_early=None),
+        bench,
+        events,
+        SessionControl(),
+        lambda status: None,
+        lambda: 0.0,
+        limit=math.inf,
     )
     session.run()
     budget = Budget(evaluation.budget, unit=evaluation.cost_model.unit)

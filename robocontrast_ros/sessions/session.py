@@ -8,7 +8,8 @@ that the strategy proposes:
 2. Compute the moves from the scene that is to the scene wanted, and their cost. A set-up that would
    exceed the budget K is not made: the session ends.
 3. Set up the scene, and write it down.
-4. Write down that the trial starts, run it, write down its result, and send that to the strategy.
+4. Write down that the trial starts, run it, write down its result, and send that to the strategy. Where a
+   sequential test (``stop_early``) is decided by it, the session ends.
 
 A fault of the bench makes the attempt void: it is written down and tried again from step 1. When the
 simulator or the policy server is lost, when somebody stops the trial, or after too many void attempts,
@@ -25,7 +26,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import yaml
 from pydantic_core import to_json
@@ -42,6 +42,7 @@ from robocontrast_ros.sessions.bench import (
     TimedBench,
 )
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
+from robocontrast_ros.sessions.differences import first_difference
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.events import (
     Event,
@@ -62,6 +63,7 @@ from robocontrast_ros.sessions.events import (
 from robocontrast_ros.sessions.history import History
 from robocontrast_ros.sessions.journal import EventSink, Journal, JournalError, JournalWriter
 from robocontrast_ros.sessions.seeding import trial_seed
+from robocontrast_ros.sessions.stopping import Stopping
 from robocontrast_ros.strategies.cost import agree, setup_moves
 from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, solved_at_start
 
@@ -148,6 +150,7 @@ class Session:
         self._history = History()
         self._restore = False
         self._expected = 0
+        self._stopping: Stopping | None = None
         self._trial: Trial | None = None
         self._result: TrialResult | None = None
 
@@ -158,7 +161,8 @@ class Session:
             past: the journal to go on with; None or without events for a new session.
 
         Raises:
-            ConfigurationError: the parameters differ from those of the journal.
+            ConfigurationError: the parameters differ from those of the journal, or the session cannot be
+                compared with the run that its ``stop_early`` names.
             JournalError: the journal's trials are not those of this evaluation.
         """
         resumed = past is not None and bool(past.events)
@@ -167,6 +171,7 @@ class Session:
             self._history = History.of(past.events)
             if self._history.end is not None:
                 return self._history.end
+        self._stopping = self._evaluation.stopping()
         try:
             try:
                 self._open(past if resumed else None)
@@ -176,6 +181,7 @@ class Session:
                 end: SessionEnd = SessionFinished("all_trials", detail, self._clock())
             except _End as ending:
                 end = ending.event
+            end = self._with_sequential_test(end)
             for policy in self._control.take_swaps():
                 self._append(PolicyRefused(policy, "the session ended before it could serve", self._clock()))
             self._append(end)
@@ -280,6 +286,7 @@ class Session:
         self._expected = evaluation.strategy.trials_expected(context)
         done = tuple(self._history.finished)
         self._tell(SessionState.RUNNING, "resumed" if done else "started")
+        self._tell(SessionState.RUNNING, "planning the trials")
         steps = evaluation.strategy.run(context)
         answer: Completed | None = None
         index = 0
@@ -302,7 +309,18 @@ class Session:
                 self._run_trial(trial)
             finished = self._history.finished[index]
             answer = Completed(finished.result, finished.cost)
+            if self._stopping is not None:
+                self._stopping.add(finished, self._history.served[index])
+                if self._stopping.decided:
+                    raise _End(SessionFinished("decided", self._stopping.words, self._clock()))
             index += 1
+
+    def _with_sequential_test(self, end: SessionEnd) -> SessionEnd:
+        """Return the end with what the sequential test knows, where there is one."""
+        if self._stopping is None or not isinstance(end, SessionFinished):
+            return end
+        detail = end.detail if end.reason == "decided" else f"{end.detail}; {self._stopping.words}"
+        return replace(end, detail=detail, sequential=self._stopping.state)
 
     def _skip(self, step: Skipped) -> None:
         if (step.base_id, step.perturbation) not in self._history.skipped:
@@ -585,19 +603,6 @@ def _changed(served: PolicyLoaded, present: ServingPolicy) -> ConfigurationError
         f"{recorded!r}, with which it served last in this session",
         "Set it back to resume the session, or start a new one.",
     )
-
-
-def first_difference(recorded: Any, present: Any, key: str = "") -> tuple[str, Any, Any]:
-    """Return the dotted key of the first difference between two JSON values, and both values there.
-
-    A key that only one of them has is None in the other.
-    """
-    if isinstance(recorded, dict) and isinstance(present, dict):
-        for name in sorted({*recorded, *present}):
-            if name not in recorded or name not in present or recorded[name] != present[name]:
-                below = f"{key}.{name}" if key else name
-                return first_difference(recorded.get(name), present.get(name), below)
-    return key, recorded, present
 
 
 def _refuse_other_trial(recorded: Trial, proposed: Trial) -> None:

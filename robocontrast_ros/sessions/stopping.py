@@ -1,0 +1,273 @@
+"""Ending a session as soon as its base trials have answered the question it was run for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.domain import METRICS, TestInstance
+from robocontrast_ros.sessions.differences import first_difference
+from robocontrast_ros.sessions.events import PolicyLoaded, SequentialTest, TrialFinished
+from robocontrast_ros.sessions.history import History
+from robocontrast_ros.sessions.journal import Journal, JournalError, read_journal
+from robocontrast_ros.statistics.sequential import BettingTest
+
+KEY = "stop_early.compare_with"
+
+
+@record
+class StopEarlyParameters:
+    """What is to be found out, after which the session ends: one question, and how sure the answer has to be."""
+
+    error_rate: float = Field(
+        default=0.05, gt=0, lt=1, description="probability that the answer is wrong, whenever it is given"
+    )
+    score: Literal["metric", "success"] = Field(
+        default="metric", description="of the base trials: the task's metric (SPL or progress), or success"
+    )
+    threshold: float | None = Field(
+        default=None, gt=0, lt=1, description="whether the mean is above or below this"
+    )
+    compare_with: str | None = Field(
+        default=None,
+        min_length=1,
+        description="run folder of the same seed, task and test set, relative to the session's file: whether "
+        "the mean is higher or lower than there",
+    )
+    half_width: float | None = Field(
+        default=None, gt=0, lt=0.5, description="the mean, to within this much more or less"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse no question, and more than one."""
+        questions = (self.threshold, self.compare_with, self.half_width)
+        if sum(question is not None for question in questions) != 1:
+            raise ValueError("one of `threshold`, `compare_with` and `half_width`")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The run that a session is compared with.
+
+    Attributes:
+        name: of its folder.
+        scores: base instance -> mean of its base trials.
+    """
+
+    name: str
+    scores: Mapping[str, float]
+
+
+class Stopping:
+    """The sequential test over a session's base trials.
+
+    One value a base instance, the mean of its repeats, in the order they were run, which is a random one
+    (``Strategy.base_trials_iid``); with a reference, the difference from the same instance there. Where
+    another policy is let serve, the test begins anew.
+    """
+
+    def __init__(
+        self,
+        parameters: StopEarlyParameters,
+        metric: str,
+        repeats: int,
+        reference: Reference | None = None,
+    ) -> None:
+        """Begin without a trial.
+
+        Args:
+            parameters: the question.
+            metric: the task's.
+            repeats: of each base instance.
+            reference: the run to compare with, where the question is about one.
+        """
+        self._parameters, self._repeats, self._reference = parameters, repeats, reference
+        self._score = _score(parameters, metric)
+        self._policy: tuple[str, str] | None = None
+        self._restart()
+
+    def _restart(self) -> None:
+        low = 0.0 if self._reference is None else -1.0
+        self._test = BettingTest(self._parameters.error_rate, low, 1.0)
+        self._of_instance: list[float] = []
+
+    def add(self, finished: TrialFinished, policy: PolicyLoaded | None) -> None:
+        """Take one more trial into account.
+
+        Args:
+            finished: the trial, in order; perturbed ones change nothing.
+            policy: the policy that served; None where nothing says.
+        """
+        served = (policy.name, policy.digest) if policy else None
+        if served != self._policy:
+            self._policy = served
+            self._restart()
+        trial = finished.trial
+        if not trial.is_base:
+            return
+        if trial.repeat == 0:
+            self._of_instance = []
+        self._of_instance.append(getattr(finished.result, self._score))
+        if len(self._of_instance) < self._repeats:
+            return
+        value = math.fsum(self._of_instance) / self._repeats
+        if self._reference is not None:
+            if trial.base_id not in self._reference.scores:
+                return
+            value -= self._reference.scores[trial.base_id]
+        self._test.update(value)
+
+    @property
+    def state(self) -> SequentialTest:
+        """What is known, for the journal."""
+        low, high = self._test.interval
+        return SequentialTest(
+            score=self._score,
+            question=next(q for q in _QUESTIONS if getattr(self._parameters, q) is not None),
+            decided=self.decided,
+            instances=self._test.number,
+            low=low,
+            high=high,
+            error_rate=self._parameters.error_rate,
+        )
+
+    @property
+    def decided(self) -> bool:
+        """Whether the question is answered."""
+        low, high = self._test.interval
+        wanted = self._parameters
+        if wanted.half_width is not None:
+            return (high - low) / 2 <= wanted.half_width
+        return self._test.rejects(wanted.threshold or 0.0)
+
+    @property
+    def words(self) -> str:
+        """The answer, or that there is none yet, in words."""
+        wanted, name = self._parameters, METRICS.get(self._score, self._score)
+        low, high = self._test.interval
+        known = (
+            f"from {self._test.number} test instances it is between {low:.3f} and {high:.3f}, "
+            f"at an error rate of {wanted.error_rate:g} whenever one stops"
+        )
+        if self._reference is not None:
+            subject = f"mean {name} of base trials, less that of {self._reference.name},"
+            answer = "above 0" if low > 0.0 else "below 0"
+        elif wanted.threshold is not None:
+            subject = f"mean {name} of base trials"
+            answer = f"{'above' if low > wanted.threshold else 'below'} {wanted.threshold:g}"
+        else:
+            subject = f"mean {name} of base trials"
+            answer = f"known to ±{wanted.half_width:g}"
+        if self.decided:
+            return f"stop_early: {subject} is {answer}: {known}"
+        return f"stop_early has not decided about the {subject.rstrip(',')}: {known}"
+
+
+_QUESTIONS = ("threshold", "compare_with", "half_width")
+
+
+def begin_stopping(
+    parameters: StopEarlyParameters,
+    metric: str,
+    repeats: int,
+    test_set: Callable[[], Sequence[TestInstance]],
+    session: dict[str, Any],
+) -> Stopping:
+    """Return the test of a session that is about to be run.
+
+    Args:
+        parameters: the question.
+        metric: the task's.
+        repeats: of each base instance.
+        test_set: draws the session's test set.
+        session: its resolved parameters, by file.
+
+    Raises:
+        ConfigurationError: the run to compare with cannot be read, or is not of the same seed, task and test set.
+    """
+    if parameters.compare_with is None:
+        return Stopping(parameters, metric, repeats)
+    path = Path(parameters.compare_with)
+    try:
+        journal = read_journal(path / "journal.jsonl")
+    except (OSError, JournalError) as error:
+        raise ConfigurationError(
+            "session",
+            KEY,
+            str(path),
+            "a run folder with a journal.jsonl that can be read",
+            f"Give the folder that `robocontrast evaluate` printed. ({error})",
+        ) from None
+    if journal.started is None:
+        raise ConfigurationError("session", KEY, str(path), "a run folder in which a session was begun")
+    _refuse_other_trials(journal, session)
+    instances = {instance.instance_id: instance for instance in test_set()}
+    scores = _base_scores(journal, instances, _score(parameters, metric))
+    return Stopping(parameters, metric, repeats, Reference(path.name, scores))
+
+
+def _score(parameters: StopEarlyParameters, metric: str) -> str:
+    return metric if parameters.score == "metric" else "success"
+
+
+def _refuse_other_trials(journal: Journal, session: dict[str, Any]) -> None:
+    """Refuse a run whose base trials are of another test set, or scored otherwise."""
+    there, here = (_compared(parameters) for parameters in (journal.started.parameters, session))
+    if there == here:
+        return
+    key, got, expected = first_difference(there, here)
+    raise ConfigurationError(
+        str(journal.path),
+        key,
+        got,
+        f"{expected!r}, as in the session that is to be compared with it",
+        f"`{KEY}` takes a run of the same seed, task and test set.",
+    )
+
+
+def _compared(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return what decides which base trials there are, and what their scores mean."""
+    session = parameters.get("session", {})
+    return {
+        "session": {
+            "seed": session.get("seed"),
+            "test_set": {"families": session.get("test_set", {}).get("families")},
+            "stop_on_success": session.get("stop_on_success"),
+        },
+        "task": parameters.get("task"),
+    }
+
+
+def _base_scores(journal: Journal, instances: Mapping[str, TestInstance], score: str) -> dict[str, float]:
+    """Return base instance -> mean score of its base trials, for those of the test set."""
+
+    def refused(got: str, expected: str, cure: str = "") -> ConfigurationError:
+        return ConfigurationError(str(journal.path), "", got, expected, cure)
+
+    history = History.of(journal.events)
+    values: dict[str, list[float]] = {}
+    policies = set()
+    for finished, policy in zip(history.finished, history.served, strict=True):
+        trial = finished.trial
+        if not trial.is_base or trial.base_id not in instances:
+            continue
+        if trial.instance != instances[trial.base_id]:
+            raise refused(
+                f"'{trial.instance.instruction.text}' as base trial of {trial.base_id}",
+                f"'{instances[trial.base_id].instruction.text}' in the scene of the test set",
+                f"`{KEY}` takes a run whose base trials start as this session's do: not one of "
+                "limited_intervention, nor of another version of the task.",
+            )
+        policies.add((policy.name, policy.digest) if policy else None)
+        values.setdefault(trial.base_id, []).append(getattr(finished.result, score))
+    if not values:
+        raise refused("no base trial of this test set", "some that count", "Let that session go on first.")
+    if len(policies) > 1:
+        raise refused("several policies", "one, for the policy was swapped there")
+    return {base_id: math.fsum(found) / len(found) for base_id, found in values.items()}
