@@ -16,6 +16,7 @@ from rich.console import Console
 from robocontrast_ros.analysis.console import summary_report
 from robocontrast_ros.analysis.effort import Prices, StandardTrial, compute_effort, standard_evaluation
 from robocontrast_ros.analysis.figures import draw_overview
+from robocontrast_ros.analysis.latex import estimates_tex, summary_tex
 from robocontrast_ros.analysis.serving import serving_policies
 from robocontrast_ros.analysis.summary import Summary, summary_rows
 from robocontrast_ros.analysis.tables import trials_table, write_trials
@@ -127,7 +128,10 @@ def _ending(journal: Journal) -> str:
 
 
 def write_results(run: RunFolder) -> Results:
-    """Write trials.parquet, trials.csv, summary.json, summary.txt and figures/overview.png into a run folder.
+    """Write a run's results into its folder.
+
+    These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, estimates.tex and
+    figures/overview.png.
 
     Raises:
         JournalError: the run's journal cannot be read, or holds no session.
@@ -136,6 +140,8 @@ def write_results(run: RunFolder) -> Results:
     write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv")
     summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
     (run.path / "summary.json").write_text(summary + "\n", encoding="utf-8")
+    (run.path / "summary.tex").write_text(summary_tex(results.summary), encoding="utf-8")
+    (run.path / "estimates.tex").write_text(estimates_tex(results.summary), encoding="utf-8")
     text = Console(file=StringIO(), width=TEXT_WIDTH)
     text.print(summary_report(results.summary))
     (run.path / "summary.txt").write_text(text.file.getvalue(), encoding="utf-8")

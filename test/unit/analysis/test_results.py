@@ -100,7 +100,15 @@ def test_every_kind_of_run_gets_its_files(run, case):
     folder = run(**case)
     results = write_results(folder)
     names = {path.name for path in folder.path.iterdir()}
-    assert {"trials.parquet", "trials.csv", "summary.json", "summary.txt", "figures"} <= names
+    assert {
+        "trials.parquet",
+        "trials.csv",
+        "summary.json",
+        "summary.txt",
+        "summary.tex",
+        "estimates.tex",
+        "figures",
+    } <= names
     assert pl.read_parquet(folder.path / "trials.parquet").equals(results.trials)
     summary = json.loads((folder.path / "summary.json").read_text(), parse_constant=pytest.fail)
     assert [row["perturbation"] for row in summary["rows"]] == ["base", "LB2", "SB2", "all"]
