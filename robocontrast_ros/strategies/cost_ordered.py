@@ -141,10 +141,10 @@ class _Path:
 def _affordable(visits: _Visits, rest: Sequence[TestInstance], scene: Scene | None, budget: float) -> _Path:
     """Return the path through as many of the first instances as a budget suffices for, at least through one."""
     path = cache(lambda number: _Path(visits, rest[:number], scene))
-    if path(1).cost(scene) > budget:
-        return path(1)
-    number = min(FIRST_GUESS, len(rest))
-    while number < len(rest) and path(number).cost(scene) <= budget:
-        number = min(2 * number, len(rest))
-    fits = bisect_right(range(1, number + 1), budget, key=lambda n: path(n).cost(scene))
-    return path(fits)
+    fits, number = 1, 1
+    while path(number).cost(scene) <= budget:
+        if number == len(rest):
+            return path(number)
+        fits, number = number, min(max(2 * number, FIRST_GUESS), len(rest))
+    # The one before the first that does not fit; one instance is taken, whatever it costs.
+    return path(bisect_right(range(fits + 1, number), budget, key=lambda n: path(n).cost(scene)) + fits)
