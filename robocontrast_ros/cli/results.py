@@ -50,6 +50,8 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
         f"{len(plan.within_budget)} of {len(plan.trials)} trials, {plan.cost:.2f} {unit}{limit}, "
         "if every trial succeeds."
     )
+    if resolved.parameters.stop_early is not None:
+        console.print("`stop_early` may end it sooner: when, depends on the scores.")
 
 
 def show_results(run: RunFolder, console: Console, within: float | None = None) -> None:
