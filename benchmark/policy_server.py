@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from robocontrast_ros.cli.processes import Domain, NodeProcesses, node_environment
+from robocontrast_ros.cli.processes import Domain, node_environment, start_nodes
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.sessions.graph import NodeProcess
@@ -284,7 +284,7 @@ def compare(cameras: int, blocks: int, calls: int, folder: Path) -> dict[str, li
         ending.callback(domain.close)
         environment = node_environment(domain.number)
         node = NodeProcess("policy_server", {"policy": str(policy)})
-        ours = NodeProcesses([node], folder / "parameters", folder / "logs", domain.number)
+        ours = start_nodes([node], folder / "parameters", folder / "logs", domain.number)
         ending.callback(ours.stop)
         openpi = start(["--serve-openpi", str(cameras)], environment)
         ending.callback(stop, openpi)

@@ -7,6 +7,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchDescription
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.graph import nodes_of
 from robocontrast_ros.sessions.parameters import Overrides, resolve
 from robocontrast_ros.sessions.policy_check import check_policy
@@ -38,6 +39,14 @@ def nodes(context):
         }
         session = resolve(given["session"], Overrides(**overrides))
         run = RunFolder.create(session, time.time())
+    if session.parameters.fast:
+        raise ConfigurationError(
+            str(session.source),
+            "fast",
+            True,
+            "false, for a session that is launched as a graph of nodes",
+            "Run a fast one with: robocontrast evaluate.",
+        )
     check_policy(session)
     folder = run.parameters / "nodes"
     folder.mkdir(exist_ok=True)

@@ -5,6 +5,7 @@ Robot, task, policy, limits and scores are the graph's own code, and so are the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from robocontrast_ros.bridges.in_process import InProcessBench
@@ -16,14 +17,19 @@ from robocontrast_ros.simulators.rendering import Camera
 from robocontrast_ros.simulators.world import World
 
 
-def open_bench(session: ResolvedSession, policy_file: Path | None = None) -> InProcessBench:
+def open_bench(
+    session: ResolvedSession, policy_file: Path | None = None, aborted: Callable[[], bool] = lambda: False
+) -> InProcessBench:
     """Return the bench of a session; close it after use.
 
-    Only the cameras that the policy asks for are rendered.
+    Only the cameras that the policy asks for are rendered. Start its process with OMP_NUM_THREADS=1 and
+    OPENBLAS_NUM_THREADS=1: what is computed here is too small to share, and threads that wait for each other take
+    twice as long.
 
     Args:
         session: the session: robot, task, cameras and time limits are taken from it.
         policy_file: parameter file of the policy; the session's own when left out.
+        aborted: asked before every action; true ends the trial, which is void.
 
     Raises:
         ConfigurationError: the session's policy is on a policy server elsewhere, the policy cannot be loaded or
@@ -51,7 +57,9 @@ def open_bench(session: ResolvedSession, policy_file: Path | None = None) -> InP
             if camera.name in shown
         )
         world = World(session.robot, task.world, task.start_position, cameras, task.physics_step)
-        return InProcessBench(world, task, runner, stop_on_success=session.parameters.stop_on_success)
+        return InProcessBench(
+            world, task, runner, stop_on_success=session.parameters.stop_on_success, aborted=aborted
+        )
     except BaseException:
         runner.close()
         raise

@@ -161,8 +161,12 @@ class InProcessBench:
         settle_steps: int = 50,
         tolerance: float = 0.01,
         stop_on_success: bool = True,
+        aborted: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Put the parts together; see the parameters of sim_bridge for the numbers."""
+        """Put the parts together; see the parameters of sim_bridge for the numbers.
+
+        ``aborted`` is asked before every action; true ends the trial, which is void.
+        """
         self._world, self._task, self._slot = world, task, PolicySlot(runner)
         self._scene = SimulatedScene(
             WorldSimulation(world),
@@ -174,7 +178,7 @@ class InProcessBench:
         self._period = 1.0 / task.control_rate
         self._steps = round(self._period / world.step_duration)
         self._controller = self._make_controller()
-        self._stop_on_success = stop_on_success
+        self._stop_on_success, self._aborted = stop_on_success, aborted
 
     @property
     def cameras(self) -> tuple[Camera, ...]:
@@ -237,7 +241,9 @@ class InProcessBench:
             start=self._world.time,
             start_pose=robot_start(self._task, start),
         )
-        report = run_episode(episode, self._controller, self._slot.serving.description, request)
+        report = run_episode(
+            episode, self._controller, self._slot.serving.description, request, cancelled=self._aborted
+        )
         if report.fault.voids:
             raise BenchFault(report.fault, report.detail)
         result = scorer.result(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
+from robocontrast_ros.cli import fast
 from robocontrast_ros.cli.live import LiveView
-from robocontrast_ros.cli.processes import Domain, NodeProcesses, ProcessDied
+from robocontrast_ros.cli.processes import Domain, ProcessDied, Processes, quiet_environment, start_nodes
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions import events
 from robocontrast_ros.sessions.graph import nodes_of
@@ -51,7 +53,18 @@ def resume(run: Path, console: Console) -> tuple[RunFolder, int]:
 
 
 def _check(session: ResolvedSession) -> None:
-    """Refuse, before anything is started, a policy that does not fit, or one elsewhere that could not be found."""
+    """Refuse, before anything is started, a policy that does not fit, or one elsewhere that could not be found.
+
+    So is a run that the session cannot be compared with.
+    """
+    if session.parameters.fast and session.policy_file is None:
+        raise ConfigurationError(
+            str(session.source),
+            "fast",
+            True,
+            "a `policy`, which is loaded in the session's own process; a policy server elsewhere needs the graph",
+            "Name a policy, or leave `fast` (--fast) out.",
+        )
     if session.parameters.policy_server.external and not os.environ.get("ROS_DOMAIN_ID"):
         raise ConfigurationError(
             "environment",
@@ -61,43 +74,77 @@ def _check(session: ResolvedSession) -> None:
             "`robocontrast serve` says which it is.",
         )
     check_policy(session)
+    session.evaluation().stopping()
 
 
 def _run(session: ResolvedSession, run: RunFolder, resuming: bool, console: Console) -> tuple[RunFolder, int]:
     with console.status("planning the session …"):
         plan = plan_session(session.evaluation())
-    domain = Domain()
-    server = session.parameters.policy_server
-    policy = f"that of '{server.node}'" if session.policy_file is None else session.policy_file.stem
+    policy = session.policy_file.stem if session.policy_file else f"that of '{_server(session)}'"
     console.print(
         f"[bold]{session.parameters.name}[/]: {session.parameters.strategy.name} on {session.robot.name}, policy "
-        f"{policy}, about {len(plan.within_budget)} trials and {plan.cost:.1f} {plan.cost_unit}; "
-        f"ROS_DOMAIN_ID {domain.number}",
+        f"{policy}, about {len(plan.within_budget)} trials and {plan.cost:.1f} {plan.cost_unit}",
         highlight=False,
     )
-    if server.external:
+    view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
+    begin = _in_one_process if session.parameters.fast else _as_a_graph
+    return run, begin(session, run, resuming, view, console)
+
+
+def _server(session: ResolvedSession) -> str:
+    return session.parameters.policy_server.node
+
+
+def _in_one_process(
+    session: ResolvedSession, run: RunFolder, resuming: bool, view: LiveView, console: Console
+) -> int:
+    console.print(
+        "fast: one process without ROS; the same trials and scores, no bags, and no images but those the policy sees",
+        highlight=False,
+    )
+    command = fast.command(run, resuming)
+    return _led(
+        lambda: Processes({fast.NAME: command}, run.path / "logs", quiet_environment(), fast.NAME),
+        view,
+        run,
+        console,
+    )
+
+
+def _as_a_graph(
+    session: ResolvedSession, run: RunFolder, resuming: bool, view: LiveView, console: Console
+) -> int:
+    domain = Domain()
+    external = session.parameters.policy_server.external
+    console.print(f"ROS_DOMAIN_ID {domain.number}", highlight=False)
+    if external:
         console.print(
-            f"'{server.node}' is waited for; start it with: robocontrast serve POLICY --domain {domain.number}",
+            f"'{_server(session)}' is waited for; start it with: "
+            f"robocontrast serve POLICY --domain {domain.number}",
             highlight=False,
             soft_wrap=True,
         )
-    nodes = nodes_of(session, run, resuming)
-    view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
-    processes: NodeProcesses | None = None
+    nodes, folder = nodes_of(session, run, resuming), run.parameters / "nodes"
+    try:
+        return _led(
+            lambda: start_nodes(nodes, folder, run.path / "logs", domain.number, external), view, run, console
+        )
+    finally:
+        domain.close()
+
+
+def _led(begin: Callable[[], Processes], view: LiveView, run: RunFolder, console: Console) -> int:
+    processes: Processes | None = None
     try:
         with view:
-            processes = NodeProcesses(
-                nodes, run.parameters / "nodes", run.path / "logs", domain.number, server.external
-            )
-            code = _watch(processes, view, run, console)
+            processes = begin()
+            return _watch(processes, view, run, console)
     finally:
         if processes is not None:
             processes.stop()
-        domain.close()
-    return run, code
 
 
-def _watch(processes: NodeProcesses, view: LiveView, run: RunFolder, console: Console) -> int:
+def _watch(processes: Processes, view: LiveView, run: RunFolder, console: Console) -> int:
     try:
         code = processes.watch(view.update)
     except ProcessDied as death:
@@ -115,7 +162,7 @@ def _watch(processes: NodeProcesses, view: LiveView, run: RunFolder, console: Co
         code = CONTROL_C
     else:
         if code != 0:
-            said = escape(processes.last_line("episode_manager"))
+            said = escape(processes.last_line(processes.leader))
             console.print(f"[red]error:[/] {said}", soft_wrap=True, highlight=False)
     if code in (INTERRUPTED, CONTROL_C):
         console.print(

@@ -62,6 +62,14 @@ ServerOption = Annotated[
     str | None,
     typer.Option(help="`external`: wait for a policy server that runs elsewhere (robocontrast serve)."),
 ]
+FastOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--fast/--graph",
+        help="In one process without ROS, many times as fast: the same trials and scores, no bags.",
+        show_default=False,
+    ),
+]
 OutputOption = Annotated[str | None, typer.Option(help="Folder in which the run folder is made.")]
 
 
@@ -105,20 +113,22 @@ def evaluate(
     max_trials: TrialsOption = None,
     output: OutputOption = None,
     policy_server: ServerOption = None,
+    fast: FastOption = None,
     resume: Annotated[
         Path | None, typer.Option(help="Run folder of a session to go on with.", show_default=False)
     ] = None,
 ) -> None:
     """Run an evaluation session in simulation and show what came of it.
 
-    The nodes are started as processes of their own and stopped at the end; progress is shown live.
+    The nodes are started as processes of their own and stopped at the end; with --fast it is one process without ROS.
+    Progress is shown live.
     Ctrl-C stops the robot and ends cleanly. Exit codes: 0 done, 2 a mistake in what was asked,
     3 interrupted and to be resumed, 130 Ctrl-C.
     """
     from robocontrast_ros.cli import evaluate as runner
 
     console = Console()
-    overrides = Overrides(robot, policy, budget, seed, max_trials, output, policy_server)
+    overrides = Overrides(robot, policy, budget, seed, max_trials, output, policy_server, fast)
     if resume is not None:
         given = [name for name, value in {"session": session, **vars(overrides)}.items() if value is not None]
         if given:
@@ -213,12 +223,21 @@ def swap(
 @_explained
 def results(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
+    within: Annotated[
+        float | None,
+        typer.Option(
+            help="Half-width of an interval that is wanted, for instance 0.05: how much more it takes.",
+            min=0.001,
+            max=0.5,
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Write a run's tables, summary, figures and missing maps anew from its journal and bags, and show them."""
     from robocontrast_ros.cli.results import show_results
     from robocontrast_ros.sessions.run_folder import RunFolder
 
-    show_results(RunFolder.open(run), Console())
+    show_results(RunFolder.open(run), Console(), within)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Start a graph's nodes as processes of their own, watch over them, and leave none behind."""
+"""Start a session's processes, watch over them, and leave none behind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +18,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.graph import NodeProcess
 
 LEADER = "episode_manager"
-"""The node whose end is the session's end."""
+"""The process whose end is the session's end."""
 
 GRACE = 8.0
 """Time for a process to end after a signal, before the next, harder one [s]."""
@@ -30,7 +30,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class ProcessDied(Exception):
-    """A node ended that should not have.
+    """A process ended that should not have.
 
     Attributes:
         process: its name.
@@ -89,30 +89,29 @@ class Domain:
             self._lock.close()
 
 
-class NodeProcesses:
-    """The nodes of one session, each with a log file."""
+class Processes:
+    """The processes of one session, each with a log file; one of them leads."""
 
     def __init__(
-        self, nodes: Sequence[NodeProcess], parameters: Path, logs: Path, domain: int, elsewhere: bool = False
+        self,
+        commands: Mapping[str, Sequence[str]],
+        logs: Path,
+        environment: Mapping[str, str],
+        leader: str = LEADER,
     ) -> None:
-        """Write the parameter files and start every node.
+        """Start every process.
 
         Args:
-            nodes: what to start.
-            parameters: folder for the ROS parameter files.
+            commands: name -> what to run.
             logs: folder for the log files.
-            domain: ROS domain of the graph.
-            elsewhere: whether a node of it may be on another machine.
+            environment: of all of them.
+            leader: the one whose end is the session's end; where it is none of them, they are only stopped.
         """
-        parameters.mkdir(exist_ok=True)
         logs.mkdir(exist_ok=True)
-        environment = node_environment(domain, elsewhere)
-        self._logs = logs
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        for node in nodes:
-            self._processes[node.name] = _start(
-                node, node.write_parameters(parameters), logs / f"{node.name}.log", environment
-            )
+        self._logs, self.leader = logs, leader
+        self._processes = {
+            name: _start(command, logs / f"{name}.log", environment) for name, command in commands.items()
+        }
 
     def watch(self, poll: Callable[[], None]) -> int:
         """Return the leader's exit code when it ends; ``poll`` is called in between.
@@ -122,7 +121,7 @@ class NodeProcesses:
         """
         while True:
             poll()
-            code = self._processes[LEADER].poll()
+            code = self._processes[self.leader].poll()
             if code is not None:
                 return code
             for name, process in self._processes.items():
@@ -131,7 +130,7 @@ class NodeProcesses:
             time.sleep(0.05)
 
     def last_line(self, name: str) -> str:
-        """Return the last line of a node's log that is not empty, with the indented ones that go on with it."""
+        """Return the last line of a process's log that is not empty, with the indented ones that go on with it."""
         text = (self._logs / f"{name}.log").read_text(errors="replace")
         lines = [line.rstrip() for line in text.splitlines() if line.strip()]
         first = len(lines) - 1
@@ -141,7 +140,7 @@ class NodeProcesses:
 
     def stop(self, poll: Callable[[], None] = lambda: None) -> None:
         """End every process: the leader first, which still needs the others to stop the robot."""
-        for names in ([LEADER], [name for name in self._processes if name != LEADER]):
+        for names in ([self.leader], [name for name in self._processes if name != self.leader]):
             group = [self._processes[name] for name in names if name in self._processes]
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
                 for process in group:
@@ -149,6 +148,26 @@ class NodeProcesses:
                         process.send_signal(number)
                 if _all_ended(group, GRACE, poll):
                     break
+
+
+def start_nodes(
+    nodes: Sequence[NodeProcess], parameters: Path, logs: Path, domain: int, elsewhere: bool = False
+) -> Processes:
+    """Write the parameter files of a graph's nodes and start every node.
+
+    Args:
+        nodes: what to start.
+        parameters: folder for the ROS parameter files.
+        logs: folder for the log files.
+        domain: ROS domain of the graph.
+        elsewhere: whether a node of it may be on another machine.
+    """
+    parameters.mkdir(exist_ok=True)
+    commands = {
+        node.name: node_command(node.name, "--params-file", str(node.write_parameters(parameters)))
+        for node in nodes
+    }
+    return Processes(commands, logs, node_environment(domain, elsewhere))
 
 
 def node_environment(domain: int, elsewhere: bool = False) -> dict[str, str]:
@@ -159,13 +178,20 @@ def node_environment(domain: int, elsewhere: bool = False) -> dict[str, str]:
         elsewhere: whether nodes of other machines in the same network are to be found, too. Who sets
             ROS_AUTOMATIC_DISCOVERY_RANGE decides that alone.
     """
-    environment = dict(os.environ)
+    environment = quiet_environment()
     environment["ROS_DOMAIN_ID"] = str(domain)
     environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET" if elsewhere else "LOCALHOST")
     prefixes = environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
     if sys.prefix not in prefixes:
         environment["AMENT_PREFIX_PATH"] = os.pathsep.join([sys.prefix, *filter(None, prefixes)])
-    # Numerical libraries that start a thread a core only get in the way of seven processes on few cores.
+    return environment
+
+
+def quiet_environment() -> dict[str, str]:
+    """Return the environment of every process of a session: one thread for numbers, and logs as they are written."""
+    environment = dict(os.environ)
+    # Numerical libraries that start a thread a core only get in the way of others, and of themselves: their threads
+    # wait for each other by turning round. What is computed here is too small to share.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         environment.setdefault(name, "1")
     environment["PYTHONUNBUFFERED"] = "1"
@@ -178,24 +204,22 @@ def node_command(name: str, *ros_arguments: str) -> list[str]:
     return [sys.executable, "-c", main, "--ros-args", *ros_arguments]
 
 
-def _start(
-    node: NodeProcess, parameters: Path, log: Path, environment: dict[str, str]
-) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     with open(log, "ab") as output:
         return subprocess.Popen(
-            node_command(node.name, "--params-file", str(parameters)),
+            command,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            # Ctrl-C in the terminal is for us alone: we stop the nodes in order.
+            # Ctrl-C in the terminal is for us alone: we stop the processes in order.
             start_new_session=True,
             preexec_fn=_die_with_parent,
         )
 
 
 def _die_with_parent() -> None:
-    """Have the kernel end the node when we are killed and cannot stop it ourselves (Linux)."""
+    """Have the kernel end the process when we are killed and cannot stop it ourselves (Linux)."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 

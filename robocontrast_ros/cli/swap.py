@@ -64,6 +64,14 @@ def _wanted(run: RunFolder, policy: str) -> str:
 
 
 def _graph(run: RunFolder) -> dict[str, object]:
+    if load_record(SessionParameters, run.session_file).fast:
+        raise ConfigurationError(
+            "command line",
+            "RUN",
+            str(run.path),
+            "the folder of a session that runs as a graph; a fast one keeps its policy",
+            "Evaluate without --fast to swap, or run a session for each policy.",
+        )
     if not run.graph.is_file():
         raise ConfigurationError(
             "command line",

@@ -1,0 +1,60 @@
+"""The one process of a fast session (docs/fast_mode.md): the loop of ``episode_manager`` on a bench without ROS."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from robocontrast_ros.bridges.fast import open_bench
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.sessions.control import SessionControl
+from robocontrast_ros.sessions.events import SessionFinished
+from robocontrast_ros.sessions.journal import JournalError
+from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.session import run_session
+
+NAME = "fast_session"
+"""Name of the process, and of its log."""
+
+
+def command(run: RunFolder, resume: bool) -> list[str]:
+    """Return the command that runs, or goes on with, the session of a run folder."""
+    words = [sys.executable, "-m", "robocontrast_ros.cli.fast", str(run.path)]
+    return [*words, "--resume"] if resume else words
+
+
+def main() -> None:
+    """Run the session; SIGINT ends it, with the trial that is running void.
+
+    Exit codes: 0 done, 2 a mistake in what was asked, 3 interrupted and to be resumed.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path, help="run folder")
+    parser.add_argument("--resume", action="store_true", help="go on with its session")
+    arguments = parser.parse_args()
+    control = SessionControl()
+    signal.signal(signal.SIGINT, lambda *_: control.abort("interrupted by the user"))
+    try:
+        run = RunFolder.open(arguments.run)
+        session = run.resolve()
+        bench = open_bench(session, aborted=lambda: bool(control.abort_reason))
+        end = run_session(session.evaluation(), bench, run.journal, resume=arguments.resume, control=control)
+        bench.close()
+    except (ConfigurationError, JournalError) as error:
+        raise SystemExit(_said(f"error: {error}", 2)) from None
+    except Exception as error:  # a bug of ours is told in the last line, below its traceback
+        _said(f"the session failed: {type(error).__name__}: {error}", 4)
+        raise
+    print(end.detail)
+    raise SystemExit(0 if isinstance(end, SessionFinished) else 3)
+
+
+def _said(text: str, code: int) -> int:
+    print(text, file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    main()

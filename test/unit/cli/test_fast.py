@@ -1,0 +1,86 @@
+"""`robocontrast evaluate --fast`: a session in one process, as a user runs it."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from session_runs import Workplace, events_of, finish, scores, wait_until
+from typer.testing import CliRunner
+
+from robocontrast_ros.cli import fast
+from robocontrast_ros.cli.main import app
+from robocontrast_ros.sessions.events import SessionFinished, SessionInterrupted, TrialStarted
+from robocontrast_ros.sessions.parameters import resolve
+from robocontrast_ros.sessions.run_folder import RunFolder
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Workplace(tmp_path)
+
+
+CONTRAST = {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "SB2"]}}
+
+
+def ended(run, resume, monkeypatch):
+    """Run a session in this process; return its exit code."""
+    monkeypatch.setattr("sys.argv", fast.command(run, resume)[2:])
+    with pytest.raises(SystemExit) as end:
+        fast.main()
+    return end.value.code
+
+
+@pytest.fixture
+def _signals():
+    """Leave Control-C as it was: the session's process takes it for itself."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_signals")
+def test_control_c_ends_a_fast_session_at_once_and_it_goes_on_as_if_nothing_had_been(place, monkeypatch):
+    session = place.session(**CONTRAST, policy="noisy_oracle", test_set={"size": 4}, fast=True)
+    process = place.begin("evaluate", session)
+    try:
+        run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
+        started = lambda: sum(isinstance(e, TrialStarted) for e in events_of(run)) >= 3  # noqa: E731
+        wait_until(started, "the third trial")
+        process.send_signal(signal.SIGINT)
+    finally:
+        code, output = finish(process)
+    assert code == 130, output
+    assert "Traceback" not in output and f"--resume {run}" in output
+    assert isinstance(events_of(run)[-1], SessionInterrupted)
+    assert list((run / "bags").iterdir()) == [] and (run / "trials.parquet").exists()
+    assert (run / "figures" / "overview.png").exists()
+    assert ended(RunFolder.open(run), True, monkeypatch) == 0
+    assert isinstance(events_of(run)[-1], SessionFinished)
+
+    whole = RunFolder.create(resolve(session), 0.0)
+    assert ended(whole, False, monkeypatch) == 0
+    assert scores(run) == scores(whole.path), "nothing is lost, and nothing is different"
+
+    scored = CliRunner().invoke(app, ["score", str(run)])
+    assert scored.exit_code == 1 and "not recorded" in scored.output
+    swapped = CliRunner().invoke(app, ["swap", str(run), "oracle"])
+    assert swapped.exit_code == 2 and "a fast one keeps its policy" in swapped.output
+
+
+def test_a_policy_elsewhere_is_refused_before_anything_starts(place):
+    refused = CliRunner().invoke(
+        app, ["evaluate", str(place.session(policy="", policy_server={"external": True})), "--fast"]
+    )
+    assert refused.exit_code == 2 and place.runs == []
+    (line,) = refused.output.splitlines()
+    assert "`fast`" in line and "needs the graph" in line
+
+
+@pytest.mark.usefixtures("_signals")
+def test_a_mistake_that_only_the_session_s_process_finds_is_its_last_line(place, monkeypatch, capsys):
+    run = RunFolder.create(resolve(place.session(fast=True)), 0.0)
+    run.session_file.write_text("name: other\n")
+    assert ended(run, False, monkeypatch) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ") and "session.yaml" in line
