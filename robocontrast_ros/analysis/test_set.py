@@ -14,13 +14,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record
 from robocontrast_ros.domain import BASE, TestInstance
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.parameters import SessionParameters
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.strategies.protocol import solved_at_start
+from robocontrast_ros.strategies.standard import Standard
+from robocontrast_ros.tasks.protocol import Task
 
 PLAIN_BIAS = "biased where perturbed trials are harder or easier than base trials"
 BASE_BIAS = "unbiased where they start in the scenes of their own test instances"
@@ -66,10 +70,13 @@ class TestSetEstimates:
 def draw_test_set(run: RunFolder) -> Runnable | str:
     """Return the test set of a run, drawn again from the run's own parameters; else why it cannot be."""
     try:
-        evaluation = run.resolve().evaluation()
+        session = load_record(SessionParameters, run.session_file)
+        task: Task = load_configured("tasks", run.parameters / "task.yaml")
     except ConfigurationError as error:
-        return str(error)
-    return tuple(x for x in evaluation.test_set() if not solved_at_start(evaluation.task, x))
+        return f"the test set cannot be drawn again: {error}"
+    asked = session.test_set
+    drawn = Evaluation(session.name, session.seed, task, Standard(), asked.size, families=asked.families)
+    return tuple(x for x in drawn.test_set() if not solved_at_start(task, x))
 
 
 def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: str) -> TestSetEstimates:
@@ -144,6 +151,12 @@ def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
             return f"the test set as it is drawn now has no instance {base_id} with the run's instruction"
         if length is not None and not np.isclose(length, x.optimal_path_length, rtol=1e-6, atol=1e-9):
             return f"the base trial of {base_id} did not start in the scene of its test instance"
+    order = [x.instance_id for x in test_set]
+    positions = [order.index(base_id) for base_id in base["base_id"].unique()]
+    if max(positions) - min(positions) >= len(positions):
+        return (
+            "the instances that were run are no unbroken part of the shuffled order, so no random sample of X"
+        )
     return ""
 
 

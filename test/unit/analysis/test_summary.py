@@ -1,22 +1,15 @@
-"""Means, intervals, paired differences and running estimates."""
+"""Rows of a summary: what is counted, and which interval each mean has."""
 
 from __future__ import annotations
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from robocontrast_ros.analysis.summary import (
-    Estimate,
-    mean_estimate,
-    running_means,
-    success_estimate,
-    summary_rows,
-)
-
-scores = st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12)
+from robocontrast_ros.analysis.summary import summary_rows
+from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 
 
 def table(*rows):
@@ -62,7 +55,7 @@ def test_a_row_counts_trials_instances_faults_voids_and_cost():
     assert (base.trials, base.instances, base.void, base.cost) == (3, 3, 1, 4.5)
     assert base.spl.mean == pytest.approx(0.7)
     assert (lb1.trials, lb1.instances, lb1.skipped, lb1.policy_faults) == (3, 2, 1, 1)
-    assert (sb1.trials, sb1.skipped, sb1.spl, sb1.success) == (0, 3, Estimate(), Estimate())
+    assert (sb1.trials, sb1.skipped, sb1.spl, sb1.success) == (0, 3, NO_ESTIMATE, NO_ESTIMATE)
     assert (every.perturbation, every.trials, every.void, every.skipped) == ("all", 6, 1, 4)
     assert every.cost == pytest.approx(4.7)
 
@@ -72,36 +65,34 @@ def test_the_difference_is_taken_within_each_test_instance():
     # x0: (0.5 + 0.7) / 2 - 0.8; x1: 0.0 - 0.4; x2 has no LB1.
     assert lb1.pairs == 2
     assert lb1.difference.mean == pytest.approx((-0.2 - 0.4) / 2)
-    assert lb1.difference.low == pytest.approx(-0.4)
-    assert lb1.difference.high == pytest.approx(-0.2)
+    assert lb1.difference == paired_difference([0.6, 0.0], [0.8, 0.4])
 
 
-def test_the_interval_of_success_is_wilsons():
-    # Newcombe (1998), table I: 81 of 263, 95 % Wilson without continuity correction.
-    estimate = success_estimate(81, 263)
-    assert estimate.low == pytest.approx(0.2553, abs=5e-5)
-    assert estimate.high == pytest.approx(0.3662, abs=5e-5)
-    assert success_estimate(0, 0) == Estimate()
+def test_trials_that_share_an_instance_are_never_taken_as_independent():
+    base, lb1, _, every = summary_rows(TABLE, SYMBOLS, {}, "spl", "p")
+    assert base.independent
+    assert (base.success, base.success_exact) == (wilson(3, 3), clopper_pearson(3, 3))
+    # Two repeats of one instance; and in the row of all, base and perturbed trials.
+    for row, successes, clusters in (
+        (lb1, [1, 1, 0], ["x0", "x0", "x1"]),
+        (every, [1, 1, 1, 1, 0, 1], ["x0", "x0", "x0", "x1", "x1", "x2"]),
+    ):
+        assert not row.independent
+        assert row.success == cluster_mean(successes, clusters)
+        assert row.success_exact == NO_ESTIMATE
 
 
-@given(scores)
-@settings(max_examples=25, deadline=None)
-def test_the_bootstrap_interval_holds_the_mean_and_comes_out_the_same_twice(values):
-    data = np.array(values), np.array([f"x{i}" for i in range(len(values))])
-    estimate = mean_estimate(*data)
-    assert estimate.low - 1e-12 <= estimate.mean <= estimate.high + 1e-12
-    assert estimate == mean_estimate(*data)
+def test_means_of_scores_have_the_interval_over_instances():
+    every = summary_rows(TABLE, SYMBOLS, {}, "spl", "p")[-1]
+    values, clusters = [0.8, 0.5, 0.7, 0.4, 0.0, 0.9], ["x0", "x0", "x0", "x1", "x1", "x2"]
+    assert every.spl == cluster_mean(values, clusters)
+    assert every.progress == cluster_mean([min(1.0, value + 0.1) for value in values], clusters)
 
 
-def test_repeats_of_the_same_instances_do_not_make_the_interval_narrower():
-    values, groups = np.array([0.1, 0.9, 0.4, 0.6]), np.array(["a", "b", "c", "d"])
-    once, thrice = mean_estimate(values, groups), mean_estimate(np.repeat(values, 3), np.repeat(groups, 3))
-    assert (thrice.low, thrice.high) == pytest.approx((once.low, once.high))
-
-
-def test_one_test_instance_alone_has_a_mean_and_no_interval():
-    assert mean_estimate(np.array([0.3, 0.5]), np.array(["x0", "x0"])) == Estimate(0.4)
-    assert mean_estimate(np.array([]), np.array([])) == Estimate()
+def test_of_one_instance_there_is_no_interval_but_wilsons():
+    base = summary_rows(table(("x0", "base", 0.4, 1.0)), {}, {}, "spl", "p")[0]
+    assert base.spl == Estimate(0.4)
+    assert base.success == wilson(1, 1)
 
 
 def test_a_row_has_every_score_and_its_metres_and_seconds():
@@ -120,10 +111,3 @@ def test_a_row_has_every_score_and_its_metres_and_seconds():
 def test_the_difference_is_that_of_the_metric_asked_for():
     lb1 = summary_rows(TABLE, SYMBOLS, {}, "progress", "p")[1]
     assert lb1.difference.mean == pytest.approx(((0.6 + 0.8) / 2 - 0.9 + 0.1 - 0.5) / 2)
-
-
-@given(st.lists(st.none() | st.floats(0.0, 1.0), max_size=12))
-def test_a_running_mean_is_the_mean_of_what_is_known_so_far(values):
-    for number, mean in enumerate(running_means(values), start=1):
-        known = [v for v in values[:number] if v is not None]
-        assert mean == pytest.approx(np.mean(known)) if known else np.isnan(mean)
