@@ -14,11 +14,15 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from driving_policies import AboutTurn
 from faulty_policies import FAILURES, STEPS_BEFORE
+from foxglove_layouts import layout, missing
 from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until
 
 from robocontrast_ros.analysis.trial_picture import read_images
+from robocontrast_ros.bridges.fast import open_bench
 from robocontrast_ros.domain import Outcome
 from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid
+from robocontrast_ros.sessions.parameters import resolve
+from robocontrast_ros.sessions.session import run_session
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -45,15 +49,34 @@ def load():
         process.join()
 
 
+def fast_scores(session, folder):
+    """Return what the same session comes to in one process."""
+    resolved = resolve(session)
+    bench = open_bench(resolved)
+    run_session(resolved.evaluation(), bench, folder / "journal.jsonl")
+    bench.close()
+    return scores(folder)
+
+
 CONTRAST = {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB2", "SB1", "SB2"]}}
 
 
 def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_same_scores(place):
-    code, output = place.run("evaluate", place.session(**CONTRAST))
+    families = ["block_to_block_relative_location", "block_to_absolute_location"]
+    session = place.session(
+        **CONTRAST,
+        policy="film_bc_state",
+        test_set={"size": 2, "families": families},
+        task=place.short_task(60),
+    )
+    code, output = place.run("evaluate", session)
     assert code == 0, output
     (run,) = place.runs
     trials = finished(run)
-    assert {event.trial.perturbation for event in trials} >= {"base", "SB2"}
+    assert {event.trial.perturbation for event in trials} >= {"base", "LB2", "SB2"}
+    assert scores(run) == fast_scores(session, place.folder), (
+        "one process and the graph agree to the last bit"
+    )
     assert isinstance(events_of(run)[-1], SessionFinished)
     bases = {event.trial.base_id for event in trials if event.trial.is_base}
     assert {event.trial.base_id for event in trials} == bases, "every perturbed trial has its base trial"
@@ -73,6 +96,7 @@ def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_s
     code, output = place.run("picture", run / trials[0].recording.bag, "--to", run / "trial.png")
     assert code == 0, output
     assert len(read_images(run / trials[0].recording.bag)) >= trials[0].result.steps
+    assert missing(layout("manipulator"), run / trials[0].recording.bag) == []
     assert (run / "trial.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -80,6 +104,7 @@ def test_the_same_seed_gives_the_same_trials_and_scores_twice_in_a_row_and_under
     session = place.session(policy="noisy_oracle", **CONTRAST, test_set={"size": 1})
     code, output = place.run("evaluate", session)
     assert code == 0, output
+    assert scores(place.runs[0]) == fast_scores(session, place.folder), "one process and the graph agree, too"
     request.getfixturevalue("load")
     code, output = place.run("evaluate", session)
     assert code == 0, output
@@ -123,6 +148,7 @@ def test_a_robot_that_drives_into_a_wall_is_stopped_by_it_and_that_is_scored_liv
     assert messages["locobot/camera/color/image_raw"] == len(AboutTurn.MOVES), "one for each answer"
     assert messages["locobot/mobile_base/contacts"] >= messages["scene"] - 1 >= first.result.steps
     assert messages["/tf_static"] == 1, "published once for all trials, and in every bag"
+    assert missing(layout("locobot"), run / first.recording.bag) == []
     code, output = place.run("score", run)
     assert code == 0, output
     assert "2 of 2 trials" in output

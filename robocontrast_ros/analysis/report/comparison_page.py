@@ -10,7 +10,7 @@ from pathlib import Path
 from robocontrast_ros.analysis.comparison import KEY, ComparedRow, Comparison, compare_runs
 from robocontrast_ros.analysis.report.figures import Chart, draw_comparison, make_chart
 from robocontrast_ros.analysis.report.headline import Headline, headlines_of
-from robocontrast_ros.analysis.report.pages import estimate, render, write_page
+from robocontrast_ros.analysis.report.pages import check_folder, estimate, render, write_page
 from robocontrast_ros.analysis.report.reproduction import Reproduction, reproduction_of
 from robocontrast_ros.analysis.report.trials import Attempt, Track, attempts_of, draw_maps, symbols_of, untold
 from robocontrast_ros.analysis.results import Results, compute_results
@@ -122,6 +122,7 @@ def write_comparison(
         JournalError: a run's journal cannot be read, or holds no session.
         ConfigurationError: the page cannot be written.
     """
+    check_folder(to)
     journals = [read_journal(run.journal) for run in runs]
     results = [
         compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True)
@@ -153,7 +154,7 @@ def write_comparison(
         contrasts=contrasts,
         metric=METRICS[results[0].summary.metric],
         metric_name=results[0].summary.metric,
-        session=journals[0].started.parameters.get("session", {}) if journals[0].started else {},
+        task=results[0].parameters.get("session", {}).get("task"),
         made=time.time() if now is None else now,
     )
     write_page(page, to)

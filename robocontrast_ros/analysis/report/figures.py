@@ -91,7 +91,7 @@ def _svg(name: str, words: str, width: float, height: float, draw: Draw) -> Mark
     # Several figures share one page, so their ids must differ; links lead to ids of the page itself.
     svg = re.sub(r'( id="|url\(#|href="#(?!trial-))', rf"\g<1>{name}-", svg)
     # The links of points are for a pointer; with a keyboard the table of trials is the shorter way.
-    svg = svg.replace("<a ", '<a tabindex="-1" ')
+    svg = svg.replace("<a ", '<a tabindex="-1" ').replace(' target="_blank"', "")
     head, rest = svg.split(">", 1)
     head = re.sub(r' (?:width|height)="[^"]*"', "", head)
     return Markup(head) + Markup(' role="img" aria-label="{}">').format(words) + Markup(rest)
@@ -123,8 +123,10 @@ def write_figures(run: RunFolder, results: Results) -> tuple[Path, ...]:
     """Write the figures of a run for papers into its folder: vector PDF, and PNG in 300 dpi, a column wide.
 
     Returns:
-        The files: ``perturbations``, ``estimate`` and ``budget``, each in both forms.
+        The files: ``perturbations``, ``estimate`` and ``budget``, each in both forms; none where no trial counts.
     """
+    if results.trials.filter("counts").is_empty():
+        return ()
     run.figures.mkdir(exist_ok=True)
     written = []
     for name, draw in {

@@ -28,6 +28,16 @@ def render(template: str, **content: object) -> str:
     return _environment().get_template(template).render(version=__version__, **content)
 
 
+def check_folder(path: Path) -> None:
+    """Refuse a file whose folder is not there, before it takes minutes to find out.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    if not path.parent.is_dir():
+        raise _unwritable(path, "There is no such folder.")
+
+
 def write_page(page: str, path: Path) -> None:
     """Write a page to a file.
 
@@ -37,13 +47,13 @@ def write_page(page: str, path: Path) -> None:
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(
-            "command line",
-            "--to",
-            str(path),
-            "a file that can be written, in a folder that exists",
-            f"{error.strerror}.",
-        ) from None
+        raise _unwritable(path, f"{error.strerror}.") from None
+
+
+def _unwritable(path: Path, why: str) -> ConfigurationError:
+    return ConfigurationError(
+        "command line", "--to", str(path), "a file that can be written, in a folder that exists", why
+    )
 
 
 @cache

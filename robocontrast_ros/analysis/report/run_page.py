@@ -19,7 +19,7 @@ from robocontrast_ros.analysis.report.figures import (
     write_figures,
 )
 from robocontrast_ros.analysis.report.headline import ALL_TRIALS, BASE_TRIALS, estimators_of, headlines_of
-from robocontrast_ros.analysis.report.pages import number, render, write_page
+from robocontrast_ros.analysis.report.pages import check_folder, number, render, write_page
 from robocontrast_ros.analysis.report.reproduction import policies_loaded, reproduction_of
 from robocontrast_ros.analysis.report.trials import (
     Attempt,
@@ -78,20 +78,23 @@ def write_report(
         JournalError: the run's journal cannot be read, or holds no session.
         ConfigurationError: the page cannot be written.
     """
+    path = to or run.path / REPORT
+    check_folder(path)
     journal = read_journal(run.journal)
     results = compute_results(journal, draw_test_set(run))
-    no_maps = draw_maps(run, journal, track)
-    attempts = attempts_of(run, journal, results, track)
-    page = render(
-        "run.html",
-        **_content(run, journal, results, attempts),
-        no_maps=no_maps,
-        made=time.time() if now is None else now,
-    )
-    path = to or run.path / REPORT
-    write_page(page, path)
+    write_page(run_page(run, journal, results, track, now), path)
     write_figures(run, results)
     return path
+
+
+def run_page(
+    run: RunFolder, journal: Journal, results: Results, track: Track = untold, now: float | None = None
+) -> str:
+    """Return the page of a run; see ``write_report``."""
+    no_maps = draw_maps(run, journal, track)
+    attempts = attempts_of(run, journal, results, track)
+    made = time.time() if now is None else now
+    return render("run.html", **_content(run, journal, results, attempts), no_maps=no_maps, made=made)
 
 
 def _content(
@@ -100,11 +103,11 @@ def _content(
     summary, started = results.summary, journal.started
     assert started is not None, "compute_results refuses a journal without"
     symbols = symbols_of(results)
-    session = started.parameters.get("session", {})
+    asked = started.parameters.get("session", {})
     return {
         "run": run.name,
         "started": started,
-        "session": session,
+        "session": {key: asked.get(key) for key in ("description", "task", "repeats")},
         "summary": summary,
         "metric": METRICS[summary.metric],
         "symbols": symbols,
@@ -126,6 +129,8 @@ def _content(
 
 
 def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
+    if results.trials.filter("counts").is_empty():
+        return {}
     summary = results.summary
     metric, unit = METRICS[summary.metric], summary.cost_unit
     bars = ", ".join(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,12 +116,16 @@ def attempts_of(
     moves = {found.event.trial.index: found.moves for found in set_up_trials(journal.events)}
     rows = results.trials.to_dicts()
     counting = {row["index"]: row for row in rows if row["counts"]}
-    pictures = {}
-    for index in track([i for i in counting if wanted is None or i in wanted], "pictures"):
-        row = counting[index]
-        found = Attempt(row, symbols[row["perturbation"]])
-        map_file = run.map(found.trial_id)
-        pictures[index] = trial_pictures(run.path, row["bag"] or "", map_file, found.what.capitalize())
+    shown = [index for index in counting if wanted is None or index in wanted]
+
+    def read(index: int) -> TrialPictures:
+        found = Attempt(counting[index], symbols[counting[index]["perturbation"]])
+        bag, map_file = found.row["bag"] or "", run.map(found.trial_id)
+        return trial_pictures(run.path, bag, map_file, found.what.capitalize())
+
+    # Pictures are packed outside Python's lock, which is most of the work.
+    with ThreadPoolExecutor() as pool:
+        pictures = dict(zip(track(shown, "pictures"), pool.map(read, shown), strict=True))
     return tuple(
         Attempt(
             row,

@@ -1,0 +1,284 @@
+"""The page of a run, and of runs side by side: what it says, whatever the run came to."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from base64 import b64decode
+from html.parser import HTMLParser
+
+import cv2
+import numpy as np
+import pytest
+from line_world import LineBench, SwappingLineBench, line_evaluation
+from PIL import Image
+from recorded_runs import recorded_run
+
+from robocontrast_ros.analysis.comparison import ComparisonError
+from robocontrast_ros.analysis.latency import latencies
+from robocontrast_ros.analysis.report import write_comparison, write_report
+from robocontrast_ros.analysis.report.run_page import run_page
+from robocontrast_ros.analysis.results import compute_results
+from robocontrast_ros.analysis.test_set import draw_test_set
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.sessions.control import SessionControl
+from robocontrast_ros.sessions.events import SessionStarted, to_line
+from robocontrast_ros.sessions.journal import JournalError, read_journal
+from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.session import run_session
+
+NOW = 1_800_000_000.0
+VOID_ELEMENTS = {"img", "meta", "link", "input", "br", "use", "path"}
+
+
+class Page(HTMLParser):
+    """A page as a reader meets it: its words, ids, links and sources; refuses elements that are not closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.words, self.ids, self.links, self.sources, self.alts = "", [], [], [], []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+        self.words = " ".join(self.words.split())
+
+    def handle_starttag(self, tag, attributes):
+        known = dict(attributes)
+        self.ids += [known["id"]] if "id" in known else []
+        self.links += [known[key] for key in ("href", "xlink:href") if key in known]
+        if tag == "img":
+            self.sources.append(known["src"])
+            self.alts.append(known["alt"])
+        if tag not in VOID_ELEMENTS:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID_ELEMENTS:
+            self._open.pop()
+
+    def handle_endtag(self, tag):
+        if tag not in VOID_ELEMENTS:
+            assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        if not {"style", "script"} & set(self._open):
+            self.words += " " + data
+
+
+def page_of(run: RunFolder) -> Page:
+    """Return the page of a run, which has to be sound whatever the run is."""
+    journal = read_journal(run.journal)
+    return sound(run_page(run, journal, compute_results(journal, draw_test_set(run)), now=NOW))
+
+
+def sound(text: str) -> Page:
+    page = Page(text)
+    assert len(page.ids) == len(set(page.ids))
+    assert {link for link in page.links if not link.startswith(("#", "data:"))} == set()
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert all(source.startswith("data:image/webp;base64,") for source in page.sources)
+    assert all(page.alts)
+    assert not re.search(r"https?://(?!www\.w3\.org|purl\.org|creativecommons\.org|matplotlib\.org)", text)
+    assert "NaN" not in page.words and " nan" not in page.words and "None" not in page.words
+    return page
+
+
+def line_run(folder, bench=None, **changes) -> RunFolder:
+    folder.mkdir(exist_ok=True)
+    run = RunFolder(folder)
+    parameters = {
+        "session": {
+            "robot": "ur5e",
+            "policy": "oracle",
+            "seed": 1,
+            "task": "line",
+            "strategy": {"name": "contrast_set", "perturbations": ["LB2", "SB2"]},
+        }
+    }
+    run_session(line_evaluation(parameters=parameters, **changes), bench or LineBench(), run.journal)
+    return run
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory) -> RunFolder:
+    """A real run with bags and pictures."""
+    return recorded_run(tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> RunFolder:
+    """A whole session on the line."""
+    return line_run(tmp_path_factory.mktemp("line") / "whole", test_set_size=6)
+
+
+def test_a_page_says_what_was_found_and_how_to_do_it_again_and_holds_every_trial_with_its_pictures(recorded):
+    page = page_of(recorded)
+    for words in (
+        "noisy_oracle on franka", "seed 7", "strategy contrast_set", "ΔLB1", "6 of 6 shown", "Estimator adjusted",
+        "over all that the test set was drawn from", "max_trials: 6 trials are done", "mujoco", "SHA-256",
+        "robocontrast evaluate session.yaml", "position_tolerance", "Twelve test instances",
+    ):  # fmt: skip
+        assert words in page.words, words
+    assert read_journal(recorded.journal).started.digest in page.words
+    assert {f"trial-{index:04d}" for index in range(6)} <= set(page.ids)
+    # Four key frames and a map for each of six trials.
+    assert len(page.sources) == 6 * 5
+    first, _, _, last = [decoded(source) for source in page.sources[:4]]
+    assert first.shape == last.shape == (90, 160, 3)
+    # OpenCV's order is blue, green, red: the red of the images grows from one to the next.
+    assert first[45, 80] == pytest.approx([160, 80, 20], abs=8)
+    assert last[45, 80] == pytest.approx([160, 80, 180], abs=8)
+    maps = [alt for alt in page.alts if "from above" in alt]
+    assert len(maps) == 6 and any("carried" in alt for alt in maps)
+
+
+def decoded(source: str) -> np.ndarray:
+    packed = np.frombuffer(b64decode(source.partition(",")[2]), np.uint8)
+    return cv2.imdecode(packed, cv2.IMREAD_COLOR)
+
+
+def test_figures_for_papers_are_vectors_and_pictures_a_column_wide(whole):
+    write_report(whole, now=NOW)
+    for name in ("perturbations", "estimate", "budget"):
+        assert (whole.figures / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        with Image.open(whole.figures / f"{name}.png") as picture:
+            assert picture.width == 1020
+            assert len(np.unique(np.asarray(picture.convert("RGB")).reshape(-1, 3), axis=0)) > 10
+
+
+def test_a_bag_that_is_torn_or_gone_or_never_was_is_told_of_where_its_pictures_would_be(recorded, tmp_path):
+    run = RunFolder(tmp_path / "run")
+    shutil.copytree(recorded.path, run.path)
+    (file,) = (run.bags / "0000").glob("*.mcap")
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    (run.bags / "0000" / "metadata.yaml").unlink()
+    shutil.rmtree(run.bags / "0001")
+    journal = run.journal.read_text().replace('"bag":"bags/0002"', '"bag":""')
+    run.journal.write_text(journal)
+    page = page_of(run)
+    assert "The bag is broken: no metadata.yaml" in page.words
+    assert "bags/0001: no such bag" in page.words
+    assert "The trial was not recorded." in page.words
+    assert str(tmp_path) not in "".join(page.alts) + page.words.partition("Resolved parameters")[0]
+
+
+CASES = {
+    "no trial, for the budget": (
+        {"budget": 0.0},
+        ["No trial was run.", "the budget of 0 m does not allow", "No test instance was begun."],
+    ),
+    "void only": (
+        {"bench": LineBench(faults={(0, attempt): Fault.SENSOR_LOST for attempt in range(3)})},
+        ["No trial counts: all 3 attempts were void", "SENSOR_LOST: injected", "Not finished."],
+    ),
+    "one trial, in which the policy raised": (
+        {"bench": LineBench(policy_faults=1.0), "max_trials": 1},
+        ["1 trial of 1 test instance", "no interval: there is one test instance", "needs two test instances at least",
+         "POLICY_RAISED: ValueError: no idea", "Faults of the policy", "policy faults 1"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "expected"), CASES.values(), ids=CASES)
+def test_whatever_a_run_came_to_its_page_says_so(tmp_path, changes, expected):
+    page = page_of(line_run(tmp_path / "run", **changes))
+    for words in expected:
+        assert words in page.words, words
+
+
+def test_a_run_that_has_only_begun_has_a_page(tmp_path):
+    run = RunFolder(tmp_path)
+    started = SessionStarted("line", 1, {}, {"session": {"seed": 1}}, "d" * 64, "m", float("inf"), NOW)
+    run.journal.write_bytes(to_line(started))
+    page = page_of(run)
+    assert "This session had not ended when the page was made." in page.words
+    assert "No trial was run." in page.words
+    run.journal.write_bytes(b"")
+    with pytest.raises(JournalError, match="no session was started"):
+        write_report(run)
+
+
+def test_a_run_that_goes_on_shows_what_there_is_and_its_words_are_no_markup(whole, tmp_path):
+    lines = whole.journal.read_text().splitlines(keepends=True)
+    assert any("there is no place" in line for line in lines[:30])
+    evil = "".join(lines[:30]).replace("there is no place", "<script>alert(1)</script>&amp; no place")
+    (tmp_path / "journal.jsonl").write_text(evil)
+    page = page_of(RunFolder(tmp_path))
+    assert "had not ended when the page was made" in page.words
+    assert "robocontrast evaluate --resume" not in page.words
+    assert "<script>alert(1)</script>&amp; no place" in page.words
+
+
+def test_a_whole_session_has_skips_estimates_and_no_reason_to_worry(whole):
+    page = page_of(whole)
+    assert "Skipped perturbations" in page.words and "there is no place that has an opposite" in page.words
+    assert "No adjusted estimate:" in page.words
+    assert "Estimator base trials" in page.words
+    assert "had not ended" not in page.words and "Not finished" not in page.words
+    assert "There is no map of this trial." in page.words
+
+
+def test_each_policy_that_served_has_its_own_headline(tmp_path):
+    control = SessionControl()
+    bench = SwappingLineBench(before_trial=lambda trial: control.swap("second") if trial.index == 2 else None)
+    run = RunFolder(tmp_path)
+    run_session(line_evaluation(test_set_size=6), bench, run.journal, control=control)
+    page = page_of(run)
+    assert page.words.count("Estimator base trials") == 2
+    assert "second serves from here on." in page.words
+    assert "skill: 0.9" in page.words and "skill: 0.0" in page.words
+
+
+def test_a_page_that_cannot_be_written_is_a_mistake_of_the_user(whole, tmp_path):
+    with pytest.raises(ConfigurationError, match=r"--to.*a file that can be written"):
+        write_report(whole, tmp_path / "nowhere" / "page.html")
+
+
+def test_latency_is_that_of_all_answers_of_trials_that_count(whole):
+    journal = read_journal(whole.journal)
+    (found,) = latencies(journal.events)
+    answers = [t for e in journal.events if hasattr(e, "policy_latency") for t in e.policy_latency]
+    assert found.answers == len(answers) == sum(found.counts)
+    assert (found.median, found.longest) == (pytest.approx(0.11), pytest.approx(0.21))
+    assert found.p95 == pytest.approx(np.percentile(answers, 95))
+    assert latencies(journal.events[:1]) == ()
+
+
+@pytest.fixture(scope="module")
+def better(tmp_path_factory) -> RunFolder:
+    """The session of `whole` with a policy that always succeeds."""
+    bench = LineBench(skill=1.0, policy_faults=0.0)
+    return line_run(tmp_path_factory.mktemp("line") / "better", bench, test_set_size=4)
+
+
+def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whole, better, tmp_path):
+    write_comparison([whole, better, whole], tmp_path / "comparison.html", now=NOW)
+    page = sound((tmp_path / "comparison.html").read_text())
+    for words in (
+        "oracle (whole)", "oracle (better)", "oracle (whole) less oracle (better)", "McNemar p", "ΔSB2",
+        "mean paired difference of SPL", "Trials that one of them alone solved", "Left out,",
+        "There is none: on every pair both succeeded, or both failed.",
+    ):  # fmt: skip
+        assert words in page.words, words
+    pairs = [name for name in page.ids if name.startswith("trial-1-")]
+    successes = [
+        {
+            (e.trial.base_id, e.trial.perturbation): e.result.success
+            for e in read_journal(run.journal).events
+            if hasattr(e, "result")
+        }
+        for run in (whole, better)
+    ]
+    common = successes[0].keys() & successes[1].keys()
+    assert len(pairs) == sum(successes[0][key] != successes[1][key] for key in common) > 0
+    assert not [name for name in page.ids if name.startswith("trial-2-")]
+
+
+def test_runs_that_do_not_match_are_refused_by_name_and_no_page_is_written(whole, tmp_path):
+    other = line_run(tmp_path / "other", seed=2)
+    with pytest.raises(ComparisonError, match=r"whole and other have different seeds: 1 and 2.*same seed"):
+        write_comparison([whole, other], tmp_path / "comparison.html")
+    assert not (tmp_path / "comparison.html").exists()
