@@ -12,7 +12,13 @@ from rich.table import Table
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.studies.parameters import load_study
-from robocontrast_ros.studies.results import StudyResults, claims_frame, strategies_frame, write_results
+from robocontrast_ros.studies.results import (
+    STRATEGY_WORDS,
+    StudyResults,
+    claims_frame,
+    strategies_frame,
+    write_results,
+)
 from robocontrast_ros.studies.run import StudyFolder, StudyProgress, run_study
 
 EVERY = 20.0
@@ -90,13 +96,16 @@ def _show(results: StudyResults, console: Console) -> None:
         "strategy",
         soft_wrap=True,
     )
-    _print(strategies_frame(results), console)
+    for policy, frame in strategies_frame(results).groupby("policy", sort=False):
+        _print(frame.drop(columns=["policy", "trials"]), console, str(policy))
+    console.print(STRATEGY_WORDS)
     if results.decided:
-        _print(claims_frame(results.decided).drop(columns=["claim", "where", "decided by"]), console)
+        frame = claims_frame(results.decided).drop(columns=["claim", "where", "found there", "decided by"])
+        _print(frame, console, "claims")
 
 
-def _print(frame: pd.DataFrame, console: Console) -> None:
-    table = Table(*map(str, frame.columns), show_lines=True)
+def _print(frame: pd.DataFrame, console: Console, title: str) -> None:
+    table = Table(*map(str, frame.columns), title=title)
     for row in frame.itertuples(index=False):
         table.add_row(*map(str, row))
     console.print(table)

@@ -215,6 +215,8 @@ def summary(study: Study, results: StudyResults) -> str:
         "",
         _markdown(strategies_frame(results)),
         "",
+        STRATEGY_WORDS,
+        "",
     ]
     early = [s for s in results.sessions if s.reason == "interrupted" or s.void]
     if early:
@@ -229,8 +231,15 @@ def summary(study: Study, results: StudyResults) -> str:
     return "\n".join(lines)
 
 
+STRATEGY_WORDS = (
+    "Trials, cost and trials within the cost of the standard evaluation: of each seed. Ratio: trials for the cost "
+    "of one standard trial. Bias: mean of all trials at the end, less the test-set mean. Error: mean over seeds of "
+    "its absolute value."
+)
+
+
 def strategies_frame(results: StudyResults) -> pd.DataFrame:
-    """Return a row for each policy and strategy; numbers of seeds are separated by commas."""
+    """Return a row for each policy and strategy, as ``STRATEGY_WORDS`` explains it."""
     return pd.DataFrame(
         [
             {
@@ -238,10 +247,10 @@ def strategies_frame(results: StudyResults) -> pd.DataFrame:
                 "strategy": row.strategy,
                 "trials": _of_seeds(row.trials),
                 f"cost [{results.unit}]": _of_seeds(round(cost) for cost in row.cost),
-                "trials within the standard's cost": _of_seeds(row.within),
-                "trials for the cost of a standard one": in_words(row.ratio),
-                "bias at the end": in_words(row.bias),
-                "mean error at the end": f"{row.error:.3f}",
+                "within": _of_seeds(row.within),
+                "ratio": in_words(row.ratio),
+                "bias": in_words(row.bias),
+                "error": f"{row.error:.3f}",
             }
             for row in results.strategies
         ]

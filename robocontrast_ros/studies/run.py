@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.sessions.session import first_difference
+from robocontrast_ros.sessions.differences import first_difference
 from robocontrast_ros.studies.job import Job, JobFiles, JobProgress, Stopped, StudyError, run_job
 from robocontrast_ros.studies.parameters import Study, load_study
 
