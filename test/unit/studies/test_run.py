@@ -11,7 +11,8 @@ import yaml
 from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
-from robocontrast_ros.configuration import ConfigurationError, read_yaml, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml, resolve_uri
+from robocontrast_ros.policies.noisy_oracle import NoisyOracleParameters
 from robocontrast_ros.studies.job import Job, Stopped, StudyError, run_job
 from robocontrast_ros.studies.parameters import load_study
 from robocontrast_ros.studies.results import write_results
@@ -248,3 +249,10 @@ def test_shipped_studies_load(name):
     study = load_study(name)
     assert len(study.claims) > 20
     assert [strategy.label for strategy in study.parameters.strategies][:2] == ["standard", "language"]
+
+
+def test_the_direction_biased_policy_has_a_habit_and_no_other_weakness():
+    file = resolve_uri("package://robocontrast_ros/config/policies/direction_biased.yaml")
+    policy = load_record(NoisyOracleParameters, file)
+    assert policy.habit == 0.75
+    assert policy.action_noise == policy.wrong_direction == policy.wrong_block == 0.0
