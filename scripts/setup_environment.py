@@ -1,6 +1,6 @@
 """Make .venv in the checkout: Python packages from requirements.lock, our interfaces, nodes and modules.
 
-Run by `make setup`. Does only what is not done yet. Started with whatever Python the user has, so it must
+Run by `make setup`, and by `make test` with the word `tests`, for what only tests need. Does only what is not done yet. Started with whatever Python the user has, so it must
 parse under old ones and may import the standard library alone.
 """
 
@@ -65,6 +65,8 @@ def main():
         environment.install_torch(os.environ.get("TORCH", ""))
         environment.check_rendering()
         environment.build_packages()
+        if "tests" in sys.argv[1:]:
+            install_browser()
     except SetupError as error:
         print("setup: " + str(error), file=sys.stderr)
         return 1
@@ -123,6 +125,16 @@ def install_system_packages(missing):
         status, output = run(as_root + command, dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
         if status != 0:
             raise SetupError(output + "\n" + by_hand)
+
+
+def install_browser():
+    """Install the browser that tests look at pages with; where it cannot be had they are skipped."""
+    if shutil.which("chromium"):
+        return
+    try:
+        install_system_packages({"chromium": "a browser, for the tests of reports"})
+    except SetupError as error:
+        say("the tests of reports in a browser will be skipped. " + str(error))
 
 
 def privilege():

@@ -56,6 +56,21 @@ def test_one_line_to_type_names_all_that_is_missing_where_the_user_may_not_insta
     ]
 
 
+def test_a_browser_that_cannot_be_had_is_told_of_and_stops_nothing(setup, monkeypatch, capsys):
+    monkeypatch.setattr(setup.shutil, "which", lambda name: None)
+    monkeypatch.setattr(setup, "privilege", lambda: None)
+    setup.install_browser()
+    said = capsys.readouterr().out
+    assert "the tests of reports in a browser will be skipped" in said
+    assert "apt-get install --yes --no-install-recommends chromium" in said
+
+
+def test_a_browser_that_is_there_is_not_installed_again(setup, monkeypatch):
+    monkeypatch.setattr(setup.shutil, "which", lambda name: "/usr/bin/" + name)
+    monkeypatch.setattr(setup, "install_system_packages", lambda missing: pytest.fail("installs"))
+    setup.install_browser()
+
+
 def test_a_failed_step_shows_its_last_output_and_where_all_of_it_is(setup, tmp_path):
     environment = setup.Environment(tmp_path)
     with pytest.raises(setup.SetupError, match=r"(?s)no such wheel.*setup\.log"):
