@@ -1,7 +1,8 @@
 """Make .venv in the checkout: Python packages from requirements.lock, our interfaces, nodes and modules.
 
-Run by `make setup`, and by `make test` with the word `tests`, for what only tests need. Does only what is not done yet. Started with whatever Python the user has, so it must
-parse under old ones and may import the standard library alone.
+Run by `make setup`, and by `make test` with the word `tests`, for what only tests need. Does only what is not done
+yet. Started with whatever Python the user has, so it must parse under old ones and may import the standard library
+alone.
 """
 
 import ctypes
