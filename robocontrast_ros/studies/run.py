@@ -129,7 +129,10 @@ def _run(
     with ProcessPoolExecutor(
         processes, context, _Worker.begin, (str(study.source), folder.jobs, stop, numbers, os.getpid())
     ) as pool:
+        # Processes have the signal mask of who starts them: Ctrl-C is the parent's alone, from their first moment.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
         futures = [pool.submit(_Worker.run, number, job) for number, job in enumerate(missing)]
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
             waiting = set(futures)
             while waiting:
@@ -161,8 +164,7 @@ class _Worker:
     def begin(
         cls, study_file: str, folder: Path, stop: Event, numbers: SynchronizedArray[float], parent: int
     ) -> None:
-        """Prepare the process; interrupts are left to the parent."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        """Prepare the process."""
         cls.study = load_study(study_file)
         cls.folder, cls.stop, cls.numbers, cls.parent = folder, stop, numbers, parent
 
