@@ -29,7 +29,7 @@ from robocontrast_ros.tasks.protocol import Task
 ROUNDING = 1000
 """Stamps that went through seconds in floating point are off by up to this at the present date [ns]."""
 
-WORTH_A_PROCESS = 40
+WORTH_A_PROCESS = 50
 """Bags that take as long as starting a process does."""
 
 NANOSECONDS = 1_000_000_000

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
 import yaml
-from mcap.reader import make_reader
+from mcap.exceptions import McapError
+from mcap.reader import McapReader, make_reader
 from mcap.records import Channel, Message, Schema
 from mcap.stream_reader import StreamReader
+from mcap.summary import Summary
 from rosbags.rosbag2 import Reader
 from rosbags.serde import SerdeError
 from rosbags.typesys import TypesysError, get_types_from_msg
@@ -107,6 +110,8 @@ def read_bag(bag: Path, wanted: Wanted = _everything) -> BagContent:
         return _read_torn(bag, wanted, "no metadata.yaml: the recorder ended before it could close the bag")
     try:
         return _read_whole(bag, wanted)
+    except _NoIndexError as error:
+        return _read_torn(bag, wanted, str(error))
     # A damaged index or chunk makes rosbags fail in many ways, of which only some are its own error.
     except Exception as error:
         return _read_torn(bag, wanted, f"{type(error).__name__}: {error}".rstrip(": ."))
@@ -140,16 +145,30 @@ NEWEST_VERSION = 9
 _YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+class _NoIndexError(Exception):
+    """A file whose end is missing."""
+
+
+def _summary(file: Path, reader: McapReader) -> Summary:
+    # Where the end was lost, any bytes may stand in its place.
+    with suppress(Exception):
+        summary = reader.get_summary()
+        if summary is not None and summary.statistics is not None:
+            return summary
+    raise _NoIndexError(f"{file.name} has no index at its end")
+
+
 def _read_indexed(files: tuple[Path, ...], wanted: Wanted) -> BagContent:
     """Read by the index: chunks without a wanted topic are not even decompressed."""
     messages: list[BagMessage] = []
     counts: Counter[str] = Counter()
     for file in files:
         with file.open("rb") as stream:
-            reader = make_reader(stream, validate_crcs=True)
-            summary = reader.get_summary()
-            if summary is None or summary.statistics is None:
-                raise ValueError(f"{file.name} has no summary")
+            try:
+                reader = make_reader(stream, validate_crcs=True)
+            except McapError:
+                raise _NoIndexError(f"{file.name} does not begin as a bag does") from None
+            summary = _summary(file, reader)
             texts = {key: schema.data.decode() for key, schema in summary.schemas.items()}
             topics = set()
             for channel in summary.channels.values():

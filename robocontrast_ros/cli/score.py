@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import Progress
@@ -13,22 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from robocontrast_ros.analysis.offline import OfflineScore, find_recorded, score_recorded
-from robocontrast_ros.analysis.offline_tables import (
-    SCORES,
-    Mean,
-    rescored_means,
-    rescored_table,
-    score_means,
-    scores_table,
-    write_scores,
-)
 from robocontrast_ros.analysis.rescoring import Rescored, Thresholds
-from robocontrast_ros.analysis.tables import ALL
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import METRICS, Outcome
 
+if TYPE_CHECKING:
+    from robocontrast_ros.analysis.offline_tables import Mean
+
 NONE = "-"
-HEADINGS = {"success": "success", **METRICS}
+SCORES = {"success": "success", **METRICS}
+"""Name of each score that is shown -> what it is called."""
 
 
 def show_scores(
@@ -101,7 +96,9 @@ def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
 
 
 def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
-    table = Table("trial", "SPL (journal)", "SPL (bag)", "what is wrong")
+    table = Table("trial", "SPL (journal)", "SPL (bag)")
+    # Paths are broken, not cut: they are for copying.
+    table.add_column("what is wrong", overflow="fold")
     for score in scores:
         if not score.equal:
             told, found = (NONE if r is None else repr(r.spl) for r in (score.journal, score.offline))
@@ -114,8 +111,11 @@ def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], consol
 
 
 def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
+    # Tables need a large library, which most uses of the command can do without.
+    from robocontrast_ros.analysis.offline_tables import score_means, scores_table
+
     table = _table("trial", "perturbation", "outcome")
-    for heading in HEADINGS.values():
+    for heading in SCORES.values():
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for score in scores:
         assert score.offline is not None and score.trial is not None
@@ -125,7 +125,7 @@ def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console:
         table.add_row(*map(Text, (names[id(score)], score.trial.perturbation, words, *numbers)))
     console.print(table)
     means = _table("", "n", "out")
-    for heading in HEADINGS.values():
+    for heading in SCORES.values():
         means.add_column(Text(heading), justify="right", no_wrap=True)
     means.caption = Text("Means. out: in none of them: void, or not recorded to the end.")
     for mean in _sections(means, score_means(scores_table(scores))):
@@ -135,6 +135,8 @@ def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console:
 
 
 def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
+    from robocontrast_ros.analysis.offline_tables import rescored_means, rescored_table
+
     rescored = [score for score in scores if score.rescored is not None]
     if not rescored:
         console.print("No trial could be scored, so none was scored under the other thresholds.")
@@ -144,7 +146,7 @@ def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], consol
     changed = [score for score in rescored if _differs(score.rescored)]
     if changed:
         table = _table("trial", "")
-        for heading in HEADINGS.values():
+        for heading in SCORES.values():
             table.add_column(Text(heading), justify="right", no_wrap=True)
         table.add_column("")
         for score in changed:
@@ -155,7 +157,7 @@ def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], consol
             table.add_row(*map(Text, row))
         console.print(table)
     means = _table("", "n", "cens.", "out")
-    for heading in HEADINGS.values():
+    for heading in SCORES.values():
         means.add_column(Text(heading), justify="right", no_wrap=True)
     means.caption = Text(
         "Means, before -> after; from lower to upper bound where trials are censored (cens.).\n"
@@ -184,6 +186,8 @@ def _sections(table: Table, means: Sequence[Mean]) -> Sequence[Mean]:
 
 
 def _add(table: Table, mean: Mean, cells: Sequence[str]) -> None:
+    from robocontrast_ros.analysis.tables import ALL
+
     table.add_row(*map(Text, cells), style="bold" if mean.perturbation == ALL else None)
 
 
@@ -213,6 +217,8 @@ def _number(value: float) -> str:
 
 
 def _write(scores: Sequence[OfflineScore], to: Path, console: Console) -> None:
+    from robocontrast_ros.analysis.offline_tables import write_scores
+
     try:
         files = write_scores(scores, to)
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 
 NODES = 64
 """Bets in the mixture."""
@@ -85,7 +84,12 @@ class BettingTest:
         if excess(start) < 0.0:
             return known
         end = 1.0 - 1e-12
-        return end if excess(end) >= 0.0 else float(brentq(excess, start, end, xtol=1e-10))
+        if excess(end) >= 0.0:
+            return end
+        # Every command imports this module, and scipy.optimize takes longer than all the rest of most of them.
+        from scipy.optimize import brentq
+
+        return float(brentq(excess, start, end, xtol=1e-10))
 
     def _log_capital(self, x: np.ndarray, m: float) -> float:
         gains = np.log1p(self._bets[:, None] * (x / m - 1.0)).sum(axis=1) + self._log_weights

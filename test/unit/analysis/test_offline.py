@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import shutil
@@ -13,7 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded_runs import DIGEST, TASK, make_trial, record_run
 from trial_bags import record_trial
+from vln_scenes import APARTMENT, ARRANGEMENTS
 
 from robocontrast_ros.analysis.offline import (
     find_recorded,
@@ -24,22 +25,10 @@ from robocontrast_ros.analysis.offline import (
 )
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_trial
-from robocontrast_ros.configuration import ConfigurationError, load_configured
-from robocontrast_ros.configuration.loading import share_directory
-from robocontrast_ros.domain import Fault, Observed, Outcome, Trial
-from robocontrast_ros.sessions.bench import Recording
-from robocontrast_ros.sessions.events import SessionStarted, TrialFinished
-from robocontrast_ros.sessions.journal import JournalWriter
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Fault, Outcome, Pose, Scene, Trial
 
-TASK_FILE = share_directory() / "config" / "tasks" / "language_table.yaml"
-TASK = load_configured("tasks", TASK_FILE)
-DIGEST = hashlib.sha256(TASK_FILE.read_bytes()).hexdigest()
 FAULTS = [Fault.NONE, Fault.POLICY_RAISED, Fault.ABORTED]
-
-
-def make_trial(index: int) -> Trial:
-    instance = TASK.sample(np.random.default_rng(index), f"x-{index}")
-    return Trial(index, instance.instance_id, "base", 0, instance, index)
 
 
 def exactly(result) -> str:
@@ -50,21 +39,7 @@ def exactly(result) -> str:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Path:
     """A run of three trials: a success, a fault of the policy, and one that was void yet recorded."""
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    (folder / "parameters").mkdir(parents=True)
-    (folder / "parameters" / "session.yaml").write_text("name: test\n")
-    shutil.copyfile(TASK_FILE, folder / "parameters" / "task.yaml")
-    with JournalWriter(folder / "journal.jsonl") as journal:
-        journal.append(SessionStarted("run", 0, {}, {}, "0" * 64, "m", math.inf, 0.0))
-        for index, fault in enumerate(FAULTS):
-            trial = make_trial(index)
-            bag = f"bags/{trial.trial_id}"
-            rng = np.random.default_rng(index)
-            played = record_trial(folder / bag, TASK, trial, rng, fault=fault, task_digest=DIGEST)
-            recording = Recording(bag, (("scene", 15),))
-            event = TrialFinished(trial, 0, played.result, Observed(), recording, 0.0, 1.0, 0.0)
-            journal.append(event)
-    return folder
+    return record_run(tmp_path_factory.mktemp("runs") / "run", FAULTS)
 
 
 @pytest.fixture
@@ -92,6 +67,28 @@ def test_whatever_happens_in_a_trial_its_bag_gives_the_live_floats(tmp_path_fact
     bag = tmp_path_factory.mktemp("bags") / "bag"
     played = record_trial(bag, TASK, make_trial(seed), np.random.default_rng(seed), fault=fault, epoch=epoch)
     assert exactly(score_trial(read_trial(bag), TASK)) == exactly(played.result)
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10**6), stray=st.floats(0.0, 0.3))
+def test_a_mobile_robots_bag_gives_the_live_floats_with_its_ndtw_and_collisions(
+    tmp_path_factory, seed, stray
+):
+    instance = APARTMENT.sample(np.random.default_rng(seed), "x", ARRANGEMENTS[seed % len(ARRANGEMENTS)])
+    rng = np.random.default_rng(seed)
+    corners = np.array(instance.reference_path)
+    moves = []
+    for index, share in enumerate(np.linspace(0.0, len(corners) - 1.0, 30)):
+        x, y = (
+            np.interp(share, range(len(corners)), corners[:, axis]) + stray * rng.normal() for axis in (0, 1)
+        )
+        contacts = ("couch",) if index % 7 == 3 else ()
+        scene = Scene(instance.scene.objects, robot=Pose.planar(x, y, share), contacts=contacts)
+        moves.append((scene, Pose.planar(0.0, 0.0)))
+    bag = tmp_path_factory.mktemp("bags") / "bag"
+    played = record_trial(bag, APARTMENT, Trial(0, "x", "base", 0, instance, 0), rng, moves=moves)
+    assert played.result.collisions > 0 and played.result.ndtw > 0.0
+    assert exactly(score_trial(read_trial(bag), APARTMENT)) == exactly(played.result)
 
 
 def test_a_number_that_differs_is_named_with_both_values(copy):
@@ -223,25 +220,17 @@ def test_a_folder_with_nothing_in_it_keeps_no_other_bag_from_being_scored(run, t
 @pytest.mark.parametrize("what", ["nowhere", "file"])
 def test_a_path_that_cannot_be_a_bag_is_one_sentence(tmp_path, what):
     (tmp_path / "file").touch()
-    words = {"nowhere": "no such folder, expected a run folder or a bag", "file": "a file, expected a run folder or a bag"}
+    words = {
+        "nowhere": "no such folder, expected a run folder or a bag",
+        "file": "a file, expected a run folder or a bag",
+    }
     with pytest.raises(BagError, match=re.escape(f"{tmp_path / what}: {words[what]}")):
         find_recorded([tmp_path / what])
 
 
-def foreign_run(folder: Path, task: str) -> Path:
-    """Write a run folder of one trial that was scored with a task of ``fatal_tasks``; return its bag."""
-    file = folder / "parameters" / "task.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text(f"task: fatal_tasks:{task}\n")
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    bag = folder / "bags" / "0000"
-    record_trial(bag, TASK, make_trial(0), np.random.default_rng(0), task_digest=digest)
-    return bag
-
-
 def test_scores_do_not_depend_on_order_or_processes_and_a_process_that_dies_names_its_bag(copy, tmp_path):
-    deadly = foreign_run(tmp_path / "deadly", "Deadly")
-    paths = [copy / "bags" / "0002", deadly, copy / "bags" / "0000", copy / "bags" / "0001"]
+    deadly = record_run(tmp_path / "deadly", [Fault.NONE], task="fatal_tasks:Deadly") / "bags" / "0000"
+    paths = [copy / "bags" / "0002", copy / "bags" / "0000", copy / "bags" / "0001", deadly]
     calls = []
     scores = score_recorded(find_recorded(paths), processes=2, done=lambda: calls.append(None))
     assert len(calls) == 4

@@ -1,0 +1,152 @@
+"""`robocontrast score` as a user sees it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+from line_world import LineBench, line_evaluation
+from recorded_runs import record_run
+from session_runs import COMMAND, SUPPORT, finish, wait_until
+from typer.testing import CliRunner
+
+from robocontrast_ros.analysis.results import write_results
+from robocontrast_ros.cli.main import app
+from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.session import run_session
+
+
+def score(*arguments: object):
+    return CliRunner(env={"COLUMNS": "120"}).invoke(app, ["score", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """A success, a fault of the policy, a void trial."""
+    faults = [Fault.NONE, Fault.POLICY_RAISED, Fault.ABORTED]
+    return record_run(tmp_path_factory.mktemp("runs") / "first", faults)
+
+
+@pytest.fixture
+def copy(run, tmp_path) -> Path:
+    return Path(shutil.copytree(run, tmp_path / "second"))
+
+
+def test_runs_are_compared_with_their_journals(run, copy):
+    result = score(run, copy)
+    assert result.exit_code == 0
+    assert result.output == "6 of 6 trials: the scores from the bag are exactly the journal's.\n"
+
+
+def test_bags_without_a_journal_are_shown_with_their_means(run, tmp_path):
+    shutil.copytree(run / "bags", tmp_path / "bags")
+    result = score(tmp_path / "bags")
+    assert result.exit_code == 0
+    for words in ("0000  base         success", "0001  base         policy fault", "0002  base         void"):
+        assert words in result.output
+    (means,) = re.findall(r"^base +(\d+) +(\d+) +([\d.]+)", result.output, re.MULTILINE)
+    assert means == ("2", "1", "0.50")
+    assert "3 of 3 bags were scored with no journal to compare with" in result.output
+
+
+def test_a_torn_bag_is_in_the_table_with_the_reason_and_how_far_it_was_scored(copy):
+    (copy / "bags" / "0000" / "metadata.yaml").unlink()
+    (file,) = (copy / "bags" / "0001").glob("*.mcap")
+    os.truncate(file, 100)
+    shutil.rmtree(copy / "bags" / "0002")
+    result = score(copy)
+    assert result.exit_code == 1
+    # Words are broken wherever a line is full.
+    words = re.sub(r"[│\s]", "", result.output)
+    for expected in ("no metadata.yaml", "holds 0 trials, expected 1", "0002: no such bag", "0 of 3 trials"):
+        assert re.sub(r"\s", "", expected) in words
+
+
+def test_other_thresholds_are_shown_beside_the_trials_own_and_written(run, tmp_path):
+    result = score(run, "--set", "step_limit=3", "--to", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "thresholds: step_limit: 200 -> 3" in result.output
+    assert re.search(r"^0000 +base +1\.00 -> 0\.00 ", result.output, re.MULTILINE)
+    assert re.search(r"^all +2 +0 +1 +0\.50 -> 0\.00 ", result.output, re.MULTILINE)
+    assert "1 of 3 trials: void: the trial is void" in result.output
+    table = pl.read_parquet(tmp_path / "out" / "rescored.parquet")
+    assert table["success"].to_list() == [0.0, 0.0, None]
+    assert table["steps"].to_list() == [3, 3, None]
+
+
+def test_a_mistake_in_a_threshold_is_one_line(run):
+    result = score(run, "--set", "block_to_block.withn=0.1")
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ") and "Did you mean 'within'?" in line
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(run, tmp_path):
+    (tmp_path / "file").touch()
+    result = score(run, "--to", tmp_path / "file")
+    assert result.exit_code == 2
+    assert "`--to`" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("faults", "void", "words"),
+    [
+        ([], 0, "No trial that counts in"),
+        ([], 2, "No trial that counts in"),
+        ([Fault.NONE], 0, "1 of 1 trials: the scores"),
+    ],
+    ids=["empty", "void only", "one trial"],
+)
+def test_a_run_that_came_to_little_says_so(tmp_path, faults, void, words):
+    folder = record_run(tmp_path / "run", faults, void)
+    result = score(folder, "--set", "step_limit=3")
+    assert result.exit_code == 0
+    assert words in result.output
+
+
+def test_control_c_ends_it_in_a_word(tmp_path):
+    folder = record_run(tmp_path / "slow", [Fault.NONE, Fault.NONE], task="fatal_tasks:Slow")
+    process = subprocess.Popen(
+        [*COMMAND, "score", str(folder), "--processes", "2"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SUPPORT), os.environ.get("PYTHONPATH", "")])},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    wait_until((folder / "parameters" / "begun").exists, "scoring")
+    os.killpg(process.pid, signal.SIGINT)
+    (folder / "parameters" / "go").touch()
+    code, output = finish(process)
+    assert (code, output) == (130, "stopped\n")
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", resolve_uri(page).read_text(), re.DOTALL)
+
+
+def test_the_questions_in_the_documentation_are_answered(tmp_path, monkeypatch):
+    for index in range(2):
+        folder = RunFolder(tmp_path / "runs" / f"run{index}")
+        folder.path.mkdir(parents=True)
+        run_session(line_evaluation(seed=index), LineBench(), folder.journal)
+        write_results(folder)
+    monkeypatch.chdir(tmp_path)
+    first, second = blocks("package://robocontrast_ros/docs/scoring.md")
+    names: dict[str, object] = {}
+    exec(first, names)
+    trials, answer = names["trials"].filter("counts"), names["answer"]
+    assert trials["run"].n_unique() == 2
+    assert answer["trials"].sum() == len(trials)
+    own = trials.filter(perturbation=answer["perturbation"][0], family=answer["family"][0])
+    assert answer["spl"][0] == pytest.approx(own["spl"].mean())
+    exec(second, names)
+    assert names["answer"]["perturbation"].to_list() == sorted(trials["perturbation"].unique())
