@@ -1,57 +1,83 @@
-"""Run folders of Language-Table trials with journal and bags, made in a moment, without a simulator."""
+"""Runs on the Language-Table board with bags, pictures included, as the graph leaves them but without ROS."""
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from trial_bags import record_trial
+from trial_bags import TRIAL_TOPICS, Messages, play
 
-from robocontrast_ros.configuration import load_configured
-from robocontrast_ros.configuration.loading import share_directory
-from robocontrast_ros.domain import Fault, Observed, Trial
-from robocontrast_ros.sessions.bench import Recording
-from robocontrast_ros.sessions.events import SessionStarted, TrialFinished, TrialVoid
-from robocontrast_ros.sessions.journal import JournalWriter
+from robocontrast_ros.bags.decoding import NANOSECONDS
+from robocontrast_ros.bags.writer import BagWriter
+from robocontrast_ros.bridges.fast import open_bench
+from robocontrast_ros.bridges.in_process import InProcessBench
+from robocontrast_ros.domain import Scene, SetupMove, Trial
+from robocontrast_ros.sessions.bench import Execution, Recording
+from robocontrast_ros.sessions.parameters import Overrides, resolve
+from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.session import run_session
 
-TASK_FILE = share_directory() / "config" / "tasks" / "language_table.yaml"
-TASK = load_configured("tasks", TASK_FILE)
-DIGEST = hashlib.sha256(TASK_FILE.read_bytes()).hexdigest()
-
-
-def make_trial(index: int) -> Trial:
-    """Return the base trial of an instance of its own."""
-    instance = TASK.sample(np.random.default_rng(index), f"x-{index}")
-    return Trial(index, instance.instance_id, "base", 0, instance, index)
+IMAGES = 9
 
 
-def record_run(folder: Path, faults: Sequence[Fault], void: int = 0, task: str = "") -> Path:
-    """Write a run folder and return it.
+@dataclass
+class RecordedBench:
+    """The fast bench; what it does is recorded, with a wandering robot and images of one colour each.
+
+    Attributes:
+        bench: what really runs.
+        run: the folder of the run.
+    """
+
+    bench: InProcessBench
+    run: RunFolder
+
+    def scene(self) -> Scene:
+        return self.bench.scene()
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
+        return self.bench.set_up(target, moves)
+
+    def policy(self) -> object:
+        return self.bench.policy()
+
+    def execute(self, trial: Trial, attempt: int) -> Execution:
+        start = self.bench.scene()
+        done = self.bench.execute(trial, attempt)
+        bag = self.run.bag(trial.trial_id, attempt)
+        self._record(bag, trial, start)
+        return replace(done, recording=Recording(str(bag.relative_to(self.run.path)), (("trial", 1),)))
+
+    def _record(self, bag: Path, trial: Trial, start: Scene) -> None:
+        messages = Messages()
+        rng = np.random.default_rng(trial.seed)
+        with BagWriter(bag, TRIAL_TOPICS) as writer:
+            writer.write("/eval/trial", 1, messages.cdr(messages.trial(trial, start)))
+            for step, (scene, tool) in enumerate(play(self.bench._task, trial, rng, IMAGES), start=1):
+                stamp = step * NANOSECONDS // 10
+                pixels = np.full((90, 160, 3), (20 * step, 80, 160), np.uint8)
+                for topic, message in (
+                    ("scene", messages.scene(scene, stamp)),
+                    ("tool_pose", messages.tool_pose(tool, stamp)),
+                    ("camera/image_raw", messages.image(pixels, stamp)),
+                ):
+                    writer.write(f"/eval/{topic}", 1 + stamp, messages.cdr(message))
+
+
+def recorded_run(folder: Path, policy: str = "noisy_oracle", trials: int = 6) -> RunFolder:
+    """Run the first trials of the shipped demonstration and return its run folder, with its bags.
 
     Args:
-        folder: of the run.
-        faults: how each of its trials ends; each counts and has a bag.
-        void: attempts after them that are void.
-        task: ``module:Class`` that its bags say they were scored with; Language-Table when empty.
+        folder: in which the run folder is made.
+        policy: name of the policy.
+        trials: how many.
     """
-    (folder / "parameters").mkdir(parents=True)
-    (folder / "parameters" / "session.yaml").write_text("name: test\nstop_on_success: false\n")
-    file = folder / "parameters" / "task.yaml"
-    file.write_bytes(f"task: {task}\n".encode() if task else TASK_FILE.read_bytes())
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    with JournalWriter(folder / "journal.jsonl") as journal:
-        journal.append(SessionStarted("run", 0, {}, {}, "0" * 64, "m", math.inf, 0.0))
-        for index, fault in enumerate(faults):
-            trial = make_trial(index)
-            bag = f"bags/{trial.trial_id}"
-            rng = np.random.default_rng(index)
-            played = record_trial(folder / bag, TASK, trial, rng, fault=fault, task_digest=digest)
-            recording = Recording(bag, (("scene", 15),))
-            journal.append(TrialFinished(trial, 0, played.result, Observed(), recording, 0.0, 1.0, 0.0))
-        for attempt in range(void):
-            trial = make_trial(len(faults))
-            journal.append(TrialVoid(trial, attempt, Fault.SENSOR_LOST, "no camera", None, 0.0))
-    return folder
+    session = resolve("language_table_demo", Overrides(policy=policy, max_trials=trials, output=str(folder)))
+    run = RunFolder.create(session, 1_790_000_000.0)
+    bench = open_bench(session)
+    try:
+        run_session(session.evaluation(), RecordedBench(bench, run), run.journal)
+    finally:
+        bench.close()
+    return run

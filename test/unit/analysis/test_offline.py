@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recorded_runs import DIGEST, TASK, make_trial, record_run
+from played_runs import DIGEST, TASK, make_trial, record_run
 from trial_bags import record_trial
 from vln_scenes import APARTMENT, ARRANGEMENTS
 

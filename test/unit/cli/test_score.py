@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from line_world import LineBench, line_evaluation
-from recorded_runs import record_run
+from played_runs import record_run
 from session_runs import COMMAND, SUPPORT, finish, wait_until
 from typer.testing import CliRunner
 
