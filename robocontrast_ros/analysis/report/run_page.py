@@ -39,6 +39,7 @@ from robocontrast_ros.sessions.events import (
     PolicyRefused,
     ProcessDied,
     Resumed,
+    SessionFinished,
     SessionInterrupted,
     TrialSkipped,
 )
@@ -122,6 +123,9 @@ def _content(
         "charts": _charts(journal, results),
         "latencies": latencies(journal.events),
         "loaded": policies_loaded(journal.events),
+        "sequential": next(
+            (e.sequential for e in reversed(journal.events) if isinstance(e, SessionFinished)), None
+        ),
         "skips": [event for event in journal.events if isinstance(event, TrialSkipped)],
         "happenings": tuple(_happenings(journal.events)),
         "reproduction": reproduction_of(run, journal),

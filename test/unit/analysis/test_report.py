@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import cv2
@@ -23,7 +24,7 @@ from robocontrast_ros.analysis.test_set import draw_test_set
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.events import SessionStarted, to_line
+from robocontrast_ros.sessions.events import SequentialTest, SessionStarted, to_line
 from robocontrast_ros.sessions.journal import JournalError, read_journal
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
@@ -210,6 +211,17 @@ def test_a_run_that_goes_on_shows_what_there_is_and_its_words_are_no_markup(whol
     assert "had not ended when the page was made" in page.words
     assert "robocontrast evaluate --resume" not in page.words
     assert "<script>alert(1)</script>&amp; no place" in page.words
+
+
+def test_a_session_that_ended_early_has_the_interval_that_holds_then(tmp_path):
+    run = line_run(tmp_path / "run", max_trials=1)
+    journal = read_journal(run.journal)
+    known = SequentialTest("success", "threshold", True, 7, 0.61, 0.98, 0.05)
+    end = replace(journal.events[-1], reason="decided", sequential=known)
+    run.journal.write_bytes(b"".join(map(to_line, (*journal.events[:-1], end))))
+    words = page_of(run).words
+    assert "ended as soon as its question was answered" in words
+    assert "the mean success of base trials is in [0.61, 0.98] at an error rate of 0.05" in words
 
 
 def test_a_whole_session_has_skips_estimates_and_no_reason_to_worry(whole):
