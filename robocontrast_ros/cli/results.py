@@ -73,6 +73,8 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     if results.warning:
         console.print(results.warning, style="yellow", highlight=False)
     console.print(summary_report(results.summary))
+    if not results.trials["counts"].any():
+        console.print(f"No trial counts; {len(results.trials)} attempts were void.", style="yellow")
     if within is not None:
         console.print("", precision_report(precision(results, (within,))), sep="\n")
     # Paths are for copying: they must not be broken at the terminal's edge.

@@ -54,6 +54,11 @@ def show_scores(
     if not trials:
         console.print(f"No trial that counts in {', '.join(map(str, paths))}.", highlight=False)
         return True
+    if not any(trial.bag for trial in trials):
+        console.print(
+            f"None of the {len(trials)} trials was recorded: there is no bag to score.", highlight=False
+        )
+        return False
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         scoring = progress.add_task("scoring", total=len(trials))
         scores = score_recorded(

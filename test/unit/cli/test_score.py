@@ -110,6 +110,17 @@ def test_a_run_that_came_to_little_says_so(tmp_path, faults, void, words):
     result = score(folder, "--set", "step_limit=3")
     assert result.exit_code == 0
     assert words in result.output
+    shown = CliRunner().invoke(app, ["results", str(folder)])
+    assert shown.exit_code == 0
+    assert (f"No trial counts; {void} attempts were void." in shown.output) is (not faults)
+
+
+def test_a_run_without_bags_is_one_sentence(copy):
+    journal = copy / "journal.jsonl"
+    journal.write_text(re.sub(r'"bags/\d+"', '""', journal.read_text()))
+    result = score(copy)
+    assert result.exit_code == 1
+    assert result.output == "None of the 3 trials was recorded: there is no bag to score.\n"
 
 
 def test_control_c_ends_it_in_a_word(tmp_path):
