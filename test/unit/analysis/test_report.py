@@ -14,6 +14,7 @@ import pytest
 from line_world import LineBench, SwappingLineBench, line_evaluation
 from PIL import Image
 from recorded_runs import recorded_run
+from typer.testing import CliRunner
 
 from robocontrast_ros.analysis.comparison import ComparisonError
 from robocontrast_ros.analysis.latency import latencies
@@ -21,6 +22,7 @@ from robocontrast_ros.analysis.report import write_comparison, write_report
 from robocontrast_ros.analysis.report.run_page import run_page
 from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.analysis.test_set import draw_test_set
+from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.sessions.control import SessionControl
@@ -294,3 +296,20 @@ def test_runs_that_do_not_match_are_refused_by_name_and_no_page_is_written(whole
     with pytest.raises(ComparisonError, match=r"whole and other have different seeds: 1 and 2.*same seed"):
         write_comparison([whole, other], tmp_path / "comparison.html")
     assert not (tmp_path / "comparison.html").exists()
+
+
+def test_the_command_says_why_runs_do_not_match_in_one_line(whole, tmp_path):
+    other = line_run(tmp_path / "other", seed=2, max_trials=1)
+    for run in (whole, other):
+        run.parameters.mkdir(exist_ok=True)
+        run.session_file.touch()
+    page = tmp_path / "comparison.html"
+    result = CliRunner().invoke(app, ["compare", str(whole.path), str(other.path), "--to", str(page)])
+    assert result.exit_code == 2
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith("error: The runs whole and other have different seeds")
+    result = CliRunner().invoke(app, ["report", str(other.path), "--to", str(tmp_path / "page.html")])
+    assert result.exit_code == 0, result.output
+    assert f"report: {tmp_path / 'page.html'}" in result.output
+    assert f"figures: {other.figures}" in result.output
+    sound((tmp_path / "page.html").read_text())

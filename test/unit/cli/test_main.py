@@ -20,7 +20,7 @@ def test_help_names_every_command_and_says_how_to_begin():
 
 
 @pytest.mark.parametrize(
-    "command", ["evaluate", "plan", "policies", "results", "score", "picture", "list", "serve", "swap"]
+    "command", ["evaluate", "plan", "policies", "results", "score", "picture", "report", "compare", "list", "serve", "swap"]
 )
 def test_every_command_has_help_of_its_own(command):
     result = run(command, "--help")
@@ -64,6 +64,9 @@ def test_a_plan_shows_trials_costs_and_what_the_budget_cuts():
         (["results", "/nowhere"], ["/nowhere", "a run folder"]),
         (["score", "/nowhere"], ["/nowhere", "a run folder"]),
         (["picture", "/nowhere"], ["/nowhere"]),
+        (["report", "/nowhere"], ["/nowhere", "a run folder"]),
+        (["compare", "/nowhere"], ["/nowhere", "two run folders at least", "robocontrast report"]),
+        (["compare", "/nowhere", "/elsewhere"], ["/nowhere", "a run folder"]),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(arguments, words):
