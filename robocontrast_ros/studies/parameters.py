@@ -239,9 +239,11 @@ def load_study(study: str | Path) -> Study:
     for number, strategy in enumerate(parameters.strategies):
         load_plugin("strategies", strategy.name, str(source), f"strategies.{number}.name")
     found = Study(source, parameters, policies, _claims(parameters, source))
-    for policy in policies:
-        for strategy in parameters.strategies:
-            found.session(policy, strategy.label, parameters.seeds[0], None)
+    first, *others = policies
+    for strategy in parameters.strategies:
+        found.session(first, strategy.label, parameters.seeds[0], None)
+    for policy in others:
+        found.session(policy, parameters.standard, parameters.seeds[0], None)
     return found
 
 
