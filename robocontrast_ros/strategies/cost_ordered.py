@@ -33,14 +33,14 @@ class CostOrdered:
     """Each test instance in its own scene, with its perturbations if there are any, the nearest scenes together.
 
     *Which* instances are run is left to chance: those that come first in the shuffled order of the test
-    set, as many as the budget is expected to suffice for, if every trial succeeds. Only the *order* of these is
-    chosen: a travelling-salesman path from the scene that an instance's last trial leaves to the next
-    instance's own scene, planned with a little less than the budget. Were a path through the whole test set cut off where the budget ends, the
-    instances that were run would be those of cheap neighbourhoods (crowded parts of the space of scenes),
-    and their mean no estimate of the test set's. For the same reason, where trials turn out dearer than
-    planned, the instances that come last in the shuffled order are left out, wherever they are on the path.
-    What the budget still allows at the end of the path goes to the next instances of the shuffled order,
-    in the same way.
+    set, as many as a little less than the budget is expected to suffice for, if every trial succeeds. Only
+    the *order* of these is chosen: a travelling-salesman path from the scene that an instance's last trial
+    leaves to the next instance's own scene. Were a path through the whole test set cut off where the budget
+    ends, the instances that were run would be those of cheap neighbourhoods (crowded parts of the space of
+    scenes), and their mean no estimate of the test set's. For the same reason, where trials turn out dearer
+    than planned, the instances that come last in the shuffled order are left out, wherever they are on the
+    path. What the budget still allows at the end of the path goes to the next instances of the shuffled
+    order, in the same way.
 
     The first set-up is taken to be free: in simulation its objects are brought in from outside, and elsewhere
     nobody knows what stands there.
