@@ -32,7 +32,6 @@ setup(
         "opencv-python-headless",
         "ortools",
         "pandas",
-        "plotly",
         "polars",
         "pydantic>=2",
         "pydantic-core",
