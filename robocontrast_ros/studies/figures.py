@@ -20,8 +20,19 @@ from robocontrast_ros.studies.evidence import Sitting
 
 # The palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
-DASHES: tuple[object, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), "-", (0, (3, 1, 1, 1)), (0, (5, 1.5)), "-")
-"""Lines differ in more than their colour: print is at times black and white."""
+DASHES: tuple[object, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1, 1)),
+    "-",
+    (0, (3, 1, 1, 1)),
+    (0, (5, 1.5)),
+    (0, (2, 2)),
+)
+"""Lines differ in more than their colour: print is at times black and white, and two strategies may run the same."""
+
+EARLY = 0.04
+"""Share of the cost axis whose errors, those of the very first trials, do not stretch the error axis."""
 
 STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
 
@@ -63,7 +74,7 @@ def draw_figure3(sittings: Sequence[Sitting], curves: Sequence[Curve], shown: Sh
             _draw_error(right, curve, curve.strategy, colour, dash)
         cost = float(np.mean([sitting.standard_cost for sitting in sittings]))
         _mark_cost(right, cost, sittings[0].standard, shown.unit, high=True)
-        _finish_errors(right, shown)
+        _finish_errors(right, plain, shown)
         figure.suptitle(shown.policy, fontsize=9)
         _save(figure, path)
 
@@ -79,7 +90,7 @@ def draw_estimators(curves: Sequence[Curve], shown: Shown, path: Path) -> None:
             own, ("#009E73", "#000000", "#D55E00"), ("-", DASHES[1], "-"), strict=True
         ):
             _draw_error(axes, curve, words[curve.estimator], colour, dash)
-        _finish_errors(axes, shown)
+        _finish_errors(axes, own, shown)
         axes.set_title(f"{shown.policy}: estimators of '{shown.contrast}'", fontsize=9)
         _save(figure, path)
 
@@ -119,16 +130,8 @@ def _draw_perturbations(axes: Axes, sittings: Sequence[Sitting], shown: Shown) -
     if target.low is not None:
         axes.axhspan(target.low, target.high, color=COLOURS[0], alpha=0.12, linewidth=0.0)
     if target.mean is not None:
-        axes.axhline(target.mean, color=COLOURS[0], linestyle="--", linewidth=1.0)
-        axes.text(
-            len(names) - 0.45,
-            target.mean,
-            "test-set\nmean",
-            fontsize=6.5,
-            va="center",
-            ha="left",
-            clip_on=False,
-        )
+        axes.axhline(target.mean, color=COLOURS[0], linestyle="--", linewidth=1.0, label="test-set mean")
+        axes.legend(frameon=False, fontsize=7, loc="upper right")
     ticks = []
     for position, name in enumerate(names):
         estimate = _pooled(sittings, shown.contrast, name)
@@ -143,7 +146,8 @@ def _draw_perturbations(axes: Axes, sittings: Sequence[Sitting], shown: Shown) -
             axes.errorbar(position, estimate.mean, reach, color="black", capsize=3.0, linewidth=1.0)
     axes.set_xticks(range(len(names)), ticks)
     axes.set_xlim(-0.5, len(names) - 0.5)
-    axes.set_ylim(0.0, 1.0)
+    axes.set_ylim(0.0, 1.15)
+    axes.set_yticks(np.linspace(0.0, 1.0, 6))
     axes.set_ylabel(f"mean {METRICS[shown.metric]} (95 % interval)")
 
 
@@ -190,9 +194,10 @@ def _mark_cost(axes: Axes, cost: float, standard: str, unit: str, high: bool) ->
     )
 
 
-def _finish_errors(axes: Axes, shown: Shown) -> None:
+def _finish_errors(axes: Axes, curves: Sequence[Curve], shown: Shown) -> None:
+    late = [curve.errors.error[int(EARLY * len(curve.errors.error)) :] for curve in curves]
     axes.set_xlim(left=0.0)
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(0.0, max(1.3 * float(np.nanmax(late)), 0.01))
     axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
     axes.set_ylabel(f"absolute error of mean {METRICS[shown.metric]}")
     axes.legend(frameon=False, fontsize=7, ncols=2)
