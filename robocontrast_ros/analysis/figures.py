@@ -68,7 +68,7 @@ def _draw_reference(axes: Axes, summary: Summary, policy: str, begin: int, rows:
     reference = summary.row(BASE, policy).score(summary.metric)
     if reference.mean is None:
         return
-    ends = begin - 0.6, begin + rows - 0.4
+    ends = begin - 0.5, begin + rows - 0.5
     axes.hlines(reference.mean, *ends, color=GREY, linestyle="--", linewidth=1.2)
     if reference.low is not None:
         axes.fill_between(ends, reference.low, reference.high, color=GREY, alpha=0.15, linewidth=0.0)

@@ -31,6 +31,7 @@ from robocontrast_ros.analysis.report.trials import (
     untold,
 )
 from robocontrast_ros.analysis.results import Results, compute_results
+from robocontrast_ros.analysis.summary import Row, Summary
 from robocontrast_ros.analysis.test_set import draw_test_set
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.sessions.events import (
@@ -117,6 +118,12 @@ def _content(
         "attempts": attempts,
         "instances": instances_of(attempts, journal, tuple(symbols)),
         "estimators": tuple(estimators_of(summary)),
+        # A page is passed on: it names files as the run folder does, not where that lies on this machine.
+        "not_adjusted": {
+            policy: found.without.replace(f"{run.path}/", "").rstrip(".")
+            for policy, found in summary.estimates.items()
+            if found.without
+        },
         "headlines": tuple(headlines_of(summary)),
         "precisions": precision(results),
         "names_of_estimators": {"base": BASE_TRIALS, "plain": ALL_TRIALS},
@@ -138,9 +145,13 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
     summary = results.summary
     metric, unit = METRICS[summary.metric], summary.cost_unit
     bars = ", ".join(
-        f"{row.symbol} {number(row.score(summary.metric).mean)}" for row in summary.rows if row.trials
+        f"{_named(row, summary)} {number(row.score(summary.metric).mean)}"
+        for row in summary.rows
+        if row.trials
     )
-    spent = ", ".join(f"{row.symbol} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows)
+    spent = ", ".join(
+        f"{_named(row, summary)} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows
+    )
     charts = [
         make_chart(
             "perturbations",
@@ -172,6 +183,10 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
             )
         )
     return {chart.name: chart for chart in charts}
+
+
+def _named(row: Row, summary: Summary) -> str:
+    return f"{row.symbol} ({row.policy})" if len(summary.policies) > 1 else row.symbol
 
 
 def _happenings(events: Sequence[Event]) -> Iterable[Happening]:

@@ -18,6 +18,9 @@ from robocontrast_ros.sessions.events import TrialSkipped
 from robocontrast_ros.sessions.journal import Journal
 from robocontrast_ros.sessions.run_folder import RunFolder
 
+READERS = 4
+"""Bags that are read at a time; each holds all images of its trial in memory."""
+
 Track = Callable[[Sequence[Any], str], Iterable[Any]]
 """Passes on what it is given, and may show under a word how far it has come."""
 
@@ -124,7 +127,7 @@ def attempts_of(
         return trial_pictures(run.path, bag, map_file, found.what.capitalize())
 
     # Pictures are packed outside Python's lock, which is most of the work.
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(READERS) as pool:
         pictures = dict(zip(track(shown, "pictures"), pool.map(read, shown), strict=True))
     return tuple(
         Attempt(
