@@ -45,7 +45,7 @@ class WorldSimulation:
 
     def poses(self) -> tuple[float, dict[str, Pose]]:
         """Return the time [s] and every entity's pose in the world frame."""
-        return self._world.time, {n: self._world.entity_state(n).pose for n in self._world.entities()}
+        return self._world.time, self._world.poses()
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose."""

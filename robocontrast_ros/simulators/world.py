@@ -260,22 +260,14 @@ class World:
             UnknownEntity: there is none of that name.
         """
         body = self._body(name)
-        joint, mocap = self._free_joint(body), self._mocap(body)
-        # What was set is read back to the last bit.
-        if mocap is not None:
-            (x, y, z), (qw, qx, qy, qz) = (
-                self._data.mocap_pos[mocap].tolist(),
-                self._data.mocap_quat[mocap].tolist(),
-            )
-        elif joint is not None:
-            start = self._model.jnt_qposadr[joint]
-            x, y, z, qw, qx, qy, qz = self._data.qpos[start : start + 7].tolist()
-        else:
-            (x, y, z), (qw, qx, qy, qz) = self._data.xpos[body].tolist(), self._data.xquat[body].tolist()
         velocity = np.zeros(6)
         mujoco.mj_objectVelocity(self._model, self._data, mujoco.mjtObj.mjOBJ_XBODY.value, body, velocity, 0)
         angular, linear = velocity[:3].tolist(), velocity[3:].tolist()
-        return EntityState(Pose((x, y, z), (qx, qy, qz, qw)), Twist(tuple(linear), tuple(angular)))
+        return EntityState(self._pose(body), Twist(tuple(linear), tuple(angular)))
+
+    def poses(self) -> dict[str, Pose]:
+        """Return the pose of every entity."""
+        return {name: self._pose(body) for name, body in self._roots.items()}
 
     def set_entity_state(self, name: str, state: EntityState) -> None:
         """Put a movable object, or a mobile robot, somewhere, with a velocity.
@@ -409,6 +401,8 @@ class World:
         self._model, self._data = model, mujoco.MjData(model)
         self._roots = {name: model.body(body).id for name, body in composition.roots.items()}
         self._names = tuple(self._roots)
+        joints = {body: self._free_joint(body) for body in self._roots.values()}
+        self._free = {body: int(model.jnt_qposadr[j]) for body, j in joints.items() if j is not None}
         entity_of = {body: index for index, body in enumerate(self._roots.values())}
         roots = model.body_rootid[model.geom_bodyid]
         self._geom_entity = np.array([entity_of.get(root, len(entity_of)) for root in roots], dtype=int)
@@ -482,6 +476,17 @@ class World:
         """Return the index of a body that is moved by hand alone among those, or None for another."""
         index = int(self._model.body_mocapid[body])
         return index if index >= 0 else None
+
+    def _pose(self, body: int) -> Pose:
+        """Return where an entity is; what was set is read back to the last bit."""
+        data, start = self._data, self._free.get(body)
+        if start is not None:
+            x, y, z, qw, qx, qy, qz = data.qpos[start : start + 7].tolist()
+        elif (mocap := self._mocap(body)) is not None:
+            (x, y, z), (qw, qx, qy, qz) = data.mocap_pos[mocap].tolist(), data.mocap_quat[mocap].tolist()
+        else:
+            (x, y, z), (qw, qx, qy, qz) = data.xpos[body].tolist(), data.xquat[body].tolist()
+        return Pose((x, y, z), (qx, qy, qz, qw))
 
     def _corners(self, name: str) -> NDArray[np.float64]:
         """Return the corners of the boxes around an entity's geometries in the world, shape (n, 3)."""

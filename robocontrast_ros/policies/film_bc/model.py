@@ -104,6 +104,8 @@ class Told:
     Attributes:
         source: logits of the block to be pushed, shape (n, b).
         target: logits of the block it is pushed relative to, the last one for none, shape (n, b + 1).
+        is_source: shares of the blocks in the source, shape (n, b).
+        is_target: the same for the target, shape (n, b).
         identity: code of the block to be pushed, shape (n, 8).
         goal: modulations of the layers that find the goal point.
         trunk: modulations of the layers that find the action.
@@ -111,6 +113,8 @@ class Told:
 
     source: Tensor
     target: Tensor
+    is_source: Tensor
+    is_target: Tensor
     identity: Tensor
     goal: tuple[Modulation, ...]
     trunk: tuple[Modulation, ...]
@@ -141,12 +145,14 @@ class FilmBc(nn.Module):
     """The network; see the module's text."""
 
     symmetry: Tensor
+    centre: Tensor
 
     def __init__(self, names: tuple[str, ...], sizes: Sizes) -> None:
         """Make a network, with random weights, for blocks of these names (``colour_shape``)."""
         super().__init__()
         self.sizes, self.names, blocks = sizes, names, len(names)
         self.register_buffer("symmetry", symmetries(names), persistent=False)
+        self.register_buffer("centre", torch.tensor(CENTRE), persistent=False)
         self.language = nn.Sequential(
             nn.Linear(EMBEDDING_SIZE, 2 * sizes.language),
             nn.GELU(),
@@ -174,25 +180,27 @@ class FilmBc(nn.Module):
     def understand(self, words: Tensor) -> Told:
         """Return what is made of the instructions' vectors, shape (n, EMBEDDING_SIZE); once a trial is enough."""
         code = self.language(words)
-        source = self.source(code)
+        source, target = self.source(code), self.target(code)
+        is_source = source.softmax(-1)
         return Told(
             source,
-            self.target(code),
-            _chosen(source.softmax(-1), self.identity.expand(len(code), -1, -1)),
+            target,
+            is_source,
+            target.softmax(-1)[:, :-1],
+            _chosen(is_source, self.identity.expand(len(code), -1, -1)),
             tuple(layer.modulated(code) for layer in self.goal_layers),
             tuple(layer.modulated(code) for layer in self.trunk),
         )
 
     def act(self, slots: Slots, told: Told) -> Answer:
         """Return the answer for states and what was made of the instructions."""
-        centre = slots.position.new_tensor(CENTRE)
-        tool = (slots.tool - centre) / UNIT
-        position, start = (slots.position - centre) / UNIT, (slots.start - centre) / UNIT
-        source, target = told.source, told.target
-        is_source, is_target = source.softmax(-1), target.softmax(-1)[:, :-1]
+        tool = (slots.tool - self.centre) / UNIT
+        position, start = (slots.position - self.centre) / UNIT, (slots.start - self.centre) / UNIT
+        is_source, is_target = told.is_source, told.is_target
 
         here, began = _chosen(is_source, position), _chosen(is_source, start)
-        there = _chosen(is_target, position - here[:, None])
+        from_here = position - here[:, None]
+        there = _chosen(is_target, from_here)
         with_target = is_target.sum(-1, keepdim=True)
         x = self.goal_in(torch.cat([here, began, here - began, there, with_target], -1))
         for layer, modulation in zip(self.goal_layers, told.goal, strict=True):
@@ -204,14 +212,14 @@ class FilmBc(nn.Module):
         distance = way.norm(dim=-1, keepdim=True)
         heading = torch.atan2(way[:, 1], way[:, 0])
         cos, sin = torch.cos(heading), torch.sin(heading)
+        both = torch.stack([from_here, position - tool[:, None]], 1)
+        turned = _turned(both, cos[:, None, None], sin[:, None, None])
         others = torch.cat(
             [
-                _turned(position - here[:, None], cos[:, None], sin[:, None]),
-                _turned(position - tool[:, None], cos[:, None], sin[:, None]),
-                (position - here[:, None]).norm(dim=-1, keepdim=True),
-                (position - tool[:, None]).norm(dim=-1, keepdim=True),
-                is_source[..., None],
-                is_target[..., None],
+                turned[:, 0],
+                turned[:, 1],
+                both.norm(dim=-1).transpose(1, 2),
+                torch.stack([is_source, is_target], -1),
             ],
             -1,
         )
@@ -243,7 +251,9 @@ class FilmBc(nn.Module):
         for layer, modulation in zip(self.trunk, told.trunk, strict=True):
             x = layer(x, modulation)
         length = STEP * self.length(x)[:, 0]
-        return Answer(source, target, (here + ahead) * UNIT + centre, heading, self.direction(x), length)
+        return Answer(
+            told.source, told.target, (here + ahead) * UNIT + self.centre, heading, self.direction(x), length
+        )
 
     def checkpoint(self) -> dict[str, Any]:
         """Return what ``restored`` makes the same network of: numbers, names and tensors alone."""

@@ -1,0 +1,135 @@
+"""How many trials a second the fast mode runs, on the mix of families and perturbations of a study.
+
+Each process runs a session of its own (another seed): instances of all families as the task mixes them, each with
+ΔLB1, ΔLB2, ΔSB1 and ΔSB2 where they apply, set up where the last trial ended, the journal synced to disk as ever.
+Opening the bench is not counted: a study does it once.
+
+    python -m benchmark.trial_rate film_bc_state noisy_oracle --processes 2 --trials 250
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import ClassVar
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from robocontrast_ros.bridges.fast import open_bench
+from robocontrast_ros.sessions.events import TrialFinished
+from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.sessions.parameters import resolve
+from robocontrast_ros.sessions.session import run_session
+
+PERTURBATIONS = ["LB1", "LB2", "SB1", "SB2"]
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one process did.
+
+    Attributes:
+        trials: how many it ran.
+        steps: control steps in all of them.
+        wall: time it took [s].
+        processor: time of the processor it took [s].
+    """
+
+    trials: int
+    steps: int
+    wall: float
+    processor: float
+
+
+def run(policy: str, seed: int, trials: int, together: Barrier) -> Share:
+    """Run a session on a fast bench, beginning when all processes are ready."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "session.yaml"
+        content = {
+            "name": "trial_rate",
+            "seed": seed,
+            "task": "language_table",
+            "robot": "franka",
+            "policy": policy,
+            "strategy": {"name": "contrast_set", "perturbations": PERTURBATIONS},
+            "test_set": {"size": trials},
+            "max_trials": trials,
+        }
+        file.write_text(yaml.safe_dump(content))
+        session = resolve(file)
+        bench, journal = open_bench(session), Path(folder) / "journal.jsonl"
+        together.wait()
+        wall, processor = time.perf_counter(), time.process_time()
+        run_session(session.evaluation(), bench, journal)
+        wall, processor = time.perf_counter() - wall, time.process_time() - processor
+        bench.close()
+        done = [event for event in read_journal(journal).events if isinstance(event, TrialFinished)]
+    return Share(len(done), sum(event.result.steps for event in done), wall, processor)
+
+
+class Worker:
+    """What a process of the pool knows."""
+
+    together: ClassVar[Barrier]
+
+    @classmethod
+    def begin(cls, together: Barrier) -> None:
+        """Take what the processes wait at for each other."""
+        cls.together = together
+
+    @classmethod
+    def run(cls, policy: str, seed: int, trials: int) -> Share:
+        """Run a session when all processes are ready."""
+        return run(policy, seed, trials, cls.together)
+
+
+def main() -> None:
+    """Measure each policy and print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("policies", nargs="*", default=["film_bc_state", "noisy_oracle"])
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--trials", type=int, default=250, help="of each process")
+    arguments = parser.parse_args()
+    # As in every process of a session: what is computed is too small to share.
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    context = multiprocessing.get_context("spawn")
+    table = Table(
+        "policy",
+        "processes",
+        "trials/s",
+        "trials",
+        "steps a trial",
+        "processor time a trial [ms]",
+        "a step [ms]",
+    )
+    for policy in arguments.policies:
+        barrier = context.Barrier(arguments.processes)
+        with context.Pool(arguments.processes, Worker.begin, (barrier,)) as pool:
+            jobs = [(policy, seed, arguments.trials) for seed in range(arguments.processes)]
+            shares = pool.starmap(Worker.run, jobs, chunksize=1)
+        trials, steps = sum(share.trials for share in shares), sum(share.steps for share in shares)
+        processor = 1e3 * sum(share.processor for share in shares)
+        table.add_row(
+            policy,
+            str(arguments.processes),
+            f"{sum(share.trials / share.wall for share in shares):.1f}",
+            str(trials),
+            f"{steps / trials:.0f}",
+            f"{processor / trials:.0f}",
+            f"{processor / steps:.2f}",
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
