@@ -168,12 +168,14 @@ def write_claims(decided: Sequence[Decided], folder: Path) -> None:
     ]
     pd.DataFrame(rows).to_csv(folder / "claims.csv", index=False)
     (folder / "claims.md").write_text(_markdown(claims_frame(decided)) + "\n", encoding="utf-8")
-    frame = claims_frame(decided).map(_for_latex).rename(columns=_for_latex)
-    width = 0.93 / len(frame.columns)
-    styler = frame.style.hide(axis="index")
+    frame = claims_frame(decided).drop(columns="id").map(_for_latex).rename(columns=_for_latex)
+    # What is said and how it is decided are sentences, the other columns a few words.
+    widths = (0.24, 0.09, 0.10, 0.21, *(0.26 / (len(frame.columns) - 4) for _ in frame.columns[4:]))
     (folder / "claims.tex").write_text(
-        styler.to_latex(
-            hrules=True, column_format="".join(f"p{{{width:.3f}\\linewidth}}" for _ in frame.columns)
+        frame.style.hide(axis="index").to_latex(
+            hrules=True,
+            environment="longtable",
+            column_format="".join(f"p{{{width:.3f}\\linewidth}}" for width in widths),
         ),
         encoding="utf-8",
     )

@@ -184,7 +184,8 @@ def test_files_of_claims_are_the_same_claims_for_people_programs_and_papers(tmp_
     assert "| “ΔLB2 is below” | figure 3 |" in markdown
     assert markdown.count(": holds |") == 2
     latex = (tmp_path / "claims.tex").read_text()
-    assert r"\toprule" in latex and r"film\_bc\_state" in latex and r"``\(\Delta\)LB2 is below''" in latex
+    assert r"\begin{longtable}{p{0.240\linewidth}" in latex and r"\toprule" in latex
+    assert r"film\_bc\_state" in latex and r"``\(\Delta\)LB2 is below''" in latex
     assert not set("Δ“”±") & set(latex)
     assert len(claims_frame(decided)) == 1
 
