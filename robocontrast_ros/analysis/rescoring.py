@@ -242,9 +242,7 @@ def rescore(
         ValueError: a number is out of its range.
     """
     task, told = other.task, recording.result
-    unknown = Rescored(
-        "void", "", Scores.of(before), UNKNOWN, UNKNOWN, before.steps, math.nan, other.changes
-    )
+    unknown = Rescored("void", "", Scores.of(before), UNKNOWN, UNKNOWN, before.steps, math.nan, other.changes)
     if told is not None and told.fault.voids:
         return replace(unknown, reason="the trial is void")
     instance, refusal = _instance(recording.trial.instance, own, task)
@@ -321,10 +319,15 @@ def _instance(recorded: TestInstance, own: Task, other: Task) -> tuple[TestInsta
         explains = isinstance(other, (StructuredTask, NavigationTask))
         words = other.refusal(recorded.instruction, recorded.scene) if explains else None
         return None, words or "infeasible, or solved at its start"
-    before = own.make_instance(recorded.instance_id, recorded.instruction, recorded.scene)
-    paths = [(i.optimal_path_length, i.reference_path) for i in (made, before) if i is not None]
-    if len(paths) == 2 and paths[0] == paths[1]:
-        return recorded, ""
-    return replace(
-        recorded, optimal_path_length=made.optimal_path_length, reference_path=made.reference_path
-    ), ""
+    # Where the recording's path is not its own planner's, the thresholds have changed it only if they change that.
+    if _path(made) != _path(recorded):
+        before = own.make_instance(recorded.instance_id, recorded.instruction, recorded.scene)
+        if before is None or _path(made) != _path(before):
+            return replace(
+                recorded, optimal_path_length=made.optimal_path_length, reference_path=made.reference_path
+            ), ""
+    return recorded, ""
+
+
+def _path(instance: TestInstance) -> tuple[float, tuple[tuple[float, float], ...]]:
+    return instance.optimal_path_length, instance.reference_path
