@@ -180,6 +180,7 @@ def draw_latency(axes: Axes, latencies: Sequence[Latency]) -> None:
         axes.stairs(latency.counts, edges, fill=True, color=colour, alpha=0.5, label=latency.policy)
         for value, style in ((latency.median, "--"), (latency.p95, ":")):
             axes.axvline(1000.0 * value, color=colour, linestyle=style)
+    axes.set_xlim(left=0.0)
     axes.set_xlabel("time for an answer [ms]; dashed: median, dotted: p95")
     axes.set_ylabel("answers")
     axes.spines[["top", "right"]].set_visible(False)

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from robocontrast_ros.analysis.comparison import ComparisonError
 from robocontrast_ros.analysis.latency import latencies
 from robocontrast_ros.analysis.report import write_comparison, write_report
+from robocontrast_ros.analysis.report.reproduction import reproduction_of
 from robocontrast_ros.analysis.report.run_page import run_page
 from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.analysis.test_set import draw_test_set
@@ -28,6 +29,7 @@ from robocontrast_ros.domain import Fault
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.events import SequentialTest, SessionStarted, to_line
 from robocontrast_ros.sessions.journal import JournalError, read_journal
+from robocontrast_ros.sessions.parameters import resolve
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
 
@@ -136,6 +138,15 @@ def test_a_page_says_what_was_found_and_how_to_do_it_again_and_holds_every_trial
     assert last[45, 80] == pytest.approx([160, 80, 180], abs=8)
     maps = [alt for alt in page.alts if "from above" in alt]
     assert len(maps) == 6 and any("carried" in alt for alt in maps)
+
+
+def test_the_parameters_on_the_page_are_the_very_session(recorded, tmp_path):
+    journal = read_journal(recorded.journal)
+    session = tmp_path / "session.yaml"
+    session.write_text(reproduction_of(recorded, journal).parameters["session.yaml"])
+    again = resolve(str(session)).evaluation()
+    assert again.digest == journal.started.digest
+    assert again.test_set() == recorded.resolve().evaluation().test_set()
 
 
 def decoded(source: str) -> np.ndarray:
