@@ -82,7 +82,7 @@ class _View:
 
 
 def _in_words(progress: StudyProgress) -> str:
-    left = "" if progress.time_left is None else f", about {progress.time_left / 60.0:.1f} min left"
+    left = "" if progress.time_left is None else f", at most about {progress.time_left / 60.0:.1f} min left"
     rate = progress.simulated / progress.elapsed if progress.elapsed > 0.0 else 0.0
     return (
         f"{progress.jobs_done} of {progress.jobs} jobs done; {progress.asked} trials, {progress.simulated} of them "
