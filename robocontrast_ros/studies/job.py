@@ -19,7 +19,7 @@ from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.events import Event, SessionInterrupted, TrialSkipped
 from robocontrast_ros.sessions.parameters import ResolvedSession
 from robocontrast_ros.sessions.session import Session
-from robocontrast_ros.studies.memo import Memory, RememberingBench
+from robocontrast_ros.studies.memo import Memory, RememberingBench, RememberingPerturbation
 from robocontrast_ros.studies.parameters import Study
 
 INTERRUPTED = "interrupted"
@@ -192,6 +192,7 @@ class _Sitting:
     ) -> None:
         self._bench = RememberingBench(bench, memory, self._after)
         self._test_set, self._sessions, self._tell, self._stopped = test_set, sessions, tell, stopped
+        self._perturbations: dict[str, RememberingPerturbation] = {}
         self._control = SessionControl()
         self._progress = JobProgress()
         self._simulated: list[bool] = []
@@ -206,6 +207,10 @@ class _Sitting:
         self._bench.begin()
         self._simulated = []
         evaluation = _drawn(session.evaluation(), self._test_set)
+        remembering = tuple(
+            self._perturbations.setdefault(p.name, RememberingPerturbation(p)) for p in session.perturbations
+        )
+        evaluation = replace(evaluation, perturbations=remembering)
         events = _Events()
         end = Session(evaluation, self._bench, events, self._control, self._observe, time.time).run()
         if self._control.abort_reason:

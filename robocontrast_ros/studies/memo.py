@@ -14,11 +14,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from robocontrast_ros.domain import Scene, SetupMove, Trial
+from robocontrast_ros.domain import Scene, SetupMove, TestInstance, Trial
+from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbation, Perturbed
 from robocontrast_ros.sessions.bench import Bench, Execution
+from robocontrast_ros.tasks.protocol import Task
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,33 @@ class RememberingBench:
         remembered = Remembered(key, _digest(self._target), self._start, execution, self._bench.scene())
         self._memory.add(remembered)
         return remembered
+
+
+class RememberingPerturbation:
+    """A ``Perturbation`` that answers the same question once: planning an answer takes as long as many a trial."""
+
+    def __init__(self, perturbation: Perturbation) -> None:
+        """Take the perturbation."""
+        self._perturbation = perturbation
+        self.name, self.symbol = perturbation.name, perturbation.symbol
+        self.axes, self.description = perturbation.axes, perturbation.description
+        self._answers: dict[tuple[str, str], Perturbed | NotApplicable] = {}
+
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task has what it changes."""
+        return self._perturbation.supports(task)
+
+    def apply(
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+    ) -> Perturbed | NotApplicable:
+        """Return the answer; the generator is left as it is where the answer is known.
+
+        All questions are to be of one task.
+        """
+        key = _digest((base, scene)), repr(rng.bit_generator.state)
+        if key not in self._answers:
+            self._answers[key] = self._perturbation.apply(task, base, scene, rng)
+        return self._answers[key]
 
 
 def execution_key(target: Scene, trial: Trial) -> str:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import yaml
 
 from robocontrast_ros.bridges.fast import open_bench
 from robocontrast_ros.configuration import read_yaml, resolve_uri
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.perturbations.protocol import NotApplicable
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.events import SetUp, TrialFinished
 from robocontrast_ros.sessions.parameters import resolve
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.session import Session
-from robocontrast_ros.studies.memo import Memory, RememberingBench, execution_key
+from robocontrast_ros.studies.memo import Memory, RememberingBench, RememberingPerturbation, execution_key
 
 STRATEGIES = (
     {"name": "standard"},
@@ -62,9 +64,13 @@ class Kept:
         self.events.append(event)
 
 
-def run(session, bench):
-    kept = Kept()
-    Session(session.evaluation(), bench, kept, SessionControl(), lambda status: None, lambda: 0.0).run()
+def run(session, bench, perturbations=None):
+    evaluation, kept = session.evaluation(), Kept()
+    if perturbations is not None:
+        evaluation = replace(
+            evaluation, perturbations=tuple(perturbations[p.name] for p in session.perturbations)
+        )
+    Session(evaluation, bench, kept, SessionControl(), lambda status: None, lambda: 0.0).run()
     return kept.events
 
 
@@ -83,12 +89,15 @@ def said(events):
 def with_memory(sessions, bench, tmp_path_factory):
     path = tmp_path_factory.mktemp("memory") / "executions.jsonl"
     simulated = []
+    perturbations = {
+        p.name: RememberingPerturbation(p) for session in sessions for p in session.perturbations
+    }
     with Memory(path) as memory:
         remembering = RememberingBench(bench, memory, simulated.append)
         texts = []
         for session in sessions:
             remembering.begin()
-            texts.append(said(run(session, remembering)))
+            texts.append(said(run(session, remembering, perturbations)))
     return path, texts, simulated
 
 
@@ -130,6 +139,26 @@ def test_a_void_attempt_is_not_remembered(sessions, tmp_path):
         events = run(sessions[0], RememberingBench(Useless(), memory, lambda simulated: None))
         assert not memory.executions
     assert events[-1].fault is Fault.SETUP_FAILED
+
+
+def test_a_perturbation_is_asked_once_for_each_instance_scene_and_draw(sessions):
+    class Counting:
+        name, symbol, axes, description = "P", "ΔP", "L", "counts"
+        asked = 0
+
+        def apply(self, task, base, scene, rng):
+            self.asked += 1
+            return NotApplicable(f"answer {self.asked}")
+
+    counting = Counting()
+    remembering = RememberingPerturbation(counting)
+    base = sessions[0].evaluation().test_set()[0]
+
+    def ask(seed, scene=base.scene):
+        return remembering.apply(sessions[0].task, base, scene, np.random.default_rng(seed)).reason
+
+    assert [ask(0), ask(0), ask(1), ask(0)] == ["answer 1", "answer 1", "answer 2", "answer 1"]
+    assert ask(0, replace(base.scene, objects=base.scene.objects[1:])) == "answer 3"
 
 
 def test_seed_scene_and_words_make_an_execution_another_one_and_its_name_does_not(sessions):
