@@ -118,7 +118,7 @@ def test_void_trials_have_no_partner(results):
 
 
 def test_runs_that_do_not_match_are_refused_in_one_sentence_and_a_cure(results):
-    a = results("a")
+    a = results("a", test_set_size=3)
     for name, other, what in (
         ("seed", {"seed": 2}, r"have different seeds: 1 and 2\. Run both sessions with the same seed"),
         ("task", {"task": "square"}, "have different tasks: line and square"),
@@ -127,7 +127,7 @@ def test_runs_that_do_not_match_are_refused_in_one_sentence_and_a_cure(results):
         ("void", {"bench": LineBench(faults={(0, 0): Fault.ABORTED})}, "have no trial in common"),
     ):
         with pytest.raises(ComparisonError, match=f"^The runs a and {name} {what}") as error:
-            compare_runs(a, results(name, **other))
+            compare_runs(a, results(name, **{"test_set_size": 3, **other}))
         assert "\n" not in str(error.value)
 
 
