@@ -154,8 +154,14 @@ def decoded(source: str) -> np.ndarray:
     return cv2.imdecode(packed, cv2.IMREAD_COLOR)
 
 
-def test_figures_for_papers_are_vectors_and_pictures_a_column_wide(whole):
-    write_report(whole, now=NOW)
+def test_the_command_writes_the_page_and_figures_for_papers_a_column_wide(whole):
+    whole.parameters.mkdir(exist_ok=True)
+    whole.session_file.touch()
+    result = CliRunner().invoke(app, ["report", str(whole.path)])
+    assert result.exit_code == 0, result.output
+    assert f"report: {whole.path / 'report.html'}" in result.output
+    assert f"figures: {whole.figures}" in result.output
+    assert "No adjusted estimate" in (whole.path / "report.html").read_text()
     for name in ("perturbations", "estimate", "budget"):
         assert (whole.figures / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         with Image.open(whole.figures / f"{name}.png") as picture:
@@ -226,19 +232,15 @@ def test_a_run_that_goes_on_shows_what_there_is_and_its_words_are_no_markup(whol
     assert "<script>alert(1)</script>&amp; no place" in page.words
 
 
-def test_a_session_that_ended_early_has_the_interval_that_holds_then(tmp_path):
-    run = line_run(tmp_path / "run", max_trials=1)
-    journal = read_journal(run.journal)
+def test_a_session_that_ended_early_has_skips_estimates_and_the_interval_that_holds_then(whole, tmp_path):
+    events = read_journal(whole.journal).events
     known = SequentialTest("success", "threshold", True, 7, 0.61, 0.98, 0.05)
-    end = replace(journal.events[-1], reason="decided", sequential=known)
-    run.journal.write_bytes(b"".join(map(to_line, (*journal.events[:-1], end))))
-    words = page_of(run).words
-    assert "ended as soon as its question was answered" in words
-    assert "the mean success of base trials is in [0.61, 0.98] at an error rate of 0.05" in words
-
-
-def test_a_whole_session_has_skips_estimates_and_no_reason_to_worry(whole):
-    page = page_of(whole)
+    end = replace(events[-1], reason="decided", sequential=known)
+    run = RunFolder(tmp_path)
+    run.journal.write_bytes(b"".join(map(to_line, (*events[:-1], end))))
+    page = page_of(run)
+    assert "ended as soon as its question was answered" in page.words
+    assert "the mean success of base trials is in [0.61, 0.98] at an error rate of 0.05" in page.words
     assert "Skipped perturbations" in page.words and "there is no place that has an opposite" in page.words
     assert "No adjusted estimate:" in page.words
     assert "Estimator base trials" in page.words
@@ -314,13 +316,7 @@ def test_the_command_says_why_runs_do_not_match_in_one_line(whole, tmp_path):
     for run in (whole, other):
         run.parameters.mkdir(exist_ok=True)
         run.session_file.touch()
-    page = tmp_path / "comparison.html"
-    result = CliRunner().invoke(app, ["compare", str(whole.path), str(other.path), "--to", str(page)])
+    result = CliRunner().invoke(app, ["compare", str(whole.path), str(other.path)])
     assert result.exit_code == 2
     (line,) = result.stderr.strip().splitlines()
     assert line.startswith("error: The runs whole and other have different seeds")
-    result = CliRunner().invoke(app, ["report", str(other.path), "--to", str(tmp_path / "page.html")])
-    assert result.exit_code == 0, result.output
-    assert f"report: {tmp_path / 'page.html'}" in result.output
-    assert f"figures: {other.figures}" in result.output
-    assert "No adjusted estimate" in (tmp_path / "page.html").read_text()

@@ -10,7 +10,11 @@ from chromium import CHROMIUM, chromium_missing
 from line_world import LineBench, line_evaluation
 from recorded_runs import recorded_run
 
-from robocontrast_ros.analysis.report import write_comparison, write_report
+from robocontrast_ros.analysis.report import write_comparison
+from robocontrast_ros.analysis.report.pages import write_page
+from robocontrast_ros.analysis.report.run_page import run_page
+from robocontrast_ros.analysis.results import compute_results
+from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
 
@@ -23,7 +27,10 @@ WIDTHS = pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     """The page of a real run with pictures."""
-    return write_report(recorded_run(tmp_path_factory.mktemp("runs")))
+    run = recorded_run(tmp_path_factory.mktemp("runs"))
+    journal = read_journal(run.journal)
+    write_page(run_page(run, journal, compute_results(journal)), run.path / "report.html")
+    return run.path / "report.html"
 
 
 @pytest.fixture(scope="module")
