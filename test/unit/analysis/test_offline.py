@@ -228,6 +228,16 @@ def test_a_path_that_cannot_be_a_bag_is_one_sentence(tmp_path, what):
         find_recorded([tmp_path / what])
 
 
+@settings(max_examples=8, deadline=None)
+@given(order=st.lists(st.integers(0, 2), min_size=1, max_size=5))
+def test_each_bag_has_the_same_scores_whatever_is_scored_before_it(run, order):
+    paths = [run / "bags" / f"{index:04d}" for index in order]
+    whole = {score.bag: exactly(score) for score in score_run(run)}
+    scores = score_recorded(find_recorded(paths))
+    assert [score.bag for score in scores] == list(dict.fromkeys(paths))
+    assert all(exactly(score) == whole[score.bag] for score in scores)
+
+
 def test_scores_do_not_depend_on_order_or_processes_and_a_process_that_dies_names_its_bag(copy, tmp_path):
     deadly = record_run(tmp_path / "deadly", [Fault.NONE], task="fatal_tasks:Deadly") / "bags" / "0000"
     paths = [copy / "bags" / "0002", copy / "bags" / "0000", copy / "bags" / "0001", deadly]

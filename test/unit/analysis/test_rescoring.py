@@ -143,7 +143,7 @@ def test_under_its_own_thresholds_a_trial_keeps_every_score_to_the_last_bit(seed
     assert rescored.steps == lived.result.steps
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     family=st.sampled_from(sorted(FAMILIES)),
