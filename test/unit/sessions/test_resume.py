@@ -25,7 +25,6 @@ from robocontrast_ros.sessions.events import (
 )
 from robocontrast_ros.sessions.journal import JournalWriter, read_journal
 from robocontrast_ros.sessions.session import Session
-from robocontrast_ros.strategies.adaptive import Adaptive
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
@@ -131,7 +130,7 @@ def score(path: Path):
 
 @pytest.mark.parametrize(
     "strategy",
-    [Standard(), ContrastSet(), LimitedIntervention(), CostOrdered(), Adaptive()],
+    [Standard(), ContrastSet(), LimitedIntervention(), CostOrdered()],
     ids=lambda s: s.name,
 )
 @pytest.mark.parametrize("survives", [False, True], ids=["a fresh bench", "the same bench"])
