@@ -165,7 +165,8 @@ def _pseudo_weight(
 
     It is the weight of one value where a cluster's values are independent, and that of a whole cluster where they
     repeat one another. The design effect decides; its upper confidence bound, as few clusters say little about it.
-    Values that hardly differ, compared with bounds so far away, say nothing on whether failures would come together.
+    Scores that hardly differ, compared with bounds so far away, say nothing on whether failures would come together.
+    Differences of scores need no such caution: it was measured to widen their intervals for no better coverage.
     """
     number, mean, variance = len(sums), np.mean(y), np.var(y)
     largest = (mean - bounds[0]) * (bounds[1] - mean)
@@ -175,6 +176,5 @@ def _pseudo_weight(
     design_effect = error**2 * (times * len(y) - 1.0) / variance
     degrees = times * number - 1.0
     design_effect *= degrees / stats.chi2.ppf(DESIGN_EFFECT_RISK, degrees)
-    return float(
-        np.clip(max(design_effect * number / len(y), 1.0 - variance / largest), number / len(y), 1.0)
-    )
+    seen_little = 0.0 if bounds == DIFFERENCES else 1.0 - variance / largest
+    return float(np.clip(max(design_effect * number / len(y), seen_little), number / len(y), 1.0))

@@ -137,14 +137,30 @@ def test_what_cannot_be_is_refused():
         paired_difference([0.5, 0.1], [0.5])
 
 
-def test_a_paired_difference_is_one_of_scores_on_twice_the_scale():
+def test_a_paired_difference_of_single_pairs_is_a_score_on_twice_the_scale():
     rng = np.random.default_rng(1)
-    a, b, clusters = rng.random(20), rng.random(20), np.repeat(np.arange(5), 4)
-    difference = paired_difference(a, b, clusters)
-    scaled = cluster_mean((a - b + 1.0) / 2.0, clusters)
+    a, b = rng.random(20), rng.random(20)
+    difference, scaled = paired_difference(a, b), cluster_mean((a - b + 1.0) / 2.0, np.arange(20))
     assert (difference.mean, *ends(difference)) == pytest.approx(
         (2.0 * scaled.mean - 1.0, 2.0 * scaled.low - 1.0, 2.0 * scaled.high - 1.0)
     )
+
+
+@pytest.mark.parametrize(("first", "second", "instances"), [(0.5, 0.5, 5), (0.99, 0.9, 12), (0.9, 0.7, 40)])
+def test_the_interval_of_a_paired_difference_covers_it_as_often_as_it_says(first, second, instances):
+    rng, draws, covered = np.random.default_rng(6), 200, 0
+    for _ in range(draws):
+        clusters = np.repeat(np.arange(instances), rng.integers(1, 10, instances))
+        # Chances of an instance, whose trials have a correlation of 0.3.
+        a, b = (
+            (rng.random(len(clusters)) < rng.beta(7 / 3 * p, 7 / 3 * (1 - p), instances)[clusters]).astype(
+                float
+            )
+            for p in (first, second)
+        )
+        low, high = ends(paired_difference(a, b, clusters))
+        covered += low <= first - second <= high
+    assert covered >= stats.binom.ppf(1e-4, draws, 0.95)
 
 
 def test_two_policies_that_always_agree_may_still_differ_a_little():
