@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import multiprocessing
+import os
 
 import polars as pl
 import pytest
@@ -16,7 +17,7 @@ from robocontrast_ros.policies.noisy_oracle import NoisyOracleParameters
 from robocontrast_ros.studies.job import Job, Stopped, StudyError, run_job
 from robocontrast_ros.studies.parameters import load_study
 from robocontrast_ros.studies.results import write_results
-from robocontrast_ros.studies.run import StudyFolder, run_study
+from robocontrast_ros.studies.run import StudyFolder, one_core_each, run_study
 
 CLAIMS = {
     "claims": [
@@ -175,6 +176,15 @@ def test_an_interrupt_ends_all_processes_and_keeps_what_was_simulated(tmp_path):
     assert multiprocessing.active_children() == []
     assert not begun.files(Job("oracle", 0)).done
     assert begun.files(Job("oracle", 0)).memory.stat().st_size
+
+
+def test_processes_have_one_thread_each_where_the_user_has_not_said_else(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    with one_core_each():
+        assert (os.environ["OMP_NUM_THREADS"], os.environ["OPENBLAS_NUM_THREADS"]) == ("3", "1")
+    assert os.environ["OMP_NUM_THREADS"] == "3"
+    assert "OPENBLAS_NUM_THREADS" not in os.environ
 
 
 def test_a_folder_that_is_in_use_is_refused(run):
