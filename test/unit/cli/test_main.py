@@ -21,7 +21,19 @@ def test_help_names_every_command_and_says_how_to_begin():
 
 @pytest.mark.parametrize(
     "command",
-    ["evaluate", "plan", "policies", "results", "score", "picture", "report", "compare", "list", "serve", "swap"],
+    [
+        "evaluate",
+        "plan",
+        "policies",
+        "results",
+        "score",
+        "picture",
+        "report",
+        "compare",
+        "list",
+        "serve",
+        "swap",
+    ],
 )
 def test_every_command_has_help_of_its_own(command):
     result = run(command, "--help")

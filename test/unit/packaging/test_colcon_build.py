@@ -48,14 +48,16 @@ def test_colcon_builds_a_workspace_from_which_nodes_and_interfaces_import(checko
         *("--cmake-args", "-GNinja", "-DPYTHON_INTERFACES_ONLY=ON", "-DBUILD_TESTING=OFF"),
         f"-DPython3_EXECUTABLE={sys.executable}",
     ]
-    built = subprocess.run(
-        build, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    built = subprocess.run(build, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
 
     in_workspace = '. "$1/setup.bash" && exec "$2" -c "$3" "$1/robocontrast_ros"'
     imported = subprocess.run(
         ["bash", "-c", in_workspace, "bash", install, sys.executable, PROGRAM],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert imported.stdout.splitlines()[-1:] == ["complete"], imported.stdout + imported.stderr

@@ -36,7 +36,9 @@ def test_no_committed_file_names_a_path_of_somebodys_machine(committed):
 
 def test_committed_files_link_to_literature_alone_and_to_no_registry(committed):
     hosts = {
-        f"{name}: {host}" for name, text in committed.items() for host in URL_HOST.findall(text)
+        f"{name}: {host}"
+        for name, text in committed.items()
+        for host in URL_HOST.findall(text)
         if host not in LITERATURE | PLACEHOLDERS
     }
     assert hosts == set()

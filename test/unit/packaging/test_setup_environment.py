@@ -42,7 +42,12 @@ def test_a_bare_machine_lacks_a_compiler_headers_pip_and_a_renderer(setup, monke
     monkeypatch.setattr(setup.sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
     python = "python{}.{}".format(*setup.sys.version_info[:2])
     assert set(setup.missing_system_packages()) == {
-        "g++", f"{python}-dev", f"{python}-venv", "libegl1", "libgl1-mesa-dri", "libopengl0",
+        "g++",
+        f"{python}-dev",
+        f"{python}-venv",
+        "libegl1",
+        "libgl1-mesa-dri",
+        "libopengl0",
     }
 
 
@@ -136,8 +141,8 @@ def test_a_torch_that_is_there_is_kept_and_not_asked_for_again(torch_environment
 
 
 def test_torch_for_the_cpu_comes_from_where_pip_looks_and_else_from_where_uv_does(torch_environment):
-    torch_environment.outcome = lambda line: "torch-backend" in line or (
-        "import torch" in line and len(torch_environment.commands) > 2
+    torch_environment.outcome = lambda line: (
+        "torch-backend" in line or ("import torch" in line and len(torch_environment.commands) > 2)
     )
     torch_environment.install_torch("")
     by_pip, by_uv = installs(torch_environment)
@@ -157,7 +162,9 @@ def test_a_torch_that_cannot_be_imported_is_named_with_the_cure_and_tried_again(
         with pytest.raises(setup.SetupError, match=r"(?s)cannot be imported.*-m pip install torch==[\d.]+$"):
             torch_environment.install_torch("")
     assert len(installs(torch_environment)) == 6
-    assert re.search(r"-m pip install --disable-pip-version-check torch==[\d.]+$", installs(torch_environment)[-1])
+    assert re.search(
+        r"-m pip install --disable-pip-version-check torch==[\d.]+$", installs(torch_environment)[-1]
+    )
 
 
 def test_a_long_step_says_that_it_is_going_on(setup, capsys):
