@@ -19,7 +19,7 @@ from robocontrast_ros.policies.runner import Answer, PolicyRunner
 from robocontrast_ros.policies.swapping import NothingStaged, PolicySlot
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers import Controller, make_controller
-from robocontrast_ros.robots.state_estimation import NotAtStart, make_state_estimator
+from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator, make_state_estimator
 from robocontrast_ros.scoring import EpisodeScorer, Sample
 from robocontrast_ros.sessions.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.sessions.episode import EpisodeRequest, run_episode
@@ -88,17 +88,17 @@ class InProcessEpisode:
     """The ``sessions.episode.EpisodeBench`` of one trial."""
 
     def __init__(
-        self, world: World, scene: SimulatedScene, runner: PolicyRunner, scorer: EpisodeScorer, steps: int
+        self,
+        world: World,
+        scene: SimulatedScene,
+        runner: PolicyRunner,
+        scorer: EpisodeScorer,
+        estimator: StateEstimator,
+        steps: int,
     ) -> None:
         """Take the parts; ``steps`` are the physics steps of one control period."""
-        self._world, self._scene, self._runner, self._scorer, self._steps = (
-            world,
-            scene,
-            runner,
-            scorer,
-            steps,
-        )
-        self._estimator = make_state_estimator(world.profile)
+        self._world, self._scene, self._runner = world, scene, runner
+        self._scorer, self._estimator, self._steps = scorer, estimator, steps
         self._contacts = any(kind == CONTACTS for _, kind in world.profile.driver_topics)
         self._latest = Scene()
         self._tool_pose = Pose()
@@ -177,6 +177,7 @@ class InProcessBench:
         )
         self._period = 1.0 / task.control_rate
         self._steps = round(self._period / world.step_duration)
+        self._estimator = make_state_estimator(world.profile)
         self._controller = self._make_controller()
         self._stop_on_success, self._aborted = stop_on_success, aborted
 
@@ -231,7 +232,9 @@ class InProcessBench:
         start = self.scene()
         instance = trial.instance
         scorer = EpisodeScorer.for_instance(self._task, instance, start)
-        episode = InProcessEpisode(self._world, self._scene, self._slot.serving, scorer, self._steps)
+        episode = InProcessEpisode(
+            self._world, self._scene, self._slot.serving, scorer, self._estimator, self._steps
+        )
         request = EpisodeRequest(
             trial_id=trial.trial_id,
             instruction=instance.instruction.text,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import daqp
 import mink
 import mujoco
 import numpy as np
@@ -39,11 +40,13 @@ class Motion:
         positions: joint positions at the end [rad].
         position_error: how far the tool then is from the target [m].
         tilt: how far its axis then is from the vertical [rad].
+        tool: where the tool then is, in the world [m].
     """
 
     positions: tuple[float, ...]
     position_error: float
     tilt: float
+    tool: tuple[float, float, float]
 
 
 class Kinematics:
@@ -64,10 +67,7 @@ class Kinematics:
         )
         self._posture = mink.PostureTask(self._model, cost=1e-3)
         self._posture.set_target(np.asarray(profile.home))
-        self._limits = [
-            mink.ConfigurationLimit(self._model, gain=1.0),
-            mink.VelocityLimit(self._model, {joint.name: joint.velocity for joint in profile.joints}),
-        ]
+        self._limits = _Limits(self._model, [joint.velocity for joint in profile.joints])
 
     def tool_pose(self, positions: Sequence[float] | NDArray[np.float64]) -> Pose:
         """Return the pose of the pusher's tip in the world.
@@ -103,21 +103,37 @@ class Kinematics:
         )
         dt = period / iterations
         for _ in range(iterations):
-            velocity = mink.solve_ik(
-                self._configuration,
-                [self._tool, self._posture],
-                dt,
-                "daqp",
-                damping=1e-9,
-                limits=self._limits,
-            )
-            self._configuration.integrate_inplace(velocity, dt)
+            self._configuration.integrate_inplace(self._velocity(dt), dt)
         end = self.clamp(self._configuration.q)
         self._configuration.update(end)
         data = self._configuration.data
-        error = float(np.linalg.norm(data.site_xpos[self._site] - np.asarray(target)))
-        down = -float(data.site_xmat[self._site][8])
-        return Motion(tuple(end.tolist()), error, float(np.arccos(min(max(down, -1.0), 1.0))))
+        tool = data.site_xpos[self._site]
+        error = float(np.linalg.norm(tool - np.asarray(target)))
+        tilt = float(np.arccos(min(max(-float(data.site_xmat[self._site][8]), -1.0), 1.0)))
+        return Motion(tuple(end.tolist()), error, tilt, tuple(tool.tolist()))
+
+    def _velocity(self, dt: float) -> NDArray[np.float64]:
+        """Return the joint velocities [rad/s] that bring the tool nearest to its target within ``dt`` [s].
+
+        ``mink.solve_ik`` without what it does anew each time though it never changes, which was half of it.
+
+        Raises:
+            mink.NoSolutionFound: the limits leave no room.
+        """
+        problem = mink.build_ik(
+            self._configuration, [self._tool, self._posture], dt, damping=1e-9, limits=[self._limits]
+        )
+        solution, _, exit_flag, _ = daqp.solve(
+            problem.P,
+            problem.q,
+            problem.G,
+            problem.h,
+            self._limits.unbounded.copy(),
+            self._limits.inequalities.copy(),
+        )
+        if exit_flag <= 0:
+            raise mink.NoSolutionFound("daqp")
+        return solution / dt
 
     def posture(self, target: Sequence[float]) -> tuple[float, ...]:
         """Return joint positions [rad] with the tool pointing down at a position [m], near the home posture.
@@ -126,7 +142,7 @@ class Kinematics:
             Unreachable: there are none within the joint limits.
         """
         positions: Sequence[float] = self.profile.home
-        motion = Motion(tuple(positions), np.inf, np.inf)
+        motion = Motion(tuple(positions), np.inf, np.inf, (np.nan, np.nan, np.nan))
         for _ in range(POSTURE_ITERATIONS // STEP_ITERATIONS):
             motion = self.step(positions, target, POSTURE_PERIOD * STEP_ITERATIONS)
             if np.allclose(motion.positions, positions, atol=1e-7):
@@ -171,6 +187,31 @@ class Kinematics:
         """Return the joint positions brought inside their limits [rad]."""
         lower, upper = self._model.jnt_range.T
         return np.clip(np.asarray(positions, dtype=float), lower, upper)
+
+
+class _Limits(mink.Limit):
+    """Limits of position, then of velocity, of joints that turn or slide, as rows of one matrix.
+
+    Attributes:
+        unbounded: the rows' lower bounds for the solver: none.
+        inequalities: what the rows are for the solver.
+    """
+
+    def __init__(self, model: mujoco.MjModel, velocities: Sequence[float]) -> None:
+        """Take the model's limits of position, and those of velocity [rad/s]."""
+        self._lower, self._upper = model.jnt_range.T
+        self._velocities = np.asarray(velocities, dtype=float)
+        one = np.eye(model.nv)
+        self._rows = np.vstack([one, -one, one, -one])
+        self.unbounded = np.full(len(self._rows), -1e30)
+        self.inequalities = np.zeros(len(self._rows), dtype=np.intc)
+
+    def compute_qp_inequalities(self, configuration: mink.Configuration, dt: float) -> mink.Constraint:
+        """Return the rows G and the bounds h of the joints' displacements [rad]: G dq <= h."""
+        q, farthest = configuration.q, dt * self._velocities
+        return mink.Constraint(
+            self._rows, np.concatenate([self._upper - q, q - self._lower, farthest, farthest])
+        )
 
 
 def _quaternion(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:

@@ -86,7 +86,7 @@ class PlanarDeltaController:
         if target != wanted:
             reasons.append("the workspace ends there")
         motion = self._kinematics.step(self._joints, target, self._period)
-        reached = self._kinematics.tool_pose(motion.positions).xy
+        reached = motion.tool[:2]
         if math.dist(reached, target[:2]) > REACHED:
             reasons.append("the joints' limits of position or velocity")
         else:

@@ -9,10 +9,11 @@ from torch import Tensor
 
 from robocontrast_ros.policies.film_bc.keypoints import HEIGHT, WIDTH, Keypoints
 from robocontrast_ros.policies.film_bc.loading import CAMERA, describe
-from robocontrast_ros.policies.film_bc.model import FilmBc, Slots, Told, displacement, turns
+from robocontrast_ros.policies.film_bc.model import FilmBc, Slots, Told, turns
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
 from robocontrast_ros.policies.film_bc.threads import one_thread
+from robocontrast_ros.policies.film_bc.traced import TracedFilmBc
 from robocontrast_ros.policies.film_bc.tracking import Tracker
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
@@ -30,6 +31,7 @@ class FilmBcPolicy:
         """Take the network, what turns words into vectors, and what sees; None to be shown the ground truth."""
         self._name, self._network, self._encoder = name, network.eval(), encoder
         self._keypoints = None if keypoints is None else keypoints.eval()
+        self._answer = TracedFilmBc(self._network, self._understood("push the block"))
         self._told: Told | None = None
         self._tracker = Tracker(len(network.names))
         self._start: Tensor | None = None
@@ -43,9 +45,10 @@ class FilmBcPolicy:
     @torch.inference_mode()
     def warm_up(self) -> None:
         """Run every network once; nothing of it is kept."""
-        told = self._network.understand(torch.from_numpy(self._encoder.encode(["push the block"])))
         blocks = torch.zeros(1, len(self._network.names), 2)
-        displacement(self._network.act(Slots(blocks[:, 0], blocks, blocks, blocks), told))
+        self._answer(
+            Slots(blocks[:, 0], blocks, blocks, blocks), self._understood("push the block"), before=None
+        )
         if self._keypoints is not None:
             self._keypoints.find(torch.zeros(1, 3, HEIGHT, WIDTH, dtype=torch.uint8))
 
@@ -53,8 +56,7 @@ class FilmBcPolicy:
     @torch.inference_mode()
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial: the words; the seed has no effect."""
-        vector = torch.from_numpy(self._encoder.encode([instruction]))
-        self._told, self._start, self._action = self._network.understand(vector), None, None
+        self._told, self._start, self._action = self._understood(instruction), None, None
         self._tracker = Tracker(len(self._network.names))
 
     @one_thread()
@@ -68,8 +70,12 @@ class FilmBcPolicy:
         if self._told is None:
             raise ValueError(f"{self._name}: act before reset; call reset(instruction, seed) first")
         slots = self._known(observation) if self._keypoints is None else self._seen(observation)
-        self._action = displacement(self._network.act(slots, self._told), self._action)
+        self._action = self._answer(slots, self._told, self._action)
         return self._action.numpy().astype(np.float64)
+
+    @torch.inference_mode()
+    def _understood(self, instruction: str) -> Told:
+        return self._network.understand(torch.from_numpy(self._encoder.encode([instruction])))
 
     def _known(self, observation: Observation) -> Slots:
         if observation.scene is None:

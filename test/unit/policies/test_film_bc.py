@@ -30,8 +30,10 @@ from robocontrast_ros.policies.film_bc.model import (  # noqa: E402
     bin_angle,
     direction_loss,
     displacement,
+    turns,
 )
 from robocontrast_ros.policies.film_bc.pixels import reduced  # noqa: E402
+from robocontrast_ros.policies.film_bc.traced import TracedFilmBc  # noqa: E402
 from robocontrast_ros.policies.film_bc.tracking import Tracker  # noqa: E402
 from robocontrast_ros.policies.protocol import Observation  # noqa: E402
 
@@ -217,10 +219,11 @@ def test_warming_up_in_a_trial_changes_nothing_of_it():
 def test_it_computes_on_one_thread_and_leaves_the_number_as_it_was(threads, monkeypatch):
     before = torch.get_num_threads()
     used = []
+    real = TracedFilmBc.__call__
     monkeypatch.setattr(
-        FilmBc,
-        "act",
-        lambda *arguments, real=FilmBc.act: (used.append(torch.get_num_threads()), real(*arguments))[1],
+        TracedFilmBc,
+        "__call__",
+        lambda *arguments, **named: (used.append(torch.get_num_threads()), real(*arguments, **named))[1],
     )
     torch.set_num_threads(threads)
     try:
@@ -229,3 +232,21 @@ def test_it_computes_on_one_thread_and_leaves_the_number_as_it_was(threads, monk
         assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
+
+
+def test_the_recorded_graph_answers_to_the_last_bit_as_the_network_does():
+    generator = torch.Generator().manual_seed(0)
+    network = FilmBc(EIGHT, Sizes()).eval()
+    told = [network.understand(torch.randn(1, 384, generator=generator)) for _ in range(20)]
+    graph, before = TracedFilmBc(network, told[0]), None
+    with torch.inference_mode():
+        for said in told:
+            position, start = (
+                torch.rand(1, len(EIGHT), 2, generator=generator) * 0.4 + 0.1 for _ in range(2)
+            )
+            yaw = torch.rand(1, len(EIGHT), generator=generator) * 6.0
+            tool = torch.rand(1, 2, generator=generator) * 0.4
+            slots = Slots(tool, position, turns(yaw, network.symmetry), start)
+            wanted = displacement(network.act(slots, said), before)
+            assert torch.equal(graph(slots, said, before), wanted)
+            before = wanted
