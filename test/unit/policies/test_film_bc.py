@@ -236,15 +236,16 @@ def test_it_computes_on_one_thread_and_leaves_the_number_as_it_was(threads, monk
 
 def test_the_recorded_graph_answers_to_the_last_bit_as_the_network_does():
     generator = torch.Generator().manual_seed(0)
-    network = FilmBc(EIGHT, Sizes()).eval()
+    network = FilmBc(EIGHT.parameters.blocks, Sizes()).eval()
     told = [network.understand(torch.randn(1, 384, generator=generator)) for _ in range(20)]
     graph, before = TracedFilmBc(network, told[0]), None
     with torch.inference_mode():
         for said in told:
             position, start = (
-                torch.rand(1, len(EIGHT), 2, generator=generator) * 0.4 + 0.1 for _ in range(2)
+                torch.rand(1, len(EIGHT.parameters.blocks), 2, generator=generator) * 0.4 + 0.1
+                for _ in range(2)
             )
-            yaw = torch.rand(1, len(EIGHT), generator=generator) * 6.0
+            yaw = torch.rand(1, len(EIGHT.parameters.blocks), generator=generator) * 6.0
             tool = torch.rand(1, 2, generator=generator) * 0.4
             slots = Slots(tool, position, turns(yaw, network.symmetry), start)
             wanted = displacement(network.act(slots, said), before)
