@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 
 from robocontrast_ros.analysis.results import write_results
 from robocontrast_ros.cli.main import app
-from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
@@ -141,7 +140,8 @@ def test_control_c_ends_it_in_a_word(tmp_path):
 
 
 def blocks(page: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", resolve_uri(page).read_text(), re.DOTALL)
+    text = (Path(__file__).parents[3] / "docs" / page).read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 def test_the_questions_in_the_documentation_are_answered(tmp_path, monkeypatch):
@@ -151,7 +151,7 @@ def test_the_questions_in_the_documentation_are_answered(tmp_path, monkeypatch):
         run_session(line_evaluation(seed=index), LineBench(), folder.journal)
         write_results(folder)
     monkeypatch.chdir(tmp_path)
-    first, second = blocks("package://robocontrast_ros/docs/scoring.md")
+    first, second = blocks("scoring.md")
     names: dict[str, object] = {}
     exec(first, names)
     trials, answer = names["trials"].filter("counts"), names["answer"]
