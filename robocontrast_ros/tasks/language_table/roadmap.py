@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 Points = NDArray[np.float64]
@@ -88,15 +89,23 @@ class Roadmap:
         corners = self._centres[:, None] + reach * np.stack([np.cos(angles), np.sin(angles)], axis=1)
         corners = corners.reshape(-1, 2)
         nodes = np.vstack([self._start, corners[self.free(corners)]])
-        lengths = np.linalg.norm(nodes[:, None] - nodes, axis=2)
-        graph = np.where(self._visible(nodes, nodes), lengths, 0.0)
+        # Each pair once: who sees is seen.
+        one, other = np.triu_indices(len(nodes), 1)
+        seen = self._clear(nodes[one], nodes[other])
+        one, other = one[seen], other[seen]
+        lengths = np.linalg.norm(nodes[one] - nodes[other], axis=1)
+        graph = csr_array((lengths, (one, other)), shape=(len(nodes), len(nodes)))
         distances, predecessors = dijkstra(graph, directed=False, indices=0, return_predecessors=True)
         return nodes, distances, predecessors
 
     def _visible(self, a: Points, b: Points) -> NDArray[np.bool_]:
         """Tell for each pair whether the segment from a, shape (m, 2), to b, shape (k, 2), meets no disc."""
-        ax, ay = a[:, :1], a[:, 1:]
-        along_x, along_y = b[:, 0] - ax, b[:, 1] - ay
+        return self._clear(a[:, None], b)
+
+    def _clear(self, a: Points, b: Points) -> NDArray[np.bool_]:
+        """Tell whether the segments from a, shape (..., 2), to b, shape (..., 2), meet no disc."""
+        ax, ay = a[..., 0], a[..., 1]
+        along_x, along_y = b[..., 0] - ax, b[..., 1] - ay
         length2 = np.maximum(along_x * along_x + along_y * along_y, 1e-18)
         clear = np.ones(length2.shape, dtype=bool)
         for (x, y), radius in zip(self._centres, self._radii, strict=True):
