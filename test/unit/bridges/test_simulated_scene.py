@@ -104,6 +104,13 @@ def test_an_object_that_does_not_stay_where_it_was_put_voids_the_set_up():
     assert error.value.fault is Fault.SETUP_FAILED
 
 
+def test_an_object_that_was_there_already_may_slide_when_the_robot_lets_go():
+    simulator = Simulator(slip=0.02)
+    simulator.entities["cup"] = Pose.planar(0.3, 0.0)
+    _, got = make(simulator).set_up(scene(cup=(0.3, 0.0)))
+    assert got["cup"].pose.xy == pytest.approx((0.32, 0.0))
+
+
 @pytest.mark.parametrize(
     ("simulator", "words"),
     [
