@@ -100,8 +100,8 @@ def main() -> None:
             if number and arguments.base_only:
                 break
             # Nothing of the trial before is left.
-            bench.set_up(Scene(robot=instance.scene.robot), ())
-            bench.set_up(instance.scene, ())
+            bench.bring(Scene(robot=instance.scene.robot))
+            bench.bring(instance.scene)
             trial = Trial(index, instance.instance_id, BASE, 0, instance, seed=index)
             result = bench.execute(trial, attempt=0).result
             results.setdefault(kind, []).append(result)

@@ -63,7 +63,7 @@ def main() -> None:
             for index, instance in enumerate(
                 track(drawn, f"{robot} {family}", console=console, transient=True)
             ):
-                bench.set_up(instance.scene, ())
+                bench.bring(instance.scene)
                 trial = Trial(index, instance.instance_id, BASE, 0, instance, seed=index)
                 result = bench.execute(trial, attempt=0).result
                 results.append(result)

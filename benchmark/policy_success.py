@@ -86,7 +86,7 @@ class Worker:
             instance = base if name == BASE else _perturbed(task, base, name, job)
             if instance is None:
                 continue
-            bench.set_up(instance.scene, ())
+            bench.bring(instance.scene)
             trial = Trial(job.index, instance.instance_id, name, 0, instance, seed=job.index)
             result = bench.execute(trial, attempt=0).result
             rows.append(

@@ -29,6 +29,7 @@ from robocontrast_ros.sessions.policy_check import check_fit
 from robocontrast_ros.simulators.entities import EntityState, ResetScope
 from robocontrast_ros.simulators.rendering import Camera
 from robocontrast_ros.simulators.world import World
+from robocontrast_ros.strategies.cost import Tolerance, setup_moves
 from robocontrast_ros.tasks.protocol import Task, robot_start
 
 
@@ -224,7 +225,11 @@ class InProcessBench:
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
         """Put the robot to its start and the objects to their poses."""
-        return self._scene.set_up(target)[1]
+        return self._scene.set_up(target, {move.name for move in moves})[1]
+
+    def bring(self, target: Scene) -> Scene:
+        """Set up a scene from the one that is."""
+        return self.set_up(target, setup_moves(self.scene(), target, Tolerance()))
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
         """Run one trial in the scene as it is and score it."""

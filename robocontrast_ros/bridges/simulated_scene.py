@@ -8,7 +8,7 @@ that was set is read back.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from enum import IntEnum
 from typing import Protocol
 
@@ -157,11 +157,15 @@ class SimulatedScene:
             contacts,
         )
 
-    def set_up(self, target: Scene) -> tuple[float, Scene]:
+    def set_up(self, target: Scene, moved: Collection[str] | None = None) -> tuple[float, Scene]:
         """Put the robot to its start and the objects to their poses; return the time and what is there then.
 
         An object that nobody had to move, for it was there already, is where it is: blocks that were jammed slide
         apart when the robot lets go.
+
+        Args:
+            target: the scene that is wanted.
+            moved: names of the objects that had to be moved; those that are elsewhere now, when None.
 
         Raises:
             BenchFault: an object could not be brought in, or it or the robot is not where it was put; or the
@@ -174,7 +178,9 @@ class SimulatedScene:
         except SimulationError as error:
             raise BenchFault(Fault.SETUP_FAILED, str(error)) from None
         stamp, scene = self.read()
-        self._verify(target, scene, [o for o in target if not _is_at(before.get(o.name), o.pose)])
+        if moved is None:
+            moved = {o.name for o in target if not _is_at(before.get(o.name), o.pose)}
+        self._verify(target, scene, moved)
         return stamp, scene
 
     def _place(self, target: Scene) -> None:
@@ -222,13 +228,13 @@ class SimulatedScene:
                 Fault.SETUP_FAILED, f"'{name}' needs {feature.name}, which the simulator does not offer"
             )
 
-    def _verify(self, target: Scene, scene: Scene, moved: Sequence[ObjectState]) -> None:
+    def _verify(self, target: Scene, scene: Scene, moved: Collection[str]) -> None:
         if set(scene.names) != set(target.names):
             raise BenchFault(
                 Fault.SETUP_FAILED,
                 f"the scene holds {', '.join(scene.names) or 'nothing'}, expected {', '.join(target.names)}",
             )
-        placed = [(o.name, scene[o.name].pose, o.pose) for o in moved]
+        placed = [(o.name, scene[o.name].pose, o.pose) for o in target if o.name in moved]
         if target.robot is not None and scene.robot is not None:
             placed.append((self._robot, scene.robot, target.robot))
             turn = math.remainder(scene.robot.yaw - target.robot.yaw, math.tau)

@@ -106,6 +106,7 @@ class RememberingBench:
         """Begin a session: no object has been brought in yet."""
         self._scene: Scene | None = Scene()
         self._target = Scene()
+        self._moves: tuple[SetupMove, ...] = ()
         self._start = Scene()
         self._is_set_up = False
 
@@ -119,7 +120,7 @@ class RememberingBench:
         Raises:
             BenchFault: the other bench's.
         """
-        self._scene, self._target, self._is_set_up = None, target, False
+        self._scene, self._target, self._moves, self._is_set_up = None, target, moves, False
         known = self._memory.starts.get(_digest(target))
         self._start = self._scene = self._set_up() if known is None else known
         return self._start
@@ -141,7 +142,7 @@ class RememberingBench:
 
     def _set_up(self) -> Scene:
         self._is_set_up = True
-        return self._bench.set_up(self._target, ())
+        return self._bench.set_up(self._target, self._moves)
 
     def _simulate(self, key: str, trial: Trial, attempt: int) -> Remembered:
         self._scene = None

@@ -235,7 +235,7 @@ class Studio:
         self._bench = InProcessBench(self.world, TASK, PolicyRunner(RANDOM, timeout=5.0))
 
     def look(self, eye: Eye, scene: Scene) -> View:
-        self._bench.set_up(scene, ())
+        self._bench.bring(scene)
         return eye.look(self.world.render("camera"))
 
 
@@ -363,7 +363,7 @@ def run_in_apartment(policy, families):
     try:
         for index, family in enumerate(families):
             instance = arranged(family)
-            bench.set_up(instance.scene, ())
+            bench.bring(instance.scene)
             yield bench.execute(Trial(index, family, BASE, 0, instance, seed=index), attempt=0).result
     finally:
         world.close()

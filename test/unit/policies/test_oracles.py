@@ -72,7 +72,7 @@ def test_the_oracle_solves_unperturbed_instances_by_contact(robot, family):
     on = bench(robot)
     for seed in range(3):
         base = instance(seed, family)
-        on.set_up(base.scene, ())
+        on.bring(base.scene)
         result = on.execute(Trial(seed, base.instance_id, BASE, 0, base, seed=0), 0).result
         assert result.outcome is Outcome.SUCCESS, (base.instruction.text, result)
         assert result.clamped_steps <= 2
