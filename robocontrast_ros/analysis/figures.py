@@ -40,7 +40,9 @@ def draw_overview(
     draw_perturbations(left, summary)
     left.set_title("Each perturbation beside the test-set mean", fontsize=10)
     draw_estimate(right, summary, trials, standard)
-    right.set_title("Estimate against effort", fontsize=10)
+    legend = right.get_legend()
+    above = 13.0 * len(legend.get_texts()) if legend else 0.0
+    right.set_title("Estimate against effort", fontsize=10, pad=6.0 + above)
     figure.savefig(path)
 
 
