@@ -29,7 +29,7 @@ ALL = {name: load_plugin("perturbations", name, "test", "")() for name in NAMES}
 LANGUAGE_TABLE = {
     name: load_plugin("perturbations", name, "test", "")() for name in ("LB1", "LB2", "SB1", "SB2")
 }
-CHAINS = 240
+CHAINS = 120
 
 
 def apply(name, base, where, seed=0):
@@ -177,13 +177,13 @@ def test_all_four_apply_to_every_arrangement(name):
         assert run_chain(arranged(name), seed) == list(NAMES)
 
 
-@pytest.mark.parametrize("block", range(4))
-def test_what_is_claimed_holds_in_hundreds_of_generated_apartments(block):
+@pytest.mark.parametrize("block", range(2))
+def test_what_is_claimed_holds_in_over_a_hundred_generated_apartments(block):
     applied = []
-    for seed in range(block * CHAINS // 4, (block + 1) * CHAINS // 4):
+    for seed in range(block * CHAINS // 2, (block + 1) * CHAINS // 2):
         applied += run_chain(instance(seed), seed)
     for name in NAMES:
-        assert applied.count(name) >= 0.8 * CHAINS / 4
+        assert applied.count(name) >= 0.8 * CHAINS / 2
 
 
 @settings(max_examples=20)
