@@ -38,6 +38,22 @@ class EventSink(Protocol):
         """Keep the event; when this returns, it is safe."""
 
 
+class EventsInMemory:
+    """An ``EventSink`` for sessions that leave nothing on the disk.
+
+    Attributes:
+        kept: the events, in order.
+    """
+
+    def __init__(self) -> None:
+        """Begin without an event."""
+        self.kept: list[Event] = []
+
+    def append(self, event: Event) -> None:
+        """Keep the event."""
+        self.kept.append(event)
+
+
 @dataclass(frozen=True)
 class Journal:
     """What a journal holds.

@@ -14,7 +14,8 @@ from robocontrast_ros.domain import Budget, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.sessions.bench import Execution, Recording
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.evaluation import Evaluation
-from robocontrast_ros.sessions.events import Event, TrialFinished, TrialSkipped
+from robocontrast_ros.sessions.events import TrialFinished, TrialSkipped
+from robocontrast_ros.sessions.journal import EventsInMemory
 from robocontrast_ros.sessions.session import Session
 from robocontrast_ros.strategies.prediction import result_of_success
 from robocontrast_ros.tasks.protocol import Task
@@ -71,7 +72,7 @@ def plan_session(evaluation: Evaluation) -> Plan:
     first set-up costs what moving those takes. ``stop_early`` is not looked at: when it decides depends on
     the scores.
     """
-    events = _Events()
+    events = EventsInMemory()
     bench = _PredictingBench(evaluation.task)
     session = Session(
         replace(evaluation, stop_early=None),
@@ -93,14 +94,6 @@ def plan_session(evaluation: Evaluation) -> Plan:
             trials.append(PlannedTrial(event.trial, event.cost, spent, not cut))
     skipped = tuple((e.base_id, e.perturbation, e.reason) for e in events.kept if isinstance(e, TrialSkipped))
     return Plan(tuple(trials), skipped, budget.unit, budget.limit)
-
-
-class _Events:
-    def __init__(self) -> None:
-        self.kept: list[Event] = []
-
-    def append(self, event: Event) -> None:
-        self.kept.append(event)
 
 
 class _PredictingBench:

@@ -16,7 +16,8 @@ from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.sessions.bench import Bench
 from robocontrast_ros.sessions.control import SessionControl, SessionStatus
 from robocontrast_ros.sessions.evaluation import Evaluation
-from robocontrast_ros.sessions.events import Event, SessionInterrupted, TrialSkipped
+from robocontrast_ros.sessions.events import SessionInterrupted, TrialSkipped
+from robocontrast_ros.sessions.journal import EventsInMemory
 from robocontrast_ros.sessions.parameters import ResolvedSession
 from robocontrast_ros.sessions.session import Session
 from robocontrast_ros.studies.memo import Memory, RememberingBench, RememberingPerturbation
@@ -211,7 +212,7 @@ class _Sitting:
             self._perturbations.setdefault(p.name, RememberingPerturbation(p)) for p in session.perturbations
         )
         evaluation = replace(evaluation, perturbations=remembering)
-        events = _Events()
+        events = EventsInMemory()
         end = Session(evaluation, self._bench, events, self._control, self._observe, time.time).run()
         if self._control.abort_reason:
             raise Stopped
@@ -270,14 +271,6 @@ class _Drawn(Evaluation):
 
 def _drawn(evaluation: Evaluation, test_set: tuple[TestInstance, ...]) -> _Drawn:
     return _Drawn(**{f.name: getattr(evaluation, f.name) for f in fields(evaluation)}, drawn=test_set)
-
-
-class _Events:
-    def __init__(self) -> None:
-        self.kept: list[Event] = []
-
-    def append(self, event: Event) -> None:
-        self.kept.append(event)
 
 
 def _write(path: Path, write: Callable[[Path], object]) -> None:
