@@ -29,6 +29,7 @@ from robocontrast_ros.sessions.events import TrialFinished
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.parameters import resolve
 from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.sessions.threads import ONE_THREAD
 
 PERTURBATIONS = ["LB1", "LB2", "SB1", "SB2"]
 
@@ -102,8 +103,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--trials", type=int, default=250, help="of each process")
     arguments = parser.parse_args()
-    # As in every process of a session: what is computed is too small to share.
-    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    # As in every process of a session.
+    os.environ |= ONE_THREAD
     context = multiprocessing.get_context("spawn")
     table = Table(
         "policy",

@@ -16,6 +16,7 @@ from typing import IO
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.graph import NodeProcess
+from robocontrast_ros.sessions.threads import ONE_THREAD
 
 LEADER = "episode_manager"
 """The process whose end is the session's end."""
@@ -190,10 +191,8 @@ def node_environment(domain: int, elsewhere: bool = False) -> dict[str, str]:
 def quiet_environment() -> dict[str, str]:
     """Return the environment of every process of a session: one thread for numbers, and logs as they are written."""
     environment = dict(os.environ)
-    # Numerical libraries that start a thread a core only get in the way of others, and of themselves: their threads
-    # wait for each other by turning round. What is computed here is too small to share.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        environment.setdefault(name, "1")
+    for name, number in ONE_THREAD.items():
+        environment.setdefault(name, number)
     environment["PYTHONUNBUFFERED"] = "1"
     return environment
 

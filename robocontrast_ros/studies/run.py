@@ -20,14 +20,12 @@ from typing import ClassVar
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.differences import first_difference
+from robocontrast_ros.sessions.threads import ONE_THREAD
 from robocontrast_ros.studies.job import Job, JobFiles, JobProgress, Stopped, StudyError, run_job
 from robocontrast_ros.studies.parameters import Study, load_study
 
 POLL = 0.25
 """How often progress is told [s]."""
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""Where numeric libraries read, when they are loaded, how many threads they may use."""
 
 FIELDS = 3
 """Numbers of a job's progress that are shared between processes."""
@@ -197,8 +195,8 @@ def one_core_each() -> Iterator[None]:
 
     Jobs are what runs in parallel; threads of theirs that wait for one another take more than twice the time.
     """
-    missing = [name for name in THREADS if name not in os.environ]
-    os.environ.update(dict.fromkeys(missing, "1"))
+    missing = {name: number for name, number in ONE_THREAD.items() if name not in os.environ}
+    os.environ.update(missing)
     try:
         yield
     finally:
