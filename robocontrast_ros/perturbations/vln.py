@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, Pose, Proof, Scene, TestInstance
+from robocontrast_ros.domain.products import norm
 from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbed
 from robocontrast_ros.tasks.navigation import NavigationTask, Point, Route, frechet_distance, path_length
 from robocontrast_ros.tasks.protocol import Task
@@ -275,6 +276,6 @@ def _aside(pose: Pose, bounds: tuple[float, float], rng: np.random.Generator) ->
 def _along(path: tuple[Point, ...], distance: float) -> Point:
     """Return the point of a path at a distance from its start [m]."""
     points = np.asarray(path)
-    travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    travelled = np.concatenate([[0.0], np.cumsum(norm(np.diff(points, axis=0)))])
     x, y = (float(np.interp(distance, travelled, points[:, i])) for i in (0, 1))
     return x, y

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Scene
+from robocontrast_ros.domain.products import dot, norm
 from robocontrast_ros.tasks.language_table.goals import BlockGoal
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import INSIDE, NoPlan, find_push
@@ -64,7 +65,7 @@ class Pusher:
             return np.zeros(2)
         heading = _unit(self._waypoint(tool, source, scene) - source)
         left = np.array([-heading[1], heading[0]])
-        along, aside = float((tool - source) @ heading), float((tool - source) @ left)
+        along, aside = float(dot(tool - source, heading)), float(dot(tool - source, left))
         limit = self._p.lateral_limit * (_HYSTERESIS if self._pushing else 1.0)
         self._pushing = -self._clear - 3 * self._p.behind_gap <= along < 0.0 and abs(aside) <= limit
         if self._pushing:
@@ -83,7 +84,7 @@ class Pusher:
         if len(self._route) == 1:
             return True
         a, b = self._route[:2]
-        return float((b - source) @ _unit(b - a)) <= _REACHED
+        return float(dot(b - source, _unit(b - a))) <= _REACHED
 
     def _plan(self, tool: Vector, source: Vector, scene: Scene) -> list[Vector]:
         start, p = (float(tool[0]), float(tool[1])), self._p
@@ -100,7 +101,7 @@ class Pusher:
     def _go_behind(self, tool: Vector, source: Vector, heading: Vector, scene: Scene) -> Vector:
         """Return a step on the shortest free way to the point behind the source."""
         away = tool - source
-        short = self._clear - float(np.linalg.norm(away))
+        short = self._clear - float(norm(away))
         if short > _REACHED:
             return _at_most(_unit(away) * (short + _REACHED), self._p.free_step)
         behind = source - heading * (self._clear + self._p.behind_gap)
@@ -114,14 +115,14 @@ class Pusher:
 
 
 def _unit(vector: Vector) -> Vector:
-    length = float(np.linalg.norm(vector))
-    return vector / length if length > 0 else np.array([1.0, 0.0])
+    size = float(norm(vector))
+    return vector / size if size > 0 else np.array([1.0, 0.0])
 
 
 def _along(path: list[Vector], start: Vector, length: float) -> Vector:
     """Return the point that lies this far along a path [m], or its end."""
     for point in path:
-        step = float(np.linalg.norm(point - start))
+        step = math.dist(point, start)
         if step >= length:
             return start + (point - start) * (length / step)
         start, length = point, length - step
@@ -129,11 +130,11 @@ def _along(path: list[Vector], start: Vector, length: float) -> Vector:
 
 
 def _at_most(vector: Vector, length: float) -> Vector:
-    norm = float(np.linalg.norm(vector))
-    return vector * (length / norm) if norm > length else vector
+    size = float(norm(vector))
+    return vector * (length / size) if size > length else vector
 
 
 def _gap(point: Vector, a: Vector, b: Vector) -> float:
     along = b - a
-    share = float(np.clip((point - a) @ along / max(float(along @ along), 1e-12), 0.0, 1.0))
+    share = float(np.clip(dot(point - a, along) / max(float(dot(along, along)), 1e-12), 0.0, 1.0))
     return math.dist(point, a + share * along)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from xml.etree import ElementTree as ET
 
-import numpy as np
-from transforms3d.quaternions import mat2quat, quat2mat
+from transforms3d.quaternions import qmult
 
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.mjcf import BASE_BODY, add_shapes, numbers
@@ -76,7 +75,7 @@ def base_mjcf(profile: DifferentialDriveProfile) -> str:
     mount, optical = profile.mount, profile.mount.optical_pose
     x, y, z, w = optical.orientation
     # MuJoCo's cameras look along -z with y up, optical frames along z with y down.
-    view = mat2quat(quat2mat((w, x, y, z)) @ np.diag((1.0, -1.0, -1.0)))
+    view = qmult((w, x, y, z), (0.0, 1.0, 0.0, 0.0))
     ET.SubElement(
         base,
         "camera",

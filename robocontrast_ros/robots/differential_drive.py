@@ -7,15 +7,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from transforms3d.axangles import axangle2mat
-from transforms3d.quaternions import mat2quat
+from transforms3d.quaternions import axangle2quat, qmult, rotate_vector
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.common import CommandInterface, RobotProfile, Shape, StateInterface, Triple
 
-OPTICAL = np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
-"""Axes of an optical frame (x right, y down, z forward) in a frame with x forward, y left, z up (REP-103)."""
+OPTICAL = (0.5, -0.5, 0.5, -0.5)
+"""Orientation (w, x, y, z) of an optical frame (x right, y down, z forward) in one with x forward, y left, z up
+(REP-103)."""
 
 
 @record
@@ -90,10 +90,11 @@ class CameraMount:
     @property
     def optical_pose(self) -> Pose:
         """Pose of the camera's optical frame (REP-103: x right, y down, z forward) in the base frame."""
-        pan = axangle2mat((0.0, 0.0, 1.0), self.pan)
-        tilt = pan @ axangle2mat((0.0, 1.0, 0.0), self.tilt)
-        x, y, z = (np.asarray(self.pan_axis) + pan @ self.tilt_axis + tilt @ self.lens).tolist()
-        w, qx, qy, qz = mat2quat(tilt @ OPTICAL).tolist()
+        pan = axangle2quat((0.0, 0.0, 1.0), self.pan, is_normalized=True)
+        tilt = qmult(pan, axangle2quat((0.0, 1.0, 0.0), self.tilt, is_normalized=True))
+        arm, lens = rotate_vector(self.tilt_axis, pan), rotate_vector(self.lens, tilt)
+        x, y, z = (np.asarray(self.pan_axis) + arm + lens).tolist()
+        w, qx, qy, qz = qmult(tilt, OPTICAL).tolist()
         return Pose((x, y, z), (qx, qy, qz, w))
 
     @property

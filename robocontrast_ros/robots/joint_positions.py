@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import ActionConventions, RobotState
+from robocontrast_ros.domain.products import dot
 from robocontrast_ros.robots.action_spaces import JointPositions
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.control import Action, ControlStep
@@ -106,7 +107,7 @@ class JointPositionsController:
 
         Where there is room for 5 cm, the motion is free for as long as it moves nothing by more than 5 cm.
         """
-        travel = float(self._kinematics.levers @ np.abs(motion))
+        travel = float(dot(self._kinematics.levers, np.abs(motion)))
         if travel == 0.0:
             return 1.0
         first = self._margins(start)

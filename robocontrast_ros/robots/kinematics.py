@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import daqp
-import mink
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.products import dot, norm, product
 from robocontrast_ros.robots.arm_model import TOOL_SITE, arm_mjcf
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
-TOOL_DOWN = np.array([0.0, 1.0, 0.0, 0.0])
-"""Orientation (w, x, y, z) of a tool whose z axis points down; its turn about that axis is free."""
+DOWN = np.array([0.0, 0.0, -1.0])
+"""Where the tool's z axis is to point, in the world; the tool's turn about that axis is free."""
+
+TILT_WEIGHT = 0.3
+"""What a tilt of the tool's axis counts [1/rad], where its distance from the target counts 1 [1/m]."""
+
+POSTURE_WEIGHT = 1e-3
+"""What a joint's distance from the home posture counts [1/rad]."""
+
+DAMPING, ERROR_DAMPING = 1e-9, 1e-6
+"""What the joints' motion counts: always, and (Levenberg-Marquardt) for each unit of the tool's squared error."""
 
 STEP_ITERATIONS = 3
 """Linearisations of one control step: the tool ends within 0.5 mm of a target 3 cm away."""
@@ -52,22 +62,23 @@ class Motion:
 class Kinematics:
     """Forward and differential inverse kinematics of one robot, with its tool pointing down.
 
-    A task-space quadratic programme (mink, daqp) with hard limits; a faint pull to the home posture
-    makes the solution of a redundant arm unique, so that it does not drift with the path.
+    A quadratic programme (daqp) over joint displacements with hard limits: weighted least squares of the tool's place
+    and tilt. A faint pull to the home posture makes the solution of a redundant arm unique, so that it does not drift
+    with the path.
     """
 
     def __init__(self, profile: ManipulatorProfile) -> None:
         """Compile the model of a profile."""
         self.profile = profile
         self._model = mujoco.MjModel.from_xml_string(arm_mjcf(profile))
-        self._configuration = mink.Configuration(self._model)
+        self._data = mujoco.MjData(self._model)
         self._site = self._model.site(TOOL_SITE).id
-        self._tool = mink.FrameTask(
-            TOOL_SITE, "site", position_cost=1.0, orientation_cost=[0.3, 0.3, 0.0], lm_damping=1e-6
-        )
-        self._posture = mink.PostureTask(self._model, cost=1e-3)
-        self._posture.set_target(np.asarray(profile.home))
-        self._limits = _Limits(self._model, [joint.velocity for joint in profile.joints])
+        self._home = np.asarray(profile.home, dtype=float)
+        self._lower, self._upper = self._model.jnt_range.T
+        self._velocities = np.array([joint.velocity for joint in profile.joints])
+        joints = self._model.nv
+        self._posture_rows = POSTURE_WEIGHT * np.eye(joints)
+        self._no_rows, self._two_sided = np.empty((0, joints)), np.zeros(joints, dtype=np.intc)
 
     def tool_pose(self, positions: Sequence[float] | NDArray[np.float64]) -> Pose:
         """Return the pose of the pusher's tip in the world.
@@ -75,8 +86,8 @@ class Kinematics:
         Args:
             positions: joint positions in the profile's order [rad].
         """
-        self._configuration.update(np.asarray(positions, dtype=float))
-        data = self._configuration.data
+        self._update(positions)
+        data = self._data
         w, x, y, z = _quaternion(data.site_xmat[self._site])
         px, py, pz = data.site_xpos[self._site]
         return Pose((float(px), float(py), float(pz)), (x, y, z, w))
@@ -96,44 +107,50 @@ class Kinematics:
             period: time for the motion [s]; no joint is asked for more than its velocity times this.
             iterations: linearisations within the period.
         """
-        start = self.clamp(positions)
-        self._configuration.update(start)
-        self._tool.set_target(
-            mink.SE3.from_rotation_and_translation(mink.SO3(TOOL_DOWN), np.asarray(target, dtype=float))
-        )
-        dt = period / iterations
+        wanted = np.asarray(target, dtype=float)
+        end = self.clamp(positions)
+        farthest = self._velocities * (period / iterations)
         for _ in range(iterations):
-            self._configuration.integrate_inplace(self._velocity(dt), dt)
-        end = self.clamp(self._configuration.q)
-        self._configuration.update(end)
-        data = self._configuration.data
-        tool = data.site_xpos[self._site]
-        error = float(np.linalg.norm(tool - np.asarray(target)))
-        tilt = float(np.arccos(min(max(-float(data.site_xmat[self._site][8]), -1.0), 1.0)))
+            self._update(end)
+            end = self.clamp(end + self._displacement(end, wanted, farthest))
+        self._update(end)
+        tool = self._data.site_xpos[self._site]
+        error = float(norm(tool - wanted))
+        tilt = math.acos(min(max(-float(self._data.site_xmat[self._site][8]), -1.0), 1.0))
         return Motion(tuple(end.tolist()), error, tilt, tuple(tool.tolist()))
 
-    def _velocity(self, dt: float) -> NDArray[np.float64]:
-        """Return the joint velocities [rad/s] that bring the tool nearest to its target within ``dt`` [s].
+    def _displacement(
+        self, positions: NDArray[np.float64], target: NDArray[np.float64], farthest: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the joint displacements [rad] that bring the tool nearest to its target, from where `_update` put it.
 
-        ``mink.solve_ik`` without what it does anew each time though it never changes, which was half of it.
-
-        Raises:
-            mink.NoSolutionFound: the limits leave no room.
+        Args:
+            positions: joint positions [rad], inside their limits.
+            target: position of the tool's tip in the world [m].
+            farthest: how far each joint may turn [rad].
         """
-        problem = mink.build_ik(
-            self._configuration, [self._tool, self._posture], dt, damping=1e-9, limits=[self._limits]
-        )
+        shift, turn = np.empty((3, len(positions))), np.empty((3, len(positions)))
+        mujoco.mj_jacSite(self._model, self._data, shift, turn, self._site)
+        axes = self._data.site_xmat[self._site].reshape(3, 3)
+        # The turn that brings the axis down is about the tool's own x and y; about its z nothing is asked for.
+        across = axes[:, :2].T
+        rows = np.concatenate([shift, TILT_WEIGHT * product(across, turn), self._posture_rows])
+        off = target - self._data.site_xpos[self._site], TILT_WEIGHT * dot(across, _cross(axes[:, 2], DOWN))
+        errors = np.concatenate([*off, POSTURE_WEIGHT * (self._home - positions)])
+        hessian = product(rows.T, rows)
+        tool_error = np.concatenate(off)
+        hessian.flat[:: len(positions) + 1] += DAMPING + ERROR_DAMPING * dot(tool_error, tool_error)
         solution, _, exit_flag, _ = daqp.solve(
-            problem.P,
-            problem.q,
-            problem.G,
-            problem.h,
-            self._limits.unbounded.copy(),
-            self._limits.inequalities.copy(),
+            hessian,
+            -product(errors[None], rows)[0],
+            self._no_rows,
+            np.minimum(self._upper - positions, farthest),
+            np.maximum(self._lower - positions, -farthest),
+            self._two_sided,
         )
         if exit_flag <= 0:
-            raise mink.NoSolutionFound("daqp")
-        return solution / dt
+            raise ArithmeticError(f"inverse kinematics: daqp ended with {exit_flag} at {positions.tolist()}")
+        return solution
 
     def posture(self, target: Sequence[float]) -> tuple[float, ...]:
         """Return joint positions [rad] with the tool pointing down at a position [m], near the home posture.
@@ -159,10 +176,10 @@ class Kinematics:
     @cached_property
     def levers(self) -> NDArray[np.float64]:
         """For each joint, how far the tool can be from its axis at most [m]."""
-        lengths = np.linalg.norm(self._model.body_pos, axis=1)
+        lengths = norm(self._model.body_pos)
         bodies = self._model.jnt_bodyid
         beyond = np.array([lengths[body + 1 :].sum() for body in bodies])
-        return beyond + float(np.linalg.norm(self._model.site_pos[self._site]))
+        return beyond + float(norm(self._model.site_pos[self._site]))
 
     def lowest(self, positions: Sequence[float] | NDArray[np.float64]) -> float:
         """Return the height of the lowest point of all that the joints move, links and tool [m].
@@ -170,8 +187,8 @@ class Kinematics:
         Args:
             positions: joint positions in the profile's order [rad].
         """
-        self._configuration.update(np.asarray(positions, dtype=float))
-        model, data = self._model, self._configuration.data
+        self._update(positions)
+        model, data = self._model, self._data
         moving = model.body_weldid[model.geom_bodyid] != 0
         size, kind = model.geom_size[moving], model.geom_type[moving]
         down = np.abs(data.geom_xmat[moving, 6:9])
@@ -185,33 +202,18 @@ class Kinematics:
 
     def clamp(self, positions: Sequence[float]) -> NDArray[np.float64]:
         """Return the joint positions brought inside their limits [rad]."""
-        lower, upper = self._model.jnt_range.T
-        return np.clip(np.asarray(positions, dtype=float), lower, upper)
+        return np.clip(np.asarray(positions, dtype=float), self._lower, self._upper)
+
+    def _update(self, positions: Sequence[float] | NDArray[np.float64]) -> None:
+        """Compute where everything is, and what the Jacobian needs, at joint positions [rad]."""
+        self._data.qpos[:] = positions
+        mujoco.mj_kinematics(self._model, self._data)
+        mujoco.mj_comPos(self._model, self._data)
 
 
-class _Limits(mink.Limit):
-    """Limits of position, then of velocity, of joints that turn or slide, as rows of one matrix.
-
-    Attributes:
-        unbounded: the rows' lower bounds for the solver: none.
-        inequalities: what the rows are for the solver.
-    """
-
-    def __init__(self, model: mujoco.MjModel, velocities: Sequence[float]) -> None:
-        """Take the model's limits of position, and those of velocity [rad/s]."""
-        self._lower, self._upper = model.jnt_range.T
-        self._velocities = np.asarray(velocities, dtype=float)
-        one = np.eye(model.nv)
-        self._rows = np.vstack([one, -one, one, -one])
-        self.unbounded = np.full(len(self._rows), -1e30)
-        self.inequalities = np.zeros(len(self._rows), dtype=np.intc)
-
-    def compute_qp_inequalities(self, configuration: mink.Configuration, dt: float) -> mink.Constraint:
-        """Return the rows G and the bounds h of the joints' displacements [rad]: G dq <= h."""
-        q, farthest = configuration.q, dt * self._velocities
-        return mink.Constraint(
-            self._rows, np.concatenate([self._upper - q, q - self._lower, farthest, farthest])
-        )
+def _cross(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cross product of two vectors; ``numpy.cross`` takes ten times as long."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def _quaternion(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocontrast_ros.domain.products import norm
+
 SPACING = 0.25
 """Distance between the points of a resampled path [m], the step forward of VLN-CE (Krantz et al. 2020)."""
 
@@ -26,7 +28,7 @@ def resampled(path: ArrayLike, spacing: float = SPACING) -> NDArray[np.float64]:
         Points, shape (m, 2) [m]; one where the path has no length.
     """
     corners = np.asarray(path, dtype=float).reshape(-1, 2)
-    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(corners, axis=0), axis=1))])
+    along = np.concatenate([[0.0], np.cumsum(norm(np.diff(corners, axis=0)))])
     pieces = math.ceil(along[-1] / spacing - ROUNDING)
     wanted = along[-1] * np.arange(pieces + 1) / max(pieces, 1)
     return np.column_stack([np.interp(wanted, along, corners[:, axis]) for axis in (0, 1)])
@@ -40,7 +42,7 @@ def dynamic_time_warping(a: ArrayLike, b: ArrayLike) -> float:
         b: points, shape (m, 2) with m at least 1 [m].
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    distances = np.linalg.norm(a[:, None] - b[None], axis=-1).tolist()
+    distances = norm(a[:, None] - b[None]).tolist()
     before = [0.0] + [math.inf] * len(b)
     for row in distances:
         present = [math.inf]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.products import product
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile import DifferentialDriveProfile, ManipulatorProfile, RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
@@ -243,7 +244,7 @@ class World:
         """
         body = self._body(name)
         rotation = self._data.xmat[body].reshape(3, 3)
-        return _box((self._corners(name) - self._data.xpos[body]) @ rotation)
+        return _box(product(self._corners(name) - self._data.xpos[body], rotation))
 
     def world_bounds(self, name: str) -> Bounds | None:
         """Return the box around an entity as it is now, in the frame `world`; None when it has no extent.
@@ -497,8 +498,10 @@ class World:
         signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
         corners = [
             data.geom_xpos[geom]
-            + (model.geom_aabb[geom, :3] + signs * model.geom_aabb[geom, 3:])
-            @ data.geom_xmat[geom].reshape(3, 3).T
+            + product(
+                model.geom_aabb[geom, :3] + signs * model.geom_aabb[geom, 3:],
+                data.geom_xmat[geom].reshape(3, 3).T,
+            )
             for geom in np.flatnonzero(own & finite)
         ]
         return np.concatenate(corners) if corners else np.empty((0, 3))
@@ -521,7 +524,7 @@ class World:
         self._data.qpos[qpos : qpos + 7] = (*state.pose.position, *quaternion)
         self._data.qvel[qvel : qvel + 3] = state.twist.linear
         # A free joint's angular velocity is in the body's own frame.
-        self._data.qvel[qvel + 3 : qvel + 6] = rotation.reshape(3, 3).T @ np.asarray(state.twist.angular)
+        self._data.qvel[qvel + 3 : qvel + 6] = product([state.twist.angular], rotation.reshape(3, 3))[0]
 
     def _wake_all(self) -> None:
         """Have nothing sleep from the next `_refresh` on, nor be about to, however long it has rested."""

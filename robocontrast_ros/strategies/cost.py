@@ -19,6 +19,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.domain.products import norm
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -127,7 +128,7 @@ class MetresMoved:
 
     def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
         """Return the metres."""
-        return np.where(carried, np.linalg.norm(starts - goals, axis=-1), 0.0).sum(axis=-1)
+        return np.where(carried, norm(starts - goals), 0.0).sum(axis=-1)
 
 
 @record
@@ -184,8 +185,8 @@ class SecondsToMove:
         here = np.full((len(carried), 3), np.nan)
         for moves, start, goal in zip(carried.T, starts.swapaxes(0, 1), goals, strict=True):
             # Nobody has walked before the first object: there `here` is not a number.
-            walk = np.nan_to_num(np.linalg.norm(start - here, axis=-1))
-            carry = np.linalg.norm(goal - start, axis=-1)
+            walk = np.nan_to_num(norm(start - here))
+            carry = norm(goal - start)
             handling = mover.taking + mover.placing
             time = walk / mover.walking_speed + carry / mover.carrying_speed + handling
             seconds += np.where(moves, time, 0.0)
@@ -213,7 +214,7 @@ def transition_costs(
         present, starts, turns = arrays(tuple((o.name, o.model) for o in scene))
         goals = np.array([o.pose.position for o in scene]).reshape(-1, 3)
         goal_turns = np.array([o.pose.orientation for o in scene]).reshape(-1, 4)
-        off = np.linalg.norm(starts - goals, axis=-1) > tolerance.position
+        off = norm(starts - goals) > tolerance.position
         turned = _angles_between(turns, goal_turns) > tolerance.orientation
         costs[:, column] = model.costs(present & (off | turned), starts, goals)
     return costs
@@ -223,7 +224,7 @@ def _angles_between(a: Floats, b: Floats) -> Floats:
     """Return ``angle_between`` of arrays of quaternions xyzw, shapes (n, k, 4) and (k, 4) -> (n, k)."""
     av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
     vector = aw * bv - bw * av - np.cross(av, bv)
-    return 2.0 * np.arctan2(np.linalg.norm(vector, axis=-1), np.abs((a * b).sum(axis=-1)))
+    return 2.0 * np.arctan2(norm(vector), np.abs((a * b).sum(axis=-1)))
 
 
 def _object_arrays(

@@ -13,6 +13,7 @@ from shapely import LineString
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.domain.products import norm
 from robocontrast_ros.tasks.protocol import Task
 
 Point = tuple[float, float]
@@ -140,7 +141,7 @@ class NavigationTask(Task, Protocol):
 
 def path_length(path: Sequence[Point]) -> float:
     """Return the length of a path [m], to the last bit what a plan of it says."""
-    return float(np.linalg.norm(np.diff(np.asarray(path, dtype=float), axis=0), axis=1).sum())
+    return float(norm(np.diff(np.asarray(path, dtype=float), axis=0)).sum())
 
 
 def frechet_distance(a: Sequence[Point], b: Sequence[Point], spacing: float = 0.02) -> float:

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
+from robocontrast_ros.domain.products import norm
 
 Polygon = tuple[tuple[float, float], ...]
 """Corners in order, in the x-y plane of the scene's frame, shape (n, 2) [m]; the last is joined to the first."""
@@ -81,7 +82,7 @@ class Plan:
     def length(self) -> float:
         """Length of the path [m]: the optimal path length l_i of SPL."""
         points = np.asarray(self.path, dtype=float)
-        return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+        return float(norm(np.diff(points, axis=0)).sum())
 
 
 class Task(Protocol):

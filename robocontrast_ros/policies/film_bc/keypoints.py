@@ -80,7 +80,7 @@ class Keypoints(nn.Module):
 
     def forward(self, images: Tensor) -> Sighting:
         """Return what is seen in uint8 images, shape (n, 3, HEIGHT, WIDTH)."""
-        x = self.features(images.float() / 127.5 - 1.0)
+        x = self.features(images.to(self.heat.weight.dtype) / 127.5 - 1.0)
         return Sighting(self.heat(x).flatten(2), self.turn(x).flatten(2).unflatten(1, (len(self.names), 2)))
 
     def find(self, images: Tensor) -> Found:
@@ -94,8 +94,8 @@ class Keypoints(nn.Module):
         row, column = peak // COLUMNS, peak % COLUMNS
         rows = torch.arange(ROWS, device=images.device)
         columns = torch.arange(COLUMNS, device=images.device)
-        near_row = ((rows - row[..., None] - 0.5).abs() < 2).float()
-        near_column = ((columns - column[..., None] - 0.5).abs() < 2).float()
+        near_row = ((rows - row[..., None] - 0.5).abs() < 2).to(maps.dtype)
+        near_column = ((columns - column[..., None] - 0.5).abs() < 2).to(maps.dtype)
         near = maps * near_row[..., :, None] * near_column[..., None, :]
         sure = near.sum((-1, -2))
         share = near / sure[..., None, None].clamp_min(1e-9)

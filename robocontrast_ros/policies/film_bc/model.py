@@ -261,7 +261,7 @@ class FilmBc(nn.Module):
 
     @classmethod
     def restored(cls, checkpoint: dict[str, Any]) -> FilmBc:
-        """Return the network of a checkpoint, in single precision."""
+        """Return the network of a checkpoint, in single precision; ``.double()`` makes it the same everywhere."""
         network = cls(tuple(checkpoint["names"]), Sizes(**checkpoint["sizes"]))
         network.load_state_dict(checkpoint["weights"])
         return network

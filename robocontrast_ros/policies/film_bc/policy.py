@@ -18,19 +18,24 @@ from robocontrast_ros.policies.film_bc.tracking import Tracker
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
+RESOLUTION = 6
+"""Decimals of an action in metres: micrometres. Matrix products differ in their last bits from processor to processor;
+contact makes another trial of that. In double precision it is some 1e-16 m here, which rounding takes away, unless a
+number lies that near to the middle of two steps (docs/reproducibility.md has the odds)."""
+
 
 class FilmBcPolicy:
     """Pushes as the oracle did, from where the blocks are, or are seen, and from what it is told.
 
-    The same words and observations are always answered alike; the seed of a trial has no effect.
+    The same words and observations are always answered alike, on every processor; the seed of a trial has no effect.
     """
 
     def __init__(
         self, name: str, network: FilmBc, encoder: SentenceEncoder, keypoints: Keypoints | None = None
     ) -> None:
         """Take the network, what turns words into vectors, and what sees; None to be shown the ground truth."""
-        self._name, self._network, self._encoder = name, network.eval(), encoder
-        self._keypoints = None if keypoints is None else keypoints.eval()
+        self._name, self._network, self._encoder = name, network.eval().double(), encoder
+        self._keypoints = None if keypoints is None else keypoints.eval().double()
         self._answer = TracedFilmBc(self._network, self._understood("push the block"))
         self._told: Told | None = None
         self._tracker = Tracker(len(network.names))
@@ -45,7 +50,7 @@ class FilmBcPolicy:
     @torch.inference_mode()
     def warm_up(self) -> None:
         """Run every network once; nothing of it is kept."""
-        blocks = torch.zeros(1, len(self._network.names), 2)
+        blocks = torch.zeros(1, len(self._network.names), 2, dtype=torch.float64)
         self._answer(
             Slots(blocks[:, 0], blocks, blocks, blocks), self._understood("push the block"), before=None
         )
@@ -70,8 +75,9 @@ class FilmBcPolicy:
         if self._told is None:
             raise ValueError(f"{self._name}: act before reset; call reset(instruction, seed) first")
         slots = self._known(observation) if self._keypoints is None else self._seen(observation)
-        self._action = self._answer(slots, self._told, self._action)
-        return self._action.numpy().astype(np.float64)
+        # The rounded one is what the next answer is drawn to, too: it must be the same everywhere.
+        self._action = self._answer(slots, self._told, self._action).round(decimals=RESOLUTION)
+        return self._action.numpy()
 
     @torch.inference_mode()
     def _understood(self, instruction: str) -> Told:
@@ -98,11 +104,9 @@ class FilmBcPolicy:
         found = self._keypoints.find(torch.from_numpy(image).permute(2, 0, 1)[None])
         tool = observation.tool_pose.xy
         seen = self._tracker
-        seen.update(
-            np.asarray(tool), *(v[0].double().numpy() for v in (found.position, found.turn, found.sure))
-        )
+        seen.update(np.asarray(tool), *(v[0].numpy() for v in (found.position, found.turn, found.sure)))
         return Slots(_row(tool), _row(seen.position), _row(seen.turn), _row(seen.start))
 
 
 def _row(values: ArrayLike) -> Tensor:
-    return torch.as_tensor(np.asarray(values), dtype=torch.float32)[None]
+    return torch.as_tensor(np.asarray(values), dtype=torch.float64)[None]

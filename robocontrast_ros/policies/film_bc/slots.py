@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from robocontrast_ros.domain import Scene
 
 
-def planar_state(scene: Scene, names: Sequence[str]) -> NDArray[np.float32]:
+def planar_state(scene: Scene, names: Sequence[str]) -> NDArray[np.float64]:
     """Return x, y [m] and yaw [rad] of each block, shape (len(names), 3).
 
     Raises:
         KeyError: the scene lacks one of the blocks.
     """
-    return np.asarray([(*scene[name].pose.xy, scene[name].pose.yaw) for name in names], dtype=np.float32)
+    return np.asarray([(*scene[name].pose.xy, scene[name].pose.yaw) for name in names])

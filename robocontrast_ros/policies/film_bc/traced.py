@@ -24,8 +24,8 @@ class TracedFilmBc:
             network: in evaluation mode; its weights become constants.
             told: of any instruction.
         """
-        self._nothing = torch.zeros(1, 2)
-        blocks = torch.zeros(1, len(network.names), 2)
+        self._nothing = torch.zeros(1, 2, dtype=told.source.dtype)
+        blocks = torch.zeros(1, len(network.names), 2, dtype=told.source.dtype)
         example = (blocks[:, 0], blocks, blocks, blocks, self._nothing, *_tensors(told))
         with warnings.catch_warnings(), torch.no_grad():
             # TorchScript has no successor that calls a graph without a compiler on the machine.

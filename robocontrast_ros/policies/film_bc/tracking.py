@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from robocontrast_ros.domain.products import norm
+
 SIGHTING = 0.003
 """Standard deviation of the place of a block that is in full view [m]."""
 
@@ -74,9 +76,9 @@ class Tracker:
         self._variance = np.where(first & ~seen, self._variance, (1.0 - gain) * self._variance)
         self._variance = np.where(first & seen, noise, self._variance)
         mixed = self.turn + gain[:, None] * (turn - self.turn)
-        self.turn = mixed / np.maximum(np.linalg.norm(mixed, axis=-1, keepdims=True), 1e-9)
+        self.turn = mixed / np.maximum(norm(mixed)[:, None], 1e-9)
         self._touched |= self._within_reach(tool)
         self.start = np.where(self._touched[:, None] & ~first[:, None], self.start, self.position)
 
     def _within_reach(self, tool: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return np.linalg.norm(self.position - tool, axis=-1) < REACH
+        return norm(self.position - tool) < REACH

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.domain.products import dot
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
 
@@ -60,7 +61,7 @@ class PhraseGrounder:
         found = []
         for text in texts:
             (vector,) = self._encoder.encode([text])
-            similarities = self._known @ vector
+            similarities = dot(self._known, vector)
             best = int(similarities.argmax())
             found.append(Phrase(text, self._categories[best], float(similarities[best])))
         return tuple(found)

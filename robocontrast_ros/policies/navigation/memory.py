@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.products import product
 from robocontrast_ros.policies.navigation.moves import Point
 from robocontrast_ros.policies.navigation.vision import Points, View
 
@@ -136,7 +137,7 @@ class FloorMemory:
     def _unique(self, points: Points, pose: Pose) -> Cells:
         """Return each cell that points of the base's frame are in once."""
         c, s = math.cos(pose.yaw), math.sin(pose.yaw)
-        world = points @ np.array([[c, s], [-s, c]]) + np.asarray(pose.xy)
+        world = product(points, [[c, s], [-s, c]]) + np.asarray(pose.xy)
         return np.unique(self._cells(world), axis=0)
 
     def _cells(self, points: Points) -> Cells:

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.products import norm
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.navigation.language import LanguageParameters, PhraseGrounder
 from robocontrast_ros.policies.navigation.memory import FloorMemory, Mask, MemoryParameters, Reader
@@ -121,7 +122,7 @@ class ModularNavigation:
         while self._places:
             place = self._places[0]
             seen = memory.where(place)
-            if len(seen) and np.linalg.norm(seen - pose.xy, axis=1).min() <= self._p.near:
+            if len(seen) and norm(seen - pose.xy).min() <= self._p.near:
                 self._places.popleft()
                 self._look_for_next()
                 continue

@@ -30,7 +30,7 @@ def make_encoder(path: Path, parameters: TorchParameters) -> Encoder:
         return lambda instruction: {key: instruction}
     if encode == "minilm":
         shipped = SentenceEncoder.shipped()
-        return lambda instruction: {key: shipped.encode([instruction])[0]}
+        return lambda instruction: {key: shipped.encode([instruction])[0].astype(np.float32)}
     return _tokens(path, parameters)
 
 

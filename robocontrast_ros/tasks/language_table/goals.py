@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.domain.products import dot, norm
 from robocontrast_ros.tasks.language_table.parameters import Board, LanguageTableParameters
 from robocontrast_ros.tasks.protocol import Polygon
 
@@ -92,13 +93,13 @@ class Capsule:
     def distance(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return how far points are outside [m]."""
         p = np.asarray(points, dtype=float)
-        return np.maximum(np.linalg.norm(p - self._on_axis(p), axis=-1) - self.radius, 0.0)
+        return np.maximum(norm(p - self._on_axis(p)) - self.radius, 0.0)
 
     def nearest(self, point: ArrayLike) -> NDArray[np.float64]:
         """Return the capsule's point nearest to a point [m]."""
         p = np.asarray(point, dtype=float)
         axis = self._on_axis(p)
-        gap = float(np.linalg.norm(p - axis))
+        gap = float(norm(p - axis))
         return p if gap <= self.radius else axis + (p - axis) * (self.radius / gap)
 
     def shrunk(self, by: float) -> Capsule:
@@ -113,10 +114,10 @@ class Capsule:
 
     def _on_axis(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         a, b = np.asarray(self.start), np.asarray(self.end)
-        length2 = float((b - a) @ (b - a))
+        length2 = float(dot(b - a, b - a))
         if length2 == 0.0:
             return np.broadcast_to(a, p.shape)
-        share = np.clip((p - a) @ (b - a) / length2, 0.0, 1.0)
+        share = np.clip(dot(p - a, b - a) / length2, 0.0, 1.0)
         return a + share[..., None] * (b - a)
 
 
@@ -129,13 +130,13 @@ class Outside:
 
     def distance(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return how far points are inside the excluded disc [m]."""
-        gap = np.linalg.norm(np.asarray(points, dtype=float) - np.asarray(self.centre), axis=-1)
+        gap = norm(np.asarray(points, dtype=float) - np.asarray(self.centre))
         return np.maximum(self.radius - gap, 0.0)
 
     def nearest(self, point: ArrayLike) -> NDArray[np.float64]:
         """Return the point straight away from the centre [m]; along +x when there is no such direction."""
         away = np.asarray(point, dtype=float) - np.asarray(self.centre)
-        gap = float(np.linalg.norm(away))
+        gap = float(norm(away))
         if gap >= self.radius:
             return np.asarray(point, dtype=float)
         unit = away / gap if gap > 0 else np.array([1.0, 0.0])
@@ -267,7 +268,7 @@ def goal_point(
         rule = parameters.block_to_relative_location
         sign = direction_sign(_known(arguments["direction"], DIRECTIONS))
         length = {"near": rule.near, "far": rule.far}[_known(arguments["distance"], DISTANCES)]
-        return np.asarray(start[arguments["source"]].pose.xy) + sign / np.linalg.norm(sign) * length
+        return np.asarray(start[arguments["source"]].pose.xy) + sign / norm(sign) * length
     if instruction.family == "block_to_block_relative_location":
         direction = _known(arguments["direction"], DIRECTIONS)
         return np.asarray(start[arguments["target"]].pose.xy) + side_offset(direction, parameters)

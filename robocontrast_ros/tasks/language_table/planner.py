@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from transforms3d.quaternions import rotate_vector
 
 from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.domain.products import norm
 from robocontrast_ros.tasks.language_table.goals import BlockGoal, Region
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.language_table.roadmap import Roadmap
@@ -171,7 +172,7 @@ def _candidates(
     ends = _entry_points(region, source)
     reach = parameters.tool.radius + size.radius
     # A tool path is never shorter than the way to the source and the way it is pushed.
-    lead = max(float(np.linalg.norm(source - start)) - reach, 0.0)
+    lead = max(float(norm(source - start)) - reach, 0.0)
     queue: list[tuple[float, int, Point, tuple[Point, ...]]] = []
     usable, straight = roads.free(ends), roads.sees(ends)
     for index in np.flatnonzero(usable):
@@ -203,7 +204,7 @@ def _entry_points(region: Region, source: Points) -> Points:
     angles = first + np.arange(PUSH_DIRECTIONS) * (2 * math.pi / PUSH_DIRECTIONS)
     rays = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     points = np.broadcast_to(source, rays.shape)
-    longest = 3.0 * float(np.linalg.norm(nearest - source)) + 0.1
+    longest = 3.0 * float(norm(nearest - source)) + 0.1
     travelled = np.zeros(len(rays))
     # A step of the distance to the region can never pass it by.
     for _ in range(_RAY_STEPS):

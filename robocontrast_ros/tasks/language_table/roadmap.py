@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from robocontrast_ros.domain.products import norm
+
 Points = NDArray[np.float64]
 
 CORNERS = 12
@@ -44,7 +46,7 @@ class Roadmap:
         self._start = np.asarray(start, dtype=float)
         self._centres = np.asarray(centres, dtype=float).reshape(-1, 2)
         wanted = np.broadcast_to(np.asarray(radii, dtype=float), len(self._centres))
-        gap = np.linalg.norm(self._centres - self._start, axis=1)
+        gap = norm(self._centres - self._start)
         self._radii = np.minimum(wanted, np.maximum(gap - 1e-6, 0.0))
         self._low, self._high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
 
@@ -52,7 +54,7 @@ class Roadmap:
         """Tell which points, shape (m, 2), are in the rectangle and in no disc."""
         p = np.asarray(points, dtype=float).reshape(-1, 2)
         inside = np.all((p >= self._low - _TOLERANCE) & (p <= self._high + _TOLERANCE), axis=1)
-        gaps = np.linalg.norm(p[:, None] - self._centres, axis=2) - self._radii
+        gaps = norm(p[:, None] - self._centres) - self._radii
         return inside & np.all(gaps >= -_TOLERANCE, axis=1)
 
     def sees(self, points: ArrayLike) -> NDArray[np.bool_]:
@@ -69,7 +71,7 @@ class Roadmap:
             return [_pair(self._start), _pair(end)]
         nodes, distances, predecessors = self._tree
         last = np.where(
-            self._visible(nodes, end[None])[:, 0], distances + np.linalg.norm(nodes - end, axis=1), np.inf
+            self._visible(nodes, end[None])[:, 0], distances + norm(nodes - end), np.inf
         )
         node = int(np.argmin(last))
         if not np.isfinite(last[node]):
@@ -93,7 +95,7 @@ class Roadmap:
         one, other = np.triu_indices(len(nodes), 1)
         seen = self._clear(nodes[one], nodes[other])
         one, other = one[seen], other[seen]
-        lengths = np.linalg.norm(nodes[one] - nodes[other], axis=1)
+        lengths = norm(nodes[one] - nodes[other])
         graph = csr_array((lengths, (one, other)), shape=(len(nodes), len(nodes)))
         distances, predecessors = dijkstra(graph, directed=False, indices=0, return_predecessors=True)
         return nodes, distances, predecessors

@@ -13,6 +13,7 @@ import shapely
 from shapely import LineString, MultiPolygon, Polygon
 
 from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.domain.products import norm, product
 from robocontrast_ros.tasks.navigation import Point, Route
 from robocontrast_ros.tasks.protocol import Polygon as Outline
 from robocontrast_ros.tasks.vln.parameters import Furniture, NavigationParameters
@@ -56,7 +57,7 @@ def grown(part: Points, by: float) -> Points:
 def placed(part: Points, pose: Pose) -> Points:
     """Return points of an object's frame in the world frame."""
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
-    return part @ np.array([[c, s], [-s, c]]) + np.asarray(pose.xy)
+    return product(part, [[c, s], [-s, c]]) + np.asarray(pose.xy)
 
 
 class Shapes:
@@ -112,7 +113,7 @@ class Region:
             lines = shapely.get_coordinates(shapely.shortest_line(shape, shapely.points(points)))
             foot = lines.reshape(-1, 2, 2)[:, 0]
             away = points - foot
-            gap = np.linalg.norm(away, axis=1)
+            gap = norm(away)
             share = np.minimum(1.0, (self.reach - INSIDE) / np.maximum(gap, 1e-9))
             found.append(foot + away * share[:, None])
         return found
@@ -324,7 +325,7 @@ class FloorPlan:
         points, which, near, gap = gate.points, gate.which, gate.near, gate.gap
         here = np.full(len(points), np.inf)
         seen = self.roads.sees(np.broadcast_to(begin, points.shape), points)
-        here[seen] = np.linalg.norm(points[seen] - begin, axis=1)
+        here[seen] = norm(points[seen] - begin)
         arrive = _least(here, which, near, reached[near] + gap)
 
         straight = self._straight(points, into_last.region, into_last.rims)
@@ -345,7 +346,7 @@ class FloorPlan:
                 break
             # The end of a last straight leg follows the point that the leg starts from.
             tail = [self._straight(crossing[None], into_last.region, into_last.rims).end[0]]
-        if np.linalg.norm(tail[-1] - crossing) < _SAME:
+        if norm(tail[-1] - crossing) < _SAME:
             tail = []
         return gate.region.entered(_pairs([*head, crossing, *tail]), len(head))
 
@@ -375,7 +376,7 @@ class FloorPlan:
         ends = [*region.nearest(points), *(np.broadcast_to(rim, points.shape) for rim in rims)]
         best, where = np.full(len(points), np.inf), np.array(points)
         for end in ends:
-            gap = np.linalg.norm(end - points, axis=1)
+            gap = norm(end - points)
             shorter = np.flatnonzero(gap < best)
             usable = shorter[self.roads.free(end[shorter])]
             usable = usable[self.roads.sees(points[usable], end[usable])]
@@ -401,7 +402,7 @@ class FloorPlan:
         lengths = np.linspace(at - _SPACING, at + _SPACING, _FINE)
         lengths = lengths % piece.length if piece.is_closed else np.clip(lengths, 0.0, piece.length)
         near = np.vstack([point, shapely.get_coordinates(shapely.line_interpolate_point(piece, lengths))])
-        total = np.linalg.norm(near - a, axis=1) + np.linalg.norm(near - b, axis=1)
+        total = norm(near - a) + norm(near - b)
         seen = self.roads.sees(np.broadcast_to(a, near.shape), near)
         seen &= self.roads.sees(near, np.broadcast_to(b, near.shape))
         seen[0] = True

@@ -10,6 +10,7 @@ import shapely
 from shapely import MultiPolygon, Polygon
 
 from robocontrast_ros.domain import ObjectState, Pose, Scene
+from robocontrast_ros.domain.products import dot, product
 from robocontrast_ros.tasks.vln.floor import Shapes, placed
 
 Shape = Polygon | MultiPolygon
@@ -110,12 +111,10 @@ class Placer:
         away = self._extent(table.model, side) + self._extent(model, 0.0)
         away += self._numbers.gap + rng.uniform(0.0, 0.2)
         along = rng.uniform(-0.25, 0.25)
-        offset = np.array([[away, along]]) @ np.array(
-            [[math.cos(side), math.sin(side)], [-math.sin(side), math.cos(side)]]
-        )
+        offset = product([[away, along]], [[math.cos(side), math.sin(side)], [-math.sin(side), math.cos(side)]])
         x, y = placed(offset, table.pose)[0]
         return Pose.planar(x, y, table.pose.yaw + side + math.pi + rng.uniform(-0.3, 0.3))
 
     def _extent(self, model: str, angle: float) -> float:
         """Return how far a footprint extends from its origin in a direction of its frame [m]."""
-        return float((self._shapes.outline(model) @ np.array([math.cos(angle), math.sin(angle)])).max())
+        return float(dot(self._shapes.outline(model), (math.cos(angle), math.sin(angle))).max())

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from robocontrast_ros.domain.products import dot, norm, product
+
 Points = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
@@ -43,14 +45,14 @@ class Roadmap:
         for i, obstacle in enumerate(obstacles):
             along = np.roll(obstacle, -1, axis=0) - obstacle
             outward = np.stack([along[:, 1], -along[:, 0]], axis=1)
-            outward /= np.linalg.norm(outward, axis=1)[:, None]
+            outward /= norm(outward)[:, None]
             # The last side stands in for those that a polygon of fewer sides lacks.
             fill = np.minimum(np.arange(sides), len(obstacle) - 1)
             self._normals[i] = outward[fill]
             self._offsets[i] = (outward * obstacle).sum(axis=1)[fill]
         self._centres = np.array([o.mean(axis=0) for o in obstacles]).reshape(-1, 2)
         self._radii = np.array(
-            [np.linalg.norm(o - c, axis=1).max() for o, c in zip(obstacles, self._centres, strict=True)]
+            [norm(o - c).max() for o, c in zip(obstacles, self._centres, strict=True)]
         )
         corners = np.concatenate([np.zeros((0, 2)), *obstacles])
         before = np.concatenate([np.zeros((0, 2)), *(np.roll(o, 1, axis=0) for o in obstacles)]) - corners
@@ -76,8 +78,8 @@ class Roadmap:
         gap_x, gap_y = x - share * along[:, :1], y - share * along[:, 1:]
         which, obstacle = np.nonzero(gap_x * gap_x + gap_y * gap_y < self._radii**2)
         normals, offsets = self._normals[obstacle], self._offsets[obstacle]
-        at_a = (normals @ a[which, :, None])[..., 0] - offsets
-        slope = (normals @ along[which, :, None])[..., 0]
+        at_a = dot(normals, a[which, None]) - offsets
+        slope = dot(normals, along[which, None])
         with np.errstate(divide="ignore", invalid="ignore"):
             crossing = (-_TOLERANCE - at_a) / slope
         beside = (slope == 0.0) & (at_a >= -_TOLERANCE)
@@ -95,7 +97,7 @@ class Roadmap:
         which, node = np.nonzero(self._touches(points))
         seen = self.sees(points[which], self.nodes[node])
         which, node = which[seen], node[seen]
-        return which, node, np.linalg.norm(points[which] - self.nodes[node], axis=1)
+        return which, node, norm(points[which] - self.nodes[node])
 
     def distances(self, node: Indices, length: Points) -> tuple[Points, NDArray[np.int32]]:
         """Return the shortest distance of each node from a point that is joined to some of them.
@@ -131,7 +133,7 @@ class Roadmap:
         a, b = np.nonzero(np.triu(touches & touches.T, 1))
         seen = self.sees(self.nodes[a], self.nodes[b])
         a, b = a[seen], b[seen]
-        lengths = np.linalg.norm(self.nodes[a] - self.nodes[b], axis=1)
+        lengths = norm(self.nodes[a] - self.nodes[b])
         return np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([lengths, lengths])
 
     def _touches(self, points: Points) -> NDArray[np.bool_]:
@@ -145,4 +147,4 @@ class Roadmap:
     def _beyond(self, points: Points) -> Points:
         """Return how far points, shape (m, 2), are beyond each side of each obstacle, shape (m, k, sides) [m]."""
         flat = self._normals.reshape(-1, 2)
-        return (points @ flat.T).reshape(len(points), *self._offsets.shape) - self._offsets
+        return product(points, flat.T).reshape(len(points), *self._offsets.shape) - self._offsets

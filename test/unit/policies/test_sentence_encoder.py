@@ -32,7 +32,7 @@ def encoder() -> SentenceEncoder:
 def test_a_sentence_has_the_embedding_that_sentence_transformers_gives_it(encoder, sentence):
     (vector,) = encoder.encode([sentence])
     assert vector.shape == (384,)
-    assert vector.dtype == np.float32
+    assert vector.dtype == np.float64
     assert vector[:4] == pytest.approx(REFERENCE[sentence], abs=1e-5)
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
 

@@ -133,7 +133,7 @@ def test_every_kind_of_file_gives_what_the_network_gives(files):
         wanted = array(
             pushing()(
                 torch.from_numpy(image)[None],
-                torch.from_numpy(SentenceEncoder.shipped().encode([words])),
+                torch.from_numpy(SentenceEncoder.shipped().encode([words]).astype(np.float32)),
                 torch.tensor([[0.3, -0.2]]),
             )[0]
         )

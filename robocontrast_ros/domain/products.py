@@ -1,0 +1,26 @@
+"""Products of small matrices, and lengths of vectors, with the same bits on every processor.
+
+NumPy leaves ``@``, ``dot`` and the norm of a whole array to OpenBLAS, which adds in another order on another processor.
+One bit more or less in a joint's position makes another trial where blocks touch. So everything that a trial or its
+scores depend on uses these, and ``test/unit/packaging/test_products.py`` holds that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def product(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """Return the matrix product of arrays of shapes (..., n, m) and (..., m, k), shape (..., n, k)."""
+    return np.einsum("...ij,...jk->...ik", a, b)
+
+
+def dot(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """Return the inner products of vectors, shape (..., n) both, shape (...)."""
+    return np.multiply(a, b).sum(axis=-1)
+
+
+def norm(vector: ArrayLike) -> NDArray[np.float64]:
+    """Return the Euclidean lengths of vectors, shape (..., n), shape (...)."""
+    return np.sqrt(dot(vector, vector))
