@@ -107,6 +107,8 @@ def effort_table(summary: Summary) -> Table:
         ("a perturbed trial", effort.perturbed_trial, "trials"),
     ):
         table.add_row(words, *_mean(mean), f"{mean.number} {of}" if mean.number else NONE)
+    if effort.went_back:
+        table.add_row("going back, all of it", *_both(effort.gone_back), f"{effort.went_back} instances")
     return table
 
 

@@ -20,10 +20,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import BASE, Scene, SetupMove, TrialResult
+from robocontrast_ros.domain import BASE, Scene, SetupMove, Start, TrialResult
 from robocontrast_ros.sessions.events import Event, SessionStarted, SetUp, TrialFinished
 from robocontrast_ros.strategies.cost import MetresMoved, Mover, SecondsToMove, Tolerance, setup_moves
-from robocontrast_ros.strategies.standard import FULL_RESET
 
 ROUNDING = 1e-9
 """A sum of costs that is the limit itself is within it."""
@@ -80,6 +79,9 @@ class Effort:
         perturbed_instance: to set up a perturbed instance, its repeats included.
         perturbations: to set up all perturbations of a test instance.
         perturbed_trial: of a perturbed trial, which is one execution.
+        gone_back: all set-ups of perturbed instances in the test instance's own scene, since the perturbation
+            did not apply to the scene that the trial before left; they are part of the three above.
+        went_back: number of those perturbed instances.
         within: the cost up to which trials are counted, in the session's unit; None where there is none.
         within_is: what that cost is, in words.
         trials: trials of the run that count.
@@ -95,6 +97,8 @@ class Effort:
     perturbed_instance: MeanSpent
     perturbations: MeanSpent
     perturbed_trial: MeanSpent
+    gone_back: Spent
+    went_back: int
     within: float | None
     within_is: str
     trials: int
@@ -147,7 +151,7 @@ def standard_evaluation(events: Iterable[Event], prices: Prices) -> tuple[Standa
             first_moves = event.moves
         if not (isinstance(event, TrialFinished) and event.trial.is_base):
             continue
-        if event.trial.note != FULL_RESET:
+        if event.trial.start is not Start.FULL_RESET:
             return ()
         wanted = event.trial.instance.scene
         moves = first_moves if before is None else setup_moves(before, wanted, prices.tolerance)
@@ -187,6 +191,7 @@ def compute_effort(
     perturbed_trials = len(counting.filter(pl.col("perturbation") != BASE))
     all_perturbed = sum(instances.values(), Spent())
     started = next((e for e in events if isinstance(e, SessionStarted)), None)
+    back = [e for e in set_ups if e.trial.start is Start.GONE_BACK]
     within, within_is = _within(started, standard)
     unit = started.cost_unit if started else "m"
     return Effort(
@@ -199,6 +204,8 @@ def compute_effort(
         perturbed_trial=MeanSpent(all_perturbed / perturbed_trials, perturbed_trials)
         if perturbed_trials
         else MeanSpent(),
+        gone_back=sum((prices.of(e.moves, e.measured) for e in back), Spent()),
+        went_back=len({(e.trial.base_id, e.trial.perturbation) for e in back}),
         within=within,
         within_is=within_is,
         trials=len(counting),

@@ -20,6 +20,7 @@ from robocontrast_ros.domain import (
     Proof,
     Scene,
     SetupMove,
+    Start,
     TestInstance,
     Trial,
     TrialResult,
@@ -91,6 +92,7 @@ def trial_from_msg(message: Any) -> Trial:
         instance=instance_from_msg(message.instance),
         seed=message.seed,
         note=message.perturbation.note,
+        start=Start(getattr(message, "start", Start.UNKNOWN)),
     )
 
 

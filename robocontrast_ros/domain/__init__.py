@@ -18,6 +18,7 @@ from robocontrast_ros.domain.trial import (
     Observed,
     Outcome,
     Progress,
+    Start,
     Trial,
     TrialResult,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "RobotState",
     "Scene",
     "SetupMove",
+    "Start",
     "TestInstance",
     "Trial",
     "TrialResult",

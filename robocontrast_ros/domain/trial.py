@@ -59,6 +59,18 @@ class Fault(IntEnum):
         return self >= 200
 
 
+class Start(IntEnum):
+    """Which scene a trial starts in. The values are those of ``Trial.msg``."""
+
+    UNKNOWN = 0
+    FULL_RESET = 1
+    """The test instance's own scene, set up anew."""
+    LEFT = 2
+    """The scene that the trial before left, as it is or perturbed."""
+    GONE_BACK = 3
+    """The test instance's own scene, perturbed: the perturbation did not apply to the scene that was left."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """One execution f(l, s) that is to be run.
@@ -71,6 +83,7 @@ class Trial:
         instance: the initial conditions, already perturbed.
         seed: seed of the policy's own randomness in this trial.
         note: in words, what was perturbed or why a scene was reset; never shown to the policy.
+        start: which scene it starts in; never shown to the policy.
     """
 
     index: int
@@ -80,6 +93,7 @@ class Trial:
     instance: TestInstance
     seed: int
     note: str = ""
+    start: Start = Start.UNKNOWN
 
     @property
     def trial_id(self) -> str:

@@ -18,9 +18,11 @@ def generator(seed: int, *keys: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(_sequence(seed, keys)))
 
 
-def trial_seed(seed: int, base_id: str, perturbation: str, repeat: int) -> int:
+def trial_seed(seed: int, base_id: str, repeat: int) -> int:
     """Return the seed of the policy's own randomness in one trial, in [0, 2**32).
 
-    It is a hash: the policy that sees it cannot tell the perturbation from it.
+    A base trial and its perturbed trials have the same one: their scores then differ by the perturbation, and by
+    no other luck (common random numbers; Law, Simulation Modeling and Analysis, section 11.2). So the policy that
+    sees it cannot tell the perturbation from it.
     """
-    return int(_sequence(seed, ("trial", base_id, perturbation, repeat)).generate_state(1)[0])
+    return int(_sequence(seed, ("trial", base_id, repeat)).generate_state(1)[0])

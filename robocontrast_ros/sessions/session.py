@@ -72,7 +72,7 @@ SessionEnd = SessionFinished | SessionInterrupted
 ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED})
 """Faults after which trying again is useless or unwanted."""
 
-PACKAGES = ("numpy", "mujoco", "pydantic", "ortools")
+PACKAGES = ("numpy", "scipy", "mujoco", "torch", "ortools", "pydantic")
 """Packages whose versions a result may depend on; they are written down."""
 
 
@@ -562,8 +562,9 @@ def _trial(seed: int, index: int, proposal: Proposal) -> Trial:
         perturbation=proposal.perturbation,
         repeat=proposal.repeat,
         instance=proposal.instance,
-        seed=trial_seed(seed, proposal.base_id, proposal.perturbation, proposal.repeat),
+        seed=trial_seed(seed, proposal.base_id, proposal.repeat),
         note=proposal.note,
+        start=proposal.start,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from robocontrast_ros.domain import BASE, Scene, TestInstance
+from robocontrast_ros.domain import BASE, Scene, Start, TestInstance
 from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbation, Perturbed
 from robocontrast_ros.strategies.protocol import (
     Completed,
@@ -57,7 +57,7 @@ def run_contrasts(
         for name in (BASE, *(p.name for p in perturbations)):
             yield Skipped(base.instance_id, name, reason)
         return {}
-    proposal = Proposal(base.instance_id, base, note=FULL_RESET)
+    proposal = Proposal(base.instance_id, base, note=FULL_RESET, start=Start.FULL_RESET)
     done = {BASE: (yield from run_repeats(proposal, context.repeats))}
     scene = done[BASE][-1].result.final_scene
     for perturbation in perturbations:
@@ -76,12 +76,12 @@ def _perturb(
     """Return the perturbed trial in the scene that resulted, else in the base scene, else why not."""
     here = _apply(context, base, perturbation, resulting, "resulting_scene")
     if isinstance(here, Perturbed):
-        return Proposal(base.instance_id, here.instance, perturbation.name, note=here.note)
+        return Proposal(base.instance_id, here.instance, perturbation.name, note=here.note, start=Start.LEFT)
     there = _apply(context, base, perturbation, base.scene, "base_scene")
     if isinstance(there, Perturbed):
         why = f"back in the scene of the test instance, for in the scene that resulted: {here.reason}"
         note = f"{there.note}; {why}"
-        return Proposal(base.instance_id, there.instance, perturbation.name, note=note)
+        return Proposal(base.instance_id, there.instance, perturbation.name, note=note, start=Start.GONE_BACK)
     return Skipped(base.instance_id, perturbation.name, there.reason)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robocontrast_ros.domain import BASE, Scene, TestInstance
+from robocontrast_ros.domain import BASE, Scene, Start, TestInstance
 from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
     Proposal,
@@ -30,11 +30,11 @@ class LimitedIntervention:
         """Return the trials."""
         scene: Scene | None = None
         for base in context.test_set:
-            instance, note = _next_instance(context, base, scene)
+            instance, note, start = _next_instance(context, base, scene)
             if instance is None:
                 yield Skipped(base.instance_id, BASE, note)
                 continue
-            proposal = Proposal(base.instance_id, instance, note=note)
+            proposal = Proposal(base.instance_id, instance, note=note, start=start)
             repeats = yield from run_repeats(proposal, context.repeats)
             scene = repeats[-1].result.final_scene
 
@@ -45,19 +45,19 @@ class LimitedIntervention:
 
 def _next_instance(
     context: StrategyContext, base: TestInstance, scene: Scene | None
-) -> tuple[TestInstance | None, str]:
-    """Return the instance to run and a note; no instance, and the reason, when its own scene solves it."""
+) -> tuple[TestInstance | None, str, Start]:
+    """Return the instance to run, a note and its start; no instance, and the reason, when its own scene solves it."""
     reason = "first trial"
     if scene is not None:
         reason = _reason_to_reset(context, base, scene)
         if not reason:
             instance = context.task.make_instance(base.instance_id, base.instruction, scene)
             if instance is not None:
-                return instance, "in the scene that the previous trial left"
+                return instance, "in the scene that the previous trial left", Start.LEFT
             reason = "the instruction cannot be given in the scene that the previous trial left"
     if solved_at_start(context.task, base):
-        return None, "the goal holds already in its own scene"
-    return base, f"reset to the scene of the test instance: {reason}"
+        return None, "the goal holds already in its own scene", Start.FULL_RESET
+    return base, f"reset to the scene of the test instance: {reason}", Start.FULL_RESET
 
 
 def _reason_to_reset(context: StrategyContext, base: TestInstance, scene: Scene) -> str:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from robocontrast_ros.domain import BASE, TestInstance, TrialResult
+from robocontrast_ros.domain import BASE, Start, TestInstance, TrialResult
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.strategies.cost import CostModel, MetresMoved, Tolerance
 from robocontrast_ros.tasks.protocol import Task
@@ -27,6 +27,7 @@ class Proposal:
         repeat: from 0.
         note: in words, what was perturbed, or why the scene is reset. It may name the perturbation and is
             kept from the policy.
+        start: which scene it starts in.
     """
 
     base_id: str
@@ -34,6 +35,7 @@ class Proposal:
     perturbation: str = BASE
     repeat: int = 0
     note: str = ""
+    start: Start = Start.UNKNOWN
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robocontrast_ros.domain import BASE
+from robocontrast_ros.domain import BASE, Start
 from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
     Proposal,
@@ -30,7 +30,9 @@ class Standard:
             if solved_at_start(context.task, base):
                 yield Skipped(base.instance_id, BASE, "the goal holds already in its own scene")
                 continue
-            yield from run_repeats(Proposal(base.instance_id, base, note=FULL_RESET), context.repeats)
+            yield from run_repeats(
+                Proposal(base.instance_id, base, note=FULL_RESET, start=Start.FULL_RESET), context.repeats
+            )
 
     def trials_expected(self, context: StrategyContext) -> int:
         """Return |X| times the repeats."""

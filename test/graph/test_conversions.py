@@ -26,6 +26,7 @@ from robocontrast_ros.domain import (
     Proof,
     Scene,
     SetupMove,
+    Start,
     TestInstance,
     Trial,
     TrialResult,
@@ -148,6 +149,11 @@ def test_a_move_keeps_what_is_not_there(move):
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_outcomes_are_the_message_constants(outcome):
     assert getattr(msg.TrialResult, outcome.name) == int(outcome)
+
+
+@pytest.mark.parametrize("start", list(Start))
+def test_starts_are_the_message_constants(start):
+    assert getattr(msg.Trial, start.name) == int(start)
 
 
 @pytest.mark.parametrize("fault", list(Fault))

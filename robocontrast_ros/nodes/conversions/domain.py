@@ -104,6 +104,7 @@ def trial_to_msg(
         task_digest=context.task_digest,
         start_scene=scene_to_msg(start_scene, start),
         seed=trial.seed,
+        start=int(trial.start),
         robot=context.robot,
         policy=context.policy,
     )

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, replace
 
 import pytest
-from line_world import LineBench, line, line_evaluation
+from line_world import Invert, LineBench, OnlyAtHome, line, line_evaluation
 
+from robocontrast_ros.analysis.console import effort_table
 from robocontrast_ros.analysis.effort import (
     MeanSpent,
     Prices,
@@ -74,6 +75,20 @@ def test_the_scene_that_was_brought_in_is_in_no_mean_but_in_the_sums(ran):
 def test_a_first_scene_that_was_set_up_by_hand_counts_like_any_other(ran):
     effort = effort_of(ran(test_set_size=4))
     assert effort.standard_instance.number == 4
+
+
+def test_what_going_back_to_the_scene_of_a_test_instance_costs_is_told_apart(ran):
+    journal = ran(empty(), test_set_size=6, repeats=2, perturbations=(Invert(), OnlyAtHome()))
+    back = [e for e in journal.events if isinstance(e, SetUp) and "back in the scene" in e.trial.note]
+    effort = effort_of(journal)
+    assert effort.gone_back.metres == pytest.approx(math.fsum(e.cost for e in back))
+    assert 0.0 < effort.gone_back.metres < effort.total.metres
+    assert effort.went_back == len({(e.trial.base_id, e.trial.perturbation) for e in back})
+    words = [list(column.cells)[-1] for column in effort_table(compute_results(journal).summary).columns]
+    assert words[0] == "going back, all of it"
+    assert words[1] == f"{effort.gone_back.metres:.2f}"
+    effort = effort_of(ran(empty(), test_set_size=6, perturbations=(Invert(),)))
+    assert (effort.gone_back, effort.went_back) == (Spent(), 0)
 
 
 def test_the_means_of_perturbed_instances_add_up_to_what_was_spent_on_them(ran):

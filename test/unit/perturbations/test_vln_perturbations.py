@@ -301,7 +301,7 @@ def test_a_perturbation_supports_its_own_kind_of_task_alone():
     ("session", "known", "other", "task"),
     [
         ("locobot_vln", "[L, LB, S, SB]", "[L, LB1]", "studio_apartment"),
-        ("language_table_contrast", "[LB1, LB2, SB1, SB2]", "[LB1, S]", "language_table"),
+        ("language_table_contrast", "[LB1, SB1, LB2, SB2]", "[LB1, S]", "language_table"),
     ],
 )
 def test_a_session_with_the_other_tasks_perturbation_is_refused(session, known, other, task, tmp_path):

@@ -367,16 +367,26 @@ def test_resuming_when_the_software_proposes_other_trials_is_refused(path):
         run_session(line_evaluation(perturbations=()), LineBench(), path, resume=True)
 
 
-def test_trial_seeds_are_stable_differ_from_trial_to_trial_and_are_32_bit_numbers():
-    assert trial_seed(0, "x0000", BASE, 0) == trial_seed(0, "x0000", BASE, 0)
-    keys = [
-        (s, b, p, r) for s in range(3) for b in ("x0", "x1") for p in (BASE, "LB1", "LB2") for r in range(3)
-    ]
+def test_trial_seeds_are_stable_differ_from_instance_to_instance_and_are_32_bit_numbers():
+    assert trial_seed(0, "x0000", 0) == trial_seed(0, "x0000", 0)
+    keys = [(s, b, r) for s in range(3) for b in ("x0", "x1") for r in range(3)]
     seeds = [trial_seed(*key) for key in keys]
     assert len(set(seeds)) == len(keys)
     assert all(0 <= seed < 2**32 for seed in seeds)
     # Pinned: a changed derivation would silently make old runs impossible to repeat.
-    assert trial_seed(0, "x0000", "LB1", 0) == 3836767530
+    assert trial_seed(0, "x0000", 0) == 3515704113
+
+
+def test_a_base_trial_and_its_perturbed_trials_have_the_same_seed_and_no_other_trial_has(path):
+    run_session(line_evaluation(test_set_size=4, repeats=2), LineBench(), path)
+    trials = [e.trial for e in of(path, TrialFinished)]
+    seeds = {
+        (t.base_id, t.repeat): {u.seed for u in trials if (u.base_id, u.repeat) == (t.base_id, t.repeat)}
+        for t in trials
+    }
+    assert all(len(of_twins) == 1 for of_twins in seeds.values())
+    assert len(set.union(*seeds.values())) == len(seeds)
+    assert {t.perturbation for t in trials} > {BASE}
 
 
 def test_nothing_that_the_policy_sees_names_the_perturbation(path):

@@ -20,7 +20,7 @@ from line_world import (
     to_place,
 )
 
-from robocontrast_ros.domain import BASE, Trial
+from robocontrast_ros.domain import BASE, Start, Trial
 from robocontrast_ros.sessions.seeding import generator, trial_seed
 from robocontrast_ros.strategies.adaptive import Adaptive
 from robocontrast_ros.strategies.contrast_set import ContrastSet
@@ -50,7 +50,7 @@ def run(strategy, context, skill=1.0):
             return out
         answer = None
         if isinstance(step, Proposal):
-            seed = trial_seed(0, step.base_id, step.perturbation, step.repeat)
+            seed = trial_seed(0, step.base_id, step.repeat)
             trial = Trial(len(out), step.base_id, step.perturbation, step.repeat, step.instance, seed)
             bench.present = step.instance.scene
             answer = Completed(bench.execute(trial, 0).result, 0.0)
@@ -119,9 +119,12 @@ def test_every_perturbed_trial_follows_its_own_base_trial_and_starts_where_the_t
         if step.perturbation == BASE:
             base_id = step.base_id
             assert step.instance in evaluation.test_set()
+            assert step.start is Start.FULL_RESET
         else:
             assert step.base_id == base_id
-            if "back in the scene" not in step.note:
+            assert ("back in the scene" in step.note) is (step.start is Start.GONE_BACK)
+            if step.start is not Start.GONE_BACK:
+                assert step.start is Start.LEFT
                 changed = [n for n in resulting.names if resulting[n] != step.instance.scene[n]]
                 source = step.instance.instruction.get("source")
                 assert changed == ([] if step.perturbation == "LB2" else [source])
@@ -132,6 +135,7 @@ def test_a_perturbation_that_only_applies_to_the_base_scene_goes_back_there_and_
     (_, _), (step, _) = run(ContrastSet(), context(FAR, perturbations=(OnlyAtHome(),)))
     assert step.perturbation == "HOME"
     assert step.instance.scene == FAR.scene
+    assert step.start is Start.GONE_BACK
     assert step.note == (
         "the same again; back in the scene of the test instance, "
         "for in the scene that resulted: the scene is another"
@@ -167,12 +171,12 @@ def test_limited_intervention_stays_in_the_scene_as_long_as_the_planner_finds_a_
     second = instance("x1", to_block("b", "a"), a=0.1, b=0.6, c=0.7, d=0.8)
     (_, first), (step, _) = run(LimitedIntervention(), context(FAR, second))
     assert step.instance == TASK.make_instance("x1", second.instruction, first.final_scene)
-    assert step.note == "in the scene that the previous trial left"
+    assert (step.start, step.note) == (Start.LEFT, "in the scene that the previous trial left")
 
 
 def test_limited_intervention_resets_when_the_planner_finds_no_way():
     (_, _), (step, _) = run(LimitedIntervention(), context(FAR, BLOCKED))
-    assert step.instance == BLOCKED
+    assert (step.instance, step.start) == (BLOCKED, Start.FULL_RESET)
     assert step.note == (
         "reset to the scene of the test instance: the planner finds the instruction infeasible "
         "in the scene that the previous trial left"
