@@ -120,6 +120,9 @@ def _explain(cls: type, error: ValidationError, source: str) -> ConfigurationErr
     message = first["msg"]
     if kind == "value_error":
         message = str(first["ctx"]["error"])
+    elif kind in ("too_short", "string_too_short"):
+        what = "item" if kind == "too_short" else "character"
+        message = f"{first['ctx']['min_length']} {what} or more"
     return ConfigurationError(source, key, got, _lower(message.removeprefix("Input should be ")))
 
 

@@ -69,14 +69,15 @@ class TestSetParameters:
     __test__ = False  # not a pytest class
 
     size: int = Field(ge=1, le=100_000, description="number of test instances")
-    families: tuple[str, ...] = Field(
-        default=(),
-        description="families of the task to draw from, in turn; all, as the task mixes them, if empty",
+    families: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="families of the task to draw from, in turn; as the task draws them when left out",
     )
 
     def __post_init__(self) -> None:
         """Refuse a family that is named twice."""
-        if len(set(self.families)) != len(self.families):
+        if self.families and len(set(self.families)) != len(self.families):
             raise ValueError("each of the families once")
 
 
@@ -336,7 +337,7 @@ class ResolvedSession:
             strategy=self.strategy,
             test_set_size=parameters.test_set.size,
             perturbations=self.perturbations,
-            families=parameters.test_set.families,
+            families=parameters.test_set.families or (),
             repeats=parameters.repeats,
             cost_model=self.cost_model,
             budget=math.inf if parameters.budget is None else parameters.budget,
@@ -400,7 +401,7 @@ def resolve_parameters(
     steps_per_control(task, str(files["task"]))
     _check_fit(robot, files["robot"], task, files["task"], origin("robot"))
     parameters = _with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
-    for family in parameters.test_set.families:
+    for family in parameters.test_set.families or ():
         if family not in task.families:
             where = origin("test_set.families")[:2]
             raise ConfigurationError.unknown(

@@ -128,6 +128,8 @@ def test_every_key_of_the_file_may_be_set_on_the_command_line(write):
     assert (parameters.test_set.size, parameters.repeats, parameters.stop_early.half_width) == (5, 2, 0.1)
     assert (parameters.setup.position_tolerance, parameters.setup.orientation_tolerance) == (0.01, 0.05)
     assert (parameters.timeouts.policy, parameters.name) == (3, "mine")
+    named = write(test_set={"size": 3, "families": ["separate_blocks"]})
+    assert resolve(named, Overrides(settings={"test_set.families": None})).evaluation().families == ()
     taken_away = resolve(write(max_trials=3), Overrides(settings={"max_trials": None}))
     assert taken_away.parameters.max_trials is None
 
@@ -141,6 +143,16 @@ def test_a_strategy_without_perturbations_on_the_command_line_leaves_those_of_th
         ConfigurationError, match=r"command line: `strategy.perturbations`: got .*uses no pert"
     ):
         resolve(write(), Overrides(strategy="standard", settings={"strategy.perturbations": ["LB1"]}))
+
+
+def test_families_that_are_named_take_turns_and_others_come_as_the_task_draws_them(write):
+    named = ["separate_blocks", "block_to_block"]
+    drawn = resolve(write(test_set={"size": 8, "families": named})).evaluation().test_set()
+    in_turn = {f"x{number:04d}": named[number % 2] for number in range(8)}
+    assert {instance.instance_id: instance.instruction.family for instance in drawn} == in_turn
+    mixed = [i.instruction.family for i in resolve(write(test_set={"size": 20})).evaluation().test_set()]
+    assert len(set(mixed)) == 5
+    assert {mixed.count(family) for family in mixed} != {4}
 
 
 def test_a_path_on_the_command_line_is_relative_to_the_working_directory(write, tmp_path, monkeypatch):
@@ -202,6 +214,10 @@ def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
         (
             {"test_set": {"size": 3, "families": ["block_to_blok"]}},
             "`test_set.families`: got 'block_to_blok', expected a known family of the task 'language_table'",
+        ),
+        (
+            {"test_set": {"size": 3, "families": []}},
+            "`test_set.families`: got [], expected 1 item or more.",
         ),
         ({"cost": "minutes"}, "`cost`: got 'minutes', expected a known cost model: metres_moved"),
         ({"budget": -1}, "`budget`: got -1, expected greater than or equal to 0"),
