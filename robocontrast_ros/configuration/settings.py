@@ -6,9 +6,8 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import yaml
-
 from robocontrast_ros.configuration.errors import ConfigurationError
+from robocontrast_ros.configuration.strict_yaml import parse_yaml
 
 
 def parse_settings(settings: Iterable[str], example: str) -> dict[str, Any]:
@@ -28,10 +27,7 @@ def parse_settings(settings: Iterable[str], example: str) -> dict[str, Any]:
             raise ConfigurationError("command line", "--set", setting, f"key=value, such as {example}")
         if key in parsed:
             raise ConfigurationError("command line", f"--set {key}", text, "each key once")
-        try:
-            parsed[key] = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise ConfigurationError("command line", f"--set {key}", text, "a value in YAML") from None
+        parsed[key] = parse_yaml(text, "command line", f"--set {key}")
     return parsed
 
 
