@@ -175,9 +175,12 @@ class SessionParameters:
         default="metres_moved", description="cost model of the budget: metres_moved or seconds_to_move"
     )
     mover: Mover = Field(default_factory=Mover, description="the person of seconds_to_move")
-    budget: Annotated[float, Field(ge=0), AfterValidator(lambda k: None if k == math.inf else k)] | None = (
-        Field(default=None, description="budget K in the cost model's unit; no limit when left out")
-    )
+    budget: (
+        Annotated[
+            float, Field(ge=0, allow_inf_nan=True), AfterValidator(lambda k: None if k == math.inf else k)
+        ]
+        | None
+    ) = Field(default=None, description="budget K in the cost model's unit; no limit when left out")
     compare_within: float | None = Field(
         default=None,
         ge=0,
@@ -459,7 +462,7 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
             raise ConfigurationError.unknown(source, key, name, known, f"{key}, or the path of a .yaml file")
         return known[name]
     path = resolve_uri(name, relative_to).resolve()
-    if not path.is_file():
+    if not _is_file(path):
         raise ConfigurationError(
             source,
             key,
@@ -468,6 +471,14 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
             f"There is no file {path}.",
         )
     return path
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether there is such a file; there is none where the path is too long, or leads through what is private."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 Origin = tuple[str, str, Path]
