@@ -206,7 +206,7 @@ def _asked(results: Results) -> dict[str, str]:
         # A task's file may be named by its path, which differs between machines; its name does not.
         "task": str(task.get("name", session.get("task", ""))),
         "seed": str(results.summary.seed),
-        "families": ", ".join(session.get("test_set", {}).get("families", ())) or "all",
+        "families": ", ".join(session.get("test_set", {}).get("families") or ()) or "all",
     }
 
 

@@ -19,7 +19,13 @@ from typing import Any, Literal
 import yaml
 
 from robocontrast_ros.bags.reader import TrialRecording
-from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml
+from robocontrast_ros.configuration import (
+    ConfigurationError,
+    load_configured,
+    parse_settings,
+    read_yaml,
+    with_settings,
+)
 from robocontrast_ros.domain import Fault, TestInstance, TrialResult
 from robocontrast_ros.scoring import EpisodeScorer, Sample, success_weighted_path_length
 from robocontrast_ros.tasks.navigation import NavigationTask
@@ -27,6 +33,9 @@ from robocontrast_ros.tasks.protocol import StagedGoal, StructuredTask, Task
 
 WORLD = ("world", "models", "start_position", "control_rate", "physics_step")
 """Attributes of a task that make the world; a recording says nothing about another one."""
+
+EXAMPLE = "block_to_block.within=0.04"
+"""What a setting looks like, for errors."""
 
 Status = Literal["known", "censored", "not_run", "void"]
 
@@ -50,11 +59,11 @@ class Thresholds:
 
     Attributes:
         file: another parameter file of the same task; None for the trial's own.
-        settings: dotted key -> value in YAML, which take the place of what the file says.
+        settings: each ``key=value``, a dotted key and in YAML what takes the place of what the file says.
     """
 
     file: Path | None = None
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, file: Path | None, settings: tuple[str, ...]) -> Thresholds | None:
@@ -67,15 +76,8 @@ class Thresholds:
             return None
         if file is not None:
             read_yaml(file)
-        pairs = []
-        for setting in settings:
-            key, equals, value = setting.partition("=")
-            if not (equals and key.strip() and value.strip()):
-                raise ConfigurationError(
-                    "command line", "--set", setting, "key=value, such as block_to_block.within=0.04"
-                )
-            pairs.append((key.strip(), value.strip()))
-        return cls(file, tuple(pairs))
+        parse_settings(settings, EXAMPLE)
+        return cls(file, settings)
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,7 @@ def load_other(thresholds: Thresholds, own_file: Path) -> OtherTask:
     source = str(base)
     if thresholds.settings and isinstance(content, dict):
         source = f"{base} with --set"
-        for key, value in thresholds.settings:
-            _set(content, key, _value(key, value), source)
+        content = with_settings(content, parse_settings(thresholds.settings, EXAMPLE))
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     own_task, task = load_configured("tasks", own_file), _load(text, source)
     if type(task) is not type(own_task):
@@ -134,25 +135,6 @@ def load_other(thresholds: Thresholds, own_file: Path) -> OtherTask:
         if was.get(key) != now.get(key)
     )
     return OtherTask(task, changes, text)
-
-
-def _value(key: str, text: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ConfigurationError("command line", f"--set {key}", text, "a value in YAML") from None
-
-
-def _set(content: Any, key: str, value: Any, source: str) -> None:
-    *path, last = key.split(".")
-    at = content
-    for depth, part in enumerate(path):
-        at = at.get(part) if isinstance(at, dict) else None
-        if not isinstance(at, dict):
-            here = ".".join(path[: depth + 1])
-            known = [name for name, inner in content.items() if isinstance(inner, dict)]
-            raise ConfigurationError.unknown(source, key, here, known, "key with keys below it")
-    at[last] = value
 
 
 def _load(text: str, source: str) -> Task:

@@ -75,7 +75,7 @@ def draw_test_set(run: RunFolder) -> Runnable | str:
     except ConfigurationError as error:
         return f"the test set cannot be drawn again: {error}"
     asked = session.test_set
-    drawn = Evaluation(session.name, session.seed, task, Standard(), asked.size, families=asked.families)
+    drawn = Evaluation(session.name, session.seed, task, Standard(), asked.size, families=asked.families or ())
     return tuple(x for x in drawn.test_set() if not solved_at_start(task, x))
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from robocontrast_ros import __version__
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.configuration import ConfigurationError, plugin_names
+from robocontrast_ros.configuration import ConfigurationError, parse_settings, plugin_names
 from robocontrast_ros.sessions.journal import JournalError
 from robocontrast_ros.sessions.parameters import Overrides, known_names
 
@@ -45,6 +45,9 @@ Typical use:
 """,
 )
 
+SETTING = "setup.position_tolerance=0.01"
+"""What a setting of a session looks like."""
+
 SessionArgument = Annotated[
     str | None,
     typer.Argument(
@@ -67,6 +70,22 @@ FastOption = Annotated[
     typer.Option(
         "--fast/--graph",
         help="In one process without ROS, many times as fast: the same trials and scores, no bags.",
+        show_default=False,
+    ),
+]
+RepeatsOption = Annotated[int | None, typer.Option(help="How often each instance is run.")]
+SizeOption = Annotated[int | None, typer.Option(help="Number of test instances.")]
+StrategyOption = Annotated[
+    str | None,
+    typer.Option(help="Which trials are run; one without perturbations leaves those of the session out."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Any other key of the session's file, dotted, and its value in YAML, such as "
+        f"{SETTING}. May be given several times.",
         show_default=False,
     ),
 ]
@@ -114,6 +133,10 @@ def evaluate(
     output: OutputOption = None,
     policy_server: ServerOption = None,
     fast: FastOption = None,
+    repeats: RepeatsOption = None,
+    size: SizeOption = None,
+    strategy: StrategyOption = None,
+    settings: SetOption = None,
     resume: Annotated[
         Path | None, typer.Option(help="Run folder of a session to go on with.", show_default=False)
     ] = None,
@@ -128,9 +151,22 @@ def evaluate(
     from robocontrast_ros.cli import evaluate as runner
 
     console = Console()
-    overrides = Overrides(robot, policy, budget, seed, max_trials, output, policy_server, fast)
+    overrides = Overrides(
+        robot=robot,
+        policy=policy,
+        budget=budget,
+        seed=seed,
+        max_trials=max_trials,
+        output=output,
+        policy_server=policy_server,
+        fast=fast,
+        repeats=repeats,
+        size=size,
+        strategy=strategy,
+        settings=parse_settings(settings or (), SETTING),
+    )
     if resume is not None:
-        given = [name for name, value in {"session": session, **vars(overrides)}.items() if value is not None]
+        given = [*(["session"] if session is not None else ()), *overrides.given()]
         if given:
             raise ConfigurationError(
                 "command line",
@@ -166,6 +202,10 @@ def plan(
     budget: BudgetOption = None,
     seed: SeedOption = None,
     max_trials: TrialsOption = None,
+    repeats: RepeatsOption = None,
+    size: SizeOption = None,
+    strategy: StrategyOption = None,
+    settings: SetOption = None,
 ) -> None:
     """Print a session's trials and their expected cost without running it.
 
@@ -174,7 +214,18 @@ def plan(
     """
     from robocontrast_ros.cli.results import show_plan
 
-    show_plan(str(session), Overrides(robot, policy, budget, seed, max_trials), Console())
+    overrides = Overrides(
+        robot=robot,
+        policy=policy,
+        budget=budget,
+        seed=seed,
+        max_trials=max_trials,
+        repeats=repeats,
+        size=size,
+        strategy=strategy,
+        settings=parse_settings(settings or (), SETTING),
+    )
+    show_plan(str(session), overrides, Console())
 
 
 @app.command()

@@ -10,6 +10,7 @@ from robocontrast_ros.configuration.loading import (
 )
 from robocontrast_ros.configuration.plugins import find_configured, load_configured, load_plugin, plugin_names
 from robocontrast_ros.configuration.record import record
+from robocontrast_ros.configuration.settings import parse_settings, with_settings
 
 __all__ = [
     "ConfigurationError",
@@ -19,8 +20,10 @@ __all__ = [
     "load_plugin",
     "load_record",
     "parse_record",
+    "parse_settings",
     "plugin_names",
     "read_yaml",
     "record",
     "resolve_uri",
+    "with_settings",
 ]

@@ -3,7 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+
+SHOWN = 200
+"""Characters of a key or a value that a message shows, at most."""
+
+LONGEST = 1000
+"""Characters of what was expected that a message shows, at most; known names may be many."""
+
+
+def cut(text: str, length: int) -> str:
+    """Return a text that is no longer than ``length``, with an ellipsis where some of it is left out."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+_REPR = reprlib.Repr()
+# What is longer is cut here already, so that a value of any size is shown at once.
+_REPR.maxlevel = 4
+_REPR.maxdict = _REPR.maxlist = _REPR.maxtuple = 10
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = SHOWN
 
 
 class ConfigurationError(ValueError):
@@ -19,8 +38,9 @@ class ConfigurationError(ValueError):
             expected: what would have been right.
             cure: what to do, as a sentence.
         """
-        where = f"{source}: `{key}`" if key else source
-        super().__init__(f"{where}: got {got!r}, expected {expected}." + (f" {cure}" if cure else ""))
+        where = f"{source}: `{cut(key, SHOWN)}`" if key else source
+        words = f"{where}: got {cut(_REPR.repr(got), SHOWN)}, expected {cut(expected, LONGEST)}."
+        super().__init__(f"{words} {cut(cure, 2 * SHOWN)}" if cure else words)
         self.source, self.key, self.got, self.expected, self.cure = source, key, got, expected, cure
 
     def __reduce__(self) -> tuple[type, tuple[str, str, object, str, str]]:
@@ -31,6 +51,6 @@ class ConfigurationError(ValueError):
     def unknown(cls, source: str, key: str, got: str, known: Iterable[str], kind: str) -> ConfigurationError:
         """Return the error for a name that is not among the known ones."""
         names = sorted(known)
-        close = difflib.get_close_matches(str(got), names, n=1)
+        close = difflib.get_close_matches(str(got)[:SHOWN], names, n=1)
         cure = f"Did you mean '{close[0]}'?" if close else ""
         return cls(source, key, got, f"a known {kind}: {', '.join(names) or '(none)'}", cure)

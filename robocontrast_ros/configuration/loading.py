@@ -7,10 +7,10 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from robocontrast_ros.configuration.errors import ConfigurationError
+from robocontrast_ros.configuration.strict_yaml import parse_yaml
 
 Record = TypeVar("Record")
 
@@ -56,19 +56,17 @@ def read_yaml(path: Path) -> Any:
     """Return the file's content.
 
     Raises:
-        ConfigurationError: the file is not there, cannot be read, or is not YAML.
+        ConfigurationError: the file is not there, cannot be read, or is not YAML as ``parse_yaml`` takes it.
     """
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(
             str(path), "", error.strerror, "a readable YAML file", "Check the path."
         ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        problem = getattr(error, "problem", None) or "not UTF-8 text"
-        raise ConfigurationError(str(path), "", f"{problem}{where}", "valid YAML") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(str(path), "", "not UTF-8 text", "valid YAML") from None
+    return parse_yaml(text, str(path))
 
 
 def load_record(cls: type[Record], path: Path) -> Record:
@@ -120,6 +118,9 @@ def _explain(cls: type, error: ValidationError, source: str) -> ConfigurationErr
     message = first["msg"]
     if kind == "value_error":
         message = str(first["ctx"]["error"])
+    elif kind in ("too_short", "string_too_short"):
+        what = "item" if kind == "too_short" else "character"
+        message = f"{first['ctx']['min_length']} {what} or more"
     return ConfigurationError(source, key, got, _lower(message.removeprefix("Input should be ")))
 
 

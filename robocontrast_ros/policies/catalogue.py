@@ -8,9 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from robocontrast_ros.configuration import ConfigurationError, find_configured
+from robocontrast_ros.configuration import ConfigurationError, find_configured, read_yaml
 from robocontrast_ros.configuration.plugins import GROUP_PREFIX
 from robocontrast_ros.policies.protocol import PolicyDescription
 
@@ -99,7 +97,7 @@ def _files_of(entry: EntryPoint, package: Distribution) -> tuple[Path, ...]:
 
 def _policy_of(file: Path) -> str | None:
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        content = read_yaml(file)
+    except ConfigurationError:
         return None
     return content.get("policy") if isinstance(content, dict) else None

@@ -29,7 +29,7 @@ class Evaluation:
         strategy: the order of trials.
         test_set_size: |X|, the number of i.i.d. test instances.
         perturbations: the perturbation set P, in the order they are applied.
-        families: the task's families to sample from, in turn; all of them, as the task mixes them, when empty.
+        families: the task's families to sample from, in turn; as the task draws them when empty.
         repeats: how often each instance is run.
         cost_model: what a set-up costs.
         budget: K, in the cost model's unit; infinity for no limit.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from pydantic_core import from_json, to_json
 
 from robocontrast_ros.configuration import (
@@ -18,11 +19,12 @@ from robocontrast_ros.configuration import (
     find_configured,
     load_configured,
     load_plugin,
-    load_record,
+    parse_record,
     plugin_names,
     read_yaml,
     record,
     resolve_uri,
+    with_settings,
 )
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -67,14 +69,15 @@ class TestSetParameters:
     __test__ = False  # not a pytest class
 
     size: int = Field(ge=1, le=100_000, description="number of test instances")
-    families: tuple[str, ...] = Field(
-        default=(),
-        description="families of the task to draw from, in turn; all, as the task mixes them, if empty",
+    families: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="families of the task to draw from, in turn; as the task draws them when left out",
     )
 
     def __post_init__(self) -> None:
         """Refuse a family that is named twice."""
-        if len(set(self.families)) != len(self.families):
+        if self.families and len(set(self.families)) != len(self.families):
             raise ValueError("each of the families once")
 
 
@@ -172,9 +175,12 @@ class SessionParameters:
         default="metres_moved", description="cost model of the budget: metres_moved or seconds_to_move"
     )
     mover: Mover = Field(default_factory=Mover, description="the person of seconds_to_move")
-    budget: float | None = Field(
-        default=None, ge=0, description="budget K in the cost model's unit; no limit when left out"
-    )
+    budget: (
+        Annotated[
+            float, Field(ge=0, allow_inf_nan=True), AfterValidator(lambda k: None if k == math.inf else k)
+        ]
+        | None
+    ) = Field(default=None, description="budget K in the cost model's unit; no limit when left out")
     compare_within: float | None = Field(
         default=None,
         ge=0,
@@ -216,12 +222,10 @@ class SessionParameters:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a camera that is named twice, a budget that is not a number, no policy and one too many."""
+        """Refuse a camera that is named twice, no policy and one too many."""
         names = [camera.name for camera in self.cameras or ()]
         if len(set(names)) != len(names):
             raise ValueError("each of the cameras once")
-        if self.budget is not None and math.isnan(self.budget):
-            raise ValueError("a number for the budget")
         if not self.policy and not self.policy_server.external:
             raise ValueError("a `policy`, or `policy_server` with `external: true`")
         if self.policy and self.policy_server.external:
@@ -243,6 +247,10 @@ class Overrides:
         output: folder of the run folders.
         policy_server: ``external`` for one that runs elsewhere, in place of the file's policy.
         fast: whether it runs in one process without ROS.
+        repeats: how often each instance is run.
+        size: number of test instances.
+        strategy: its name. One that uses no perturbations takes those of the file away.
+        settings: dotted key of the session's file -> value; none that an option above sets.
     """
 
     robot: str | None = None
@@ -253,6 +261,34 @@ class Overrides:
     output: str | None = None
     policy_server: str | None = None
     fast: bool | None = None
+    repeats: int | None = None
+    size: int | None = None
+    strategy: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def given(self) -> dict[str, Any]:
+        """Return all of it as dotted keys of the session's file with their values.
+
+        Raises:
+            ConfigurationError: two of them set the same key, or exclude one another.
+        """
+        options = {key: value for key, value in vars(self).items() if value is not None and key != "settings"}
+        given = {_KEYS.get(option, option): value for option, value in options.items()}
+        if self.policy_server is not None:
+            if self.policy_server != "external":
+                raise ConfigurationError(
+                    "command line", "policy_server", self.policy_server, "'external', or nothing"
+                )
+            given = {"policy": "", **given, "policy_server.external": True}
+        for key, value in self.settings.items():
+            if key in given:
+                raise ConfigurationError("command line", f"--set {key}", value, "each key once")
+            given[key] = value
+        return given
+
+
+_KEYS = {"policy_server": "policy_server.external", "size": "test_set.size", "strategy": "strategy.name"}
+"""Option -> key of the session's file, where they differ."""
 
 
 @dataclass(frozen=True)
@@ -304,7 +340,7 @@ class ResolvedSession:
             strategy=self.strategy,
             test_set_size=parameters.test_set.size,
             perturbations=self.perturbations,
-            families=parameters.test_set.families,
+            families=parameters.test_set.families or (),
             repeats=parameters.repeats,
             cost_model=self.cost_model,
             budget=math.inf if parameters.budget is None else parameters.budget,
@@ -327,25 +363,30 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
         ConfigurationError: something does not fit: it names the file, the key, the known ones and the cure.
     """
     source = find_file("sessions", str(session), "command line", "session", Path.cwd())
-    parameters, origin = _override(load_record(SessionParameters, source), overrides or Overrides(), source)
-    return resolve_parameters(parameters, source, origin)
+    content = read_yaml(source)
+    parameters = parse_record(SessionParameters, content, str(source))
+    given = _given(parameters, overrides or Overrides())
+    if given:
+        parameters = _override(content, given)
+    return resolve_parameters(parameters, source, given)
 
 
 def resolve_parameters(
-    parameters: SessionParameters, source: Path, origin: Mapping[str, Origin]
+    parameters: SessionParameters, source: Path, given: Collection[str] = ()
 ) -> ResolvedSession:
     """Load everything that a session's record names, and check all of it.
 
     Args:
         parameters: the record.
         source: the file that it came from, for errors.
-        origin: where ``robot``, ``policy`` and ``task`` were written.
+        given: dotted keys of what the command line said instead.
 
     Raises:
         ConfigurationError: as ``resolve``.
     """
+    origin = partial(_origin, source=source, given=given)
     files = {
-        key: find_file(kind, getattr(parameters, key), *origin[key])
+        key: find_file(kind, getattr(parameters, key), *origin(key))
         for key, kind in (("robot", "robots"), ("policy", "policies"), ("task", "tasks"))
         if getattr(parameters, key)
     }
@@ -361,18 +402,19 @@ def resolve_parameters(
     wanted = _wanted_cameras(find_configured("policies", policy_file), policy_file) if policy_file else {}
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
-    _check_fit(robot, files["robot"], task, files["task"], origin["robot"])
-    parameters = _with_cameras(parameters, robot, wanted, str(source), files["robot"])
-    for family in parameters.test_set.families:
+    _check_fit(robot, files["robot"], task, files["task"], origin("robot"))
+    parameters = _with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
+    for family in parameters.test_set.families or ():
         if family not in task.families:
+            where = origin("test_set.families")[:2]
             raise ConfigurationError.unknown(
-                str(source), "test_set.families", family, task.families, f"family of the task '{task.name}'"
+                *where, family, task.families, f"family of the task '{task.name}'"
             )
     if parameters.cost not in COST_MODELS:
-        raise ConfigurationError.unknown(str(source), "cost", parameters.cost, COST_MODELS, "cost model")
-    strategy: Strategy = load_plugin("strategies", parameters.strategy.name, str(source), "strategy.name")()
+        raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
+    strategy: Strategy = load_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])()
     if parameters.stop_early is not None:
-        early = _stop_early(parameters.stop_early, strategy, source)
+        early = _stop_early(parameters.stop_early, strategy, origin)
         parameters = replace(parameters, stop_early=early)
     return ResolvedSession(
         source=source,
@@ -383,7 +425,9 @@ def resolve_parameters(
         task=task,
         task_file=files["task"],
         strategy=strategy,
-        perturbations=_perturbations(parameters.strategy, strategy, task, str(source)),
+        perturbations=_perturbations(
+            parameters.strategy, strategy, task, *origin("strategy.perturbations")[:2]
+        ),
         cost_model=cost_model(parameters.cost, parameters.mover),
     )
 
@@ -418,7 +462,7 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
             raise ConfigurationError.unknown(source, key, name, known, f"{key}, or the path of a .yaml file")
         return known[name]
     path = resolve_uri(name, relative_to).resolve()
-    if not path.is_file():
+    if not _is_file(path):
         raise ConfigurationError(
             source,
             key,
@@ -429,48 +473,53 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
     return path
 
 
+def _is_file(path: Path) -> bool:
+    """Tell whether there is such a file; there is none where the path is too long, or leads through what is private."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 Origin = tuple[str, str, Path]
 """Where a value was written: source and key for errors, and the folder that its relative path starts from."""
 
 
-def _override(
-    parameters: SessionParameters, overrides: Overrides, source: Path
-) -> tuple[SessionParameters, dict[str, Origin]]:
-    """Return the record with the overrides, and where robot, policy and task were written."""
-    given = {key: value for key, value in vars(overrides).items() if value is not None}
-    if given.get("budget") == math.inf:
-        given["budget"] = None
-    if "policy_server" in given or parameters.policy_server.external:
-        given = _elsewhere(parameters, given)
-    origin = {key: (str(source), key, source.parent) for key in ("robot", "policy", "task")}
-    origin |= {key: ("command line", key, Path.cwd()) for key in ("robot", "policy") if key in given}
-    try:
-        changed = replace(parameters, **given)
-    except ValueError as error:
-        key = next(iter(given)) if len(given) == 1 else ", ".join(given)
-        reason = error.errors(include_url=False)[0]
-        key = ".".join(map(str, reason["loc"])) or key
-        raise ConfigurationError(
-            "command line", key, reason.get("input"), reason["msg"].removeprefix("Input should be ")
-        ) from None
-    return (changed if changed.budget != math.inf else replace(changed, budget=None)), origin
+def _origin(key: str, source: Path, given: Collection[str]) -> Origin:
+    """Return where the value of a key was written: on the command line, where that gave it or what holds it."""
+    parts = key.split(".")
+    if any(".".join(parts[:depth]) in given for depth in range(1, len(parts) + 1)):
+        return "command line", key, Path.cwd()
+    return str(source), key, source.parent
 
 
-def _elsewhere(parameters: SessionParameters, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the overrides with the record of a policy server elsewhere, which takes the place of the file's policy."""
-    wanted = given.get("policy_server", "external")
-    if wanted != "external":
-        raise ConfigurationError("command line", "policy_server", wanted, "'external', or nothing")
-    if "policy" in given:
+def _given(parameters: SessionParameters, overrides: Overrides) -> dict[str, Any]:
+    """Return what the command line sets, as dotted keys, with what follows from it."""
+    given = overrides.given()
+    if overrides.policy and (overrides.policy_server or parameters.policy_server.external):
         raise ConfigurationError(
             "command line",
             "policy",
-            given["policy"],
+            overrides.policy,
             "nothing beside a policy server elsewhere, which has its own",
             "Name it to `robocontrast serve`, or to `robocontrast swap` while the session runs.",
         )
-    server = replace(parameters.policy_server, external=True)
-    return {"policy": "", **given, "policy_server": server}
+    if overrides.strategy is not None and "strategy.perturbations" not in given:
+        strategy = load_plugin("strategies", overrides.strategy, "command line", "strategy.name")
+        if strategy.uses_perturbations is PerturbationUse.NONE:
+            given["strategy.perturbations"] = []
+    return given
+
+
+def _override(content: dict[str, Any], given: Mapping[str, Any]) -> SessionParameters:
+    """Return the record of a file, which has one, with other values; what does not fit is the command line's."""
+    try:
+        return parse_record(SessionParameters, with_settings(content, given), "command line")
+    except ConfigurationError as error:
+        if error.key:
+            raise
+        said = ", ".join(f"{key}: {value!r}" for key, value in given.items())
+        raise ConfigurationError("command line", ", ".join(given), said, error.expected) from None
 
 
 def steps_per_control(task: Task, source: str) -> int:
@@ -521,7 +570,7 @@ def _with_cameras(
     parameters: SessionParameters,
     robot: RobotProfile,
     wanted: Mapping[str, CameraParameters],
-    source: str,
+    origin: Origin,
     robot_file: Path,
 ) -> SessionParameters:
     """Return the parameters with the cameras in use, which the robot has to have."""
@@ -533,7 +582,7 @@ def _with_cameras(
     for camera in parameters.cameras:
         if camera.name not in known:
             raise ConfigurationError.unknown(
-                source, "cameras", camera.name, known, f"camera of the robot '{robot.name}' ({robot_file})"
+                *origin[:2], camera.name, known, f"camera of the robot '{robot.name}' ({robot_file})"
             )
     return parameters
 
@@ -556,26 +605,26 @@ def _check_fit(robot: RobotProfile, robot_file: Path, task: Task, task_file: Pat
     )
 
 
-def _stop_early(parameters: StopEarlyParameters, strategy: Strategy, source: Path) -> StopEarlyParameters:
+def _stop_early(
+    parameters: StopEarlyParameters, strategy: Strategy, origin: Callable[[str], Origin]
+) -> StopEarlyParameters:
     """Return the record with an absolute path; refuse a strategy whose base trials say nothing one by one."""
     if not strategy.base_trials_iid:
         raise ConfigurationError(
-            str(source),
-            "strategy.name",
+            *origin("strategy.name")[:2],
             strategy.name,
             "beside `stop_early`, a strategy whose base trials are an i.i.d. sample of the test set at every moment",
             "Take `standard`, `contrast_set` or `adaptive`, or leave `stop_early` out.",
         )
     if parameters.compare_with is None:
         return parameters
-    run = resolve_uri(parameters.compare_with, source.parent).resolve()
+    run = resolve_uri(parameters.compare_with, origin("stop_early.compare_with")[2]).resolve()
     return replace(parameters, compare_with=str(run))
 
 
 def _perturbations(
-    parameters: StrategyParameters, strategy: Strategy, task: Task, source: str
+    parameters: StrategyParameters, strategy: Strategy, task: Task, source: str, key: str
 ) -> tuple[Perturbation, ...]:
-    key = "strategy.perturbations"
     if strategy.uses_perturbations is PerturbationUse.REQUIRED and not parameters.perturbations:
         raise ConfigurationError(
             source,

@@ -237,7 +237,7 @@ def _compared(parameters: dict[str, Any]) -> dict[str, Any]:
     return {
         "session": {
             "seed": session.get("seed"),
-            "test_set": {"families": session.get("test_set", {}).get("families")},
+            "test_set": {"families": session.get("test_set", {}).get("families") or None},
             "stop_on_success": session.get("stop_on_success"),
         },
         "task": parameters.get("task"),

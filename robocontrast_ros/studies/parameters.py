@@ -154,8 +154,7 @@ class Study:
             setup=study.setup,
             budget=budget,
         )
-        origin = {key: (str(self.source), key, self.source.parent) for key in ("task", "robot", "policy")}
-        return resolve_parameters(session, self.source, origin)
+        return resolve_parameters(session, self.source)
 
     def snapshot(self) -> dict[str, Any]:
         """Return all that the trials may depend on, as JSON: parameters, files that they name, versions."""

@@ -58,6 +58,13 @@ def test_a_plan_shows_trials_costs_and_what_the_budget_cuts():
     assert 0 < int(kept) < int(everything)
 
 
+def test_a_plan_takes_every_key_of_the_session_from_the_command_line():
+    chosen = ("--strategy", "standard", "--size", "2", "--repeats", "3")
+    result = run("plan", "language_table_demo", *chosen, "--set", "seed=3")
+    assert result.exit_code == 0
+    assert "6 of 6 trials" in result.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -72,6 +79,14 @@ def test_a_plan_shows_trials_costs_and_what_the_budget_cuts():
             ["evaluate", "language_table_demo", "--policy-server", "external", "--policy", "random"],
             ["`policy`", "random", "robocontrast swap"],
         ),
+        (["plan", "language_table_demo", "--set", "test_set.sizes=3"], ["`test_set.sizes`", "mean 'size'"]),
+        (
+            ["plan", "language_table_demo", "--set", "seed"],
+            ["`--set`", "'seed'", "key=value, such as setup."],
+        ),
+        (["plan", "language_table_demo", "--set", "seed=[1"], ["`--set seed`", "(line 1, column 3)", "valid YAML"]),
+        (["evaluate", "language_table_demo", "--set", "seed=1", "--set", "seed=2"], ["`--set seed`", "once"]),
+        (["evaluate", "--resume", "somewhere", "--size", "3"], ["--resume", "test_set.size", "nothing else"]),
         (["swap", "/nowhere", "random"], ["/nowhere", "a run folder"]),
         (["evaluate", "--resume", "/nowhere"], ["/nowhere", "a run folder"]),
         (["results", "/nowhere"], ["/nowhere", "a run folder"]),

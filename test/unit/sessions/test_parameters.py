@@ -118,6 +118,54 @@ def test_overrides_take_the_place_of_what_the_file_says(write):
     assert resolve(write(budget=math.inf)).parameters.budget is None
 
 
+def test_every_key_of_the_file_may_be_set_on_the_command_line(write):
+    overrides = Overrides(
+        size=5,
+        repeats=2,
+        settings={"setup.position_tolerance": 0.01, "stop_early.half_width": 0.1, "timeouts": {"policy": 3}},
+    )
+    parameters = resolve(write(), overrides).parameters
+    assert (parameters.test_set.size, parameters.repeats, parameters.stop_early.half_width) == (5, 2, 0.1)
+    assert (parameters.setup.position_tolerance, parameters.setup.orientation_tolerance) == (0.01, 0.05)
+    assert (parameters.timeouts.policy, parameters.name) == (3, "mine")
+    named = write(test_set={"size": 3, "families": ["separate_blocks"]})
+    assert resolve(named, Overrides(settings={"test_set.families": None})).evaluation().families == ()
+    taken_away = resolve(write(max_trials=3), Overrides(settings={"max_trials": None}))
+    assert taken_away.parameters.max_trials is None
+
+
+def test_a_strategy_without_perturbations_on_the_command_line_leaves_those_of_the_file_out(write):
+    session = resolve(write(), Overrides(strategy="standard"))
+    assert (session.strategy.name, session.perturbations) == ("standard", ())
+    kept = resolve(write(), Overrides(strategy="adaptive"))
+    assert [p.name for p in kept.perturbations] == ["LB1", "SB2"]
+    with pytest.raises(
+        ConfigurationError, match=r"command line: `strategy.perturbations`: got .*uses no pert"
+    ):
+        resolve(write(), Overrides(strategy="standard", settings={"strategy.perturbations": ["LB1"]}))
+
+
+def test_families_that_are_named_take_turns_and_others_come_as_the_task_draws_them(write):
+    named = ["separate_blocks", "block_to_block"]
+    drawn = resolve(write(test_set={"size": 8, "families": named})).evaluation().test_set()
+    in_turn = {f"x{number:04d}": named[number % 2] for number in range(8)}
+    assert {instance.instance_id: instance.instruction.family for instance in drawn} == in_turn
+    mixed = [i.instruction.family for i in resolve(write(test_set={"size": 20})).evaluation().test_set()]
+    assert len(set(mixed)) == 5
+    assert {mixed.count(family) for family in mixed} != {4}
+
+
+def test_a_path_on_the_command_line_is_relative_to_the_working_directory(write, tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    task = elsewhere / "mine.yaml"
+    task.write_text((CONFIG / "tasks" / "language_table.yaml").read_text())
+    monkeypatch.chdir(elsewhere)
+    assert resolve(write(), Overrides(settings={"task": "mine.yaml"})).task_file == task
+    compared = Overrides(settings={"stop_early.compare_with": "before"})
+    assert resolve(write(), compared).parameters.stop_early.compare_with == str(elsewhere / "before")
+
+
 def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
     server = {"external": True, "node": "gpu/policy_server"}
     session = resolve(write(policy=None, policy_server=server))
@@ -167,9 +215,17 @@ def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
             {"test_set": {"size": 3, "families": ["block_to_blok"]}},
             "`test_set.families`: got 'block_to_blok', expected a known family of the task 'language_table'",
         ),
+        (
+            {"test_set": {"size": 3, "families": []}},
+            "`test_set.families`: got [], expected 1 item or more.",
+        ),
         ({"cost": "minutes"}, "`cost`: got 'minutes', expected a known cost model: metres_moved"),
         ({"budget": -1}, "`budget`: got -1, expected greater than or equal to 0"),
         ({"repeats": 0}, "`repeats`: got 0"),
+        ({"compare_within": "1e309"}, "`compare_within`: got '1e309', expected a finite number"),
+        ({"mover": {"taking": math.inf}}, "`mover.taking`: got inf, expected a finite number"),
+        ({"setup": {"position_tolerance": math.nan}}, "got nan, expected a finite number"),
+        ({"robot": "./" + "f" * 5000}, "expected a file that exists, or a known robot"),
         ({"seed": None}, "`seed`: got 'nothing', expected a value for this required key"),
         ({"repeat": 2}, "`repeat`: got 'repeat', expected a known key"),
         ({"repeat": 2}, "Did you mean 'repeats'?"),
@@ -227,6 +283,24 @@ def test_a_physics_step_that_does_not_divide_the_control_period_is_refused(write
         (Overrides(budget=-1.0), "command line: `budget`: got -1.0, expected greater than or equal to 0"),
         (Overrides(max_trials=0, seed=1), "command line: `max_trials`: got 0, expected greater than"),
         (Overrides(budget=math.nan), "command line: `budget`: got nan"),
+        (Overrides(size=0), "command line: `test_set.size`: got 0"),
+        (Overrides(strategy="standrad"), "command line: `strategy.name`: got 'standrad', expected a known"),
+        (Overrides(settings={"test_set.sizes": 3}), "command line: `test_set.sizes`: got 'sizes', expected"),
+        (Overrides(settings={"tset.size": 3}), "Did you mean 'test_set'?"),
+        (Overrides(settings={"seed.x": 3}), "command line: `seed`: got {'x': 3}"),
+        (Overrides(settings={"cost": "minutes"}), "command line: `cost`: got 'minutes'"),
+        (
+            Overrides(settings={"test_set": {"size": 3, "families": ["x"]}}),
+            "line: `test_set.families`: got 'x'",
+        ),
+        (
+            Overrides(settings={"policy": ""}),
+            "command line: `policy`: got \"policy: ''\", expected a `policy`",
+        ),
+        (
+            Overrides(seed=3, settings={"seed": 4}),
+            "command line: `--set seed`: got 4, expected each key once",
+        ),
     ],
 )
 def test_what_does_not_fit_on_the_command_line_is_refused_by_its_option(write, overrides, message):

@@ -1,0 +1,86 @@
+"""YAML that means what it seems to mean: every key once, few aliases, no more depth than a person writes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+
+from robocontrast_ros.configuration.errors import ConfigurationError
+
+MAX_ALIASES = 20
+"""Aliases (``*name``) in a file. A few of them in one another grow beyond any memory when they are followed."""
+
+MAX_DEPTH = 50
+"""Mappings and lists within one another; more than parameter files have, less than Python's recursion takes."""
+
+
+def parse_yaml(text: str, source: str, key: str = "") -> Any:
+    """Return the content of a text in YAML.
+
+    Args:
+        text: the text.
+        source: where it was written, for errors.
+        key: its key there, for errors.
+
+    Raises:
+        ConfigurationError: it is not YAML, has a key twice, too many aliases, is too deep, or a value does not suit
+            its tag.
+    """
+    try:
+        return yaml.load(text, _StrictLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "something else"
+        expected = error.expected if isinstance(error, _Refused) else "valid YAML"
+        raise ConfigurationError(source, key, f"{problem}{where}", expected) from None
+
+
+class _Refused(yaml.MarkedYAMLError):
+    """What YAML allows and a parameter file does not."""
+
+    def __init__(self, problem: str, at: yaml.Node | yaml.Event, expected: str) -> None:
+        super().__init__(problem=problem, problem_mark=at.start_mark)
+        self.expected = expected
+
+
+class _StrictLoader(yaml.SafeLoader):
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._aliases = 0
+        self._around: list[yaml.Node | None] = []
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node:
+        event = self.peek_event()
+        self._around.append(parent)
+        if len(self._around) > MAX_DEPTH:
+            raise _Refused("one more", event, f"no more than {MAX_DEPTH} levels of mappings and lists")
+        if isinstance(event, yaml.AliasEvent):
+            self._aliases += 1
+            if self._aliases > MAX_ALIASES:
+                raise _Refused("one more", event, f"no more than {MAX_ALIASES} aliases")
+            if any(node is self.anchors.get(event.anchor) for node in self._around):
+                raise _Refused(f"*{event.anchor} within &{event.anchor}", event, "no alias of what it is in")
+        node = super().compose_node(parent, index)
+        self._around.pop()
+        return node
+
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
+        # Before the base class merges (`<<`) others into it: those may well have the same keys.
+        seen = set()
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            named = key_node.tag, key_node.value if isinstance(key_node, yaml.ScalarNode) else id(key_node)
+            if named in seen:
+                raise _Refused(f"'{key_node.value}' twice", key_node, "each key once")
+            seen.add(named)
+        return super().construct_mapping(node, deep)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, OverflowError):
+            # What the constructors of numbers, dates and truth values raise where the text does not suit the tag.
+            kind = node.tag.rpartition(":")[2]
+            raise _Refused(f"'{str(node.value)[:40]}'", node, f"what YAML can read as {kind}") from None
