@@ -27,9 +27,9 @@ from rich.table import Table
 from robocontrast_ros.bridges.fast import open_bench
 from robocontrast_ros.sessions.events import TrialFinished
 from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.sessions.numerics import pin
 from robocontrast_ros.sessions.parameters import resolve
 from robocontrast_ros.sessions.session import run_session
-from robocontrast_ros.sessions.threads import ONE_THREAD
 
 PERTURBATIONS = ["LB1", "LB2", "SB1", "SB2"]
 
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=250, help="of each process")
     arguments = parser.parse_args()
     # As in every process of a session.
-    os.environ |= ONE_THREAD
+    pin(os.environ)
     context = multiprocessing.get_context("spawn")
     table = Table(
         "policy",

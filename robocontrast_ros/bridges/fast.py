@@ -5,12 +5,14 @@ Robot, task, policy, limits and scores are the graph's own code, and so are the 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.policies.runner import PolicyRunner
+from robocontrast_ros.sessions.numerics import pin
 from robocontrast_ros.sessions.parameters import ResolvedSession
 from robocontrast_ros.sessions.policy_check import check_description
 from robocontrast_ros.simulators.rendering import Camera
@@ -22,9 +24,7 @@ def open_bench(
 ) -> InProcessBench:
     """Return the bench of a session; close it after use.
 
-    Only the cameras that the policy asks for are rendered. Start its process with OMP_NUM_THREADS=1 and
-    OPENBLAS_NUM_THREADS=1: what is computed here is too small to share, and threads that wait for each other take
-    twice as long.
+    Only the cameras that the policy asks for are rendered. Numeric libraries use one thread while a trial runs.
 
     Args:
         session: the session: robot, task, cameras and time limits are taken from it.
@@ -44,6 +44,7 @@ def open_bench(
             "a policy that is loaded here, for a session without ROS",
             "Name the policy's parameter file as `policy`.",
         )
+    pin(os.environ)
     timeouts, task = session.parameters.timeouts, session.task
     # Nobody else waits for this policy: to hand each call to another thread costs more than most answers.
     runner = PolicyRunner(file, timeouts.policy, timeouts.load, own_thread=False)

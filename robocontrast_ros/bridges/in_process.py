@@ -24,6 +24,7 @@ from robocontrast_ros.scoring import EpisodeScorer, Sample
 from robocontrast_ros.sessions.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.sessions.episode import EpisodeRequest, run_episode
 from robocontrast_ros.sessions.graph import CONTACTS
+from robocontrast_ros.sessions.numerics import one_thread
 from robocontrast_ros.sessions.parameters import find_file
 from robocontrast_ros.sessions.policy_check import check_fit
 from robocontrast_ros.simulators.entities import EntityState, ResetScope
@@ -231,6 +232,11 @@ class InProcessBench:
         """Set up a scene from the one that is."""
         return self.set_up(target, setup_moves(self.scene(), target, Tolerance()))
 
+    def description(self) -> str:
+        """Say what simulates and draws the scenes."""
+        return self._world.description
+
+    @one_thread()
     def execute(self, trial: Trial, attempt: int) -> Execution:
         """Run one trial in the scene as it is and score it."""
         began = time.monotonic()

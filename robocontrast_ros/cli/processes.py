@@ -16,7 +16,7 @@ from typing import IO
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.graph import NodeProcess
-from robocontrast_ros.sessions.threads import ONE_THREAD
+from robocontrast_ros.sessions.numerics import pin
 
 LEADER = "episode_manager"
 """The process whose end is the session's end."""
@@ -189,10 +189,9 @@ def node_environment(domain: int, elsewhere: bool = False) -> dict[str, str]:
 
 
 def quiet_environment() -> dict[str, str]:
-    """Return the environment of every process of a session: one thread for numbers, and logs as they are written."""
+    """Return the environment of every process of a session: numeric libraries pinned, and logs as they are written."""
     environment = dict(os.environ)
-    for name, number in ONE_THREAD.items():
-        environment.setdefault(name, number)
+    pin(environment)
     environment["PYTHONUNBUFFERED"] = "1"
     return environment
 

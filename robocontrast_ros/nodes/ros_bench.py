@@ -221,6 +221,10 @@ class RosBench:
         response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
         return scene_from_msg(response.scene)
 
+    def description(self) -> str:
+        """Return what the simulator says of itself; empty where it says nothing."""
+        return self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST).world
+
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
         """Bring the scene to the target and the robot to its start; return the scene as read back."""
         request = SetupScene.Request(target=scene_to_msg(target), moves=[move_to_msg(m) for m in moves])

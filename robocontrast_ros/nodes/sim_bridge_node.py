@@ -160,6 +160,7 @@ class SimBridge(Node):
             response.fault = fault_to_msg(error.fault, error.detail)
             return response
         response.scene = scene_to_msg(scene, stamp)
+        response.world = self._simulation.description
         return response
 
     def _set_up_scene(

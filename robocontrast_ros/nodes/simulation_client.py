@@ -61,6 +61,7 @@ class RosSimulation:
             frame_id: the simulator's world frame.
             timeout: limit of each call [s].
         """
+        self.description = ""
         self._frame_id = frame_id
         self._timeout = timeout
         self._states = node.create_client(GetEntitiesStates, services.get_entities_states)
@@ -97,6 +98,7 @@ class RosSimulation:
             )
         except NoAnswer as error:
             raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        self.description = response.features.custom_info
         return frozenset(response.features.features)
 
     def poses(self) -> tuple[float, dict[str, Pose]]:

@@ -266,7 +266,7 @@ class Simulator(Node):
         response.features = SimulatorFeatures(
             features=list(convert.FEATURES),
             spawn_formats=sorted(set(convert.FORMATS.values())),
-            custom_info=f"embedded MuJoCo world; one step is {self._world.step_duration} s",
+            custom_info=self._world.description,
         )
         return response
 

@@ -119,6 +119,18 @@ class Bench(Protocol):
 
 
 @runtime_checkable
+class DescribedBench(Bench, Protocol):
+    """A bench that knows what its world is made of."""
+
+    def description(self) -> str:
+        """Return what simulates and draws the scenes, with versions; empty where nobody says.
+
+        Raises:
+            BenchFault: it cannot be asked.
+        """
+
+
+@runtime_checkable
 class TimedBench(Bench, Protocol):
     """A bench where a person sets up the scenes and the time of that is measured, as on a real robot."""
 

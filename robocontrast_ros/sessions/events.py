@@ -31,6 +31,8 @@ class SessionStarted:
         time: seconds since the epoch.
         metric: the task's score that summaries show.
         symbols: perturbation's name -> the paper's symbol.
+        machine: what the session ran on: processor, its vectors, Python and C library.
+        world: what simulates and draws the scenes, as the bench says; empty where nobody does.
     """
 
     session: str
@@ -43,6 +45,8 @@ class SessionStarted:
     time: float
     metric: Literal["spl", "progress"] = "spl"
     symbols: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, str] = field(default_factory=dict)
+    world: str = ""
     event: Literal["session_started"] = "session_started"
 
 

@@ -36,6 +36,7 @@ from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialR
 from robocontrast_ros.sessions.bench import (
     Bench,
     BenchFault,
+    DescribedBench,
     PolicyBench,
     PolicyRefusal,
     ServingPolicy,
@@ -62,6 +63,7 @@ from robocontrast_ros.sessions.events import (
 )
 from robocontrast_ros.sessions.history import History
 from robocontrast_ros.sessions.journal import EventSink, Journal, JournalError, JournalWriter
+from robocontrast_ros.sessions.numerics import machine
 from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.sessions.stopping import Stopping
 from robocontrast_ros.strategies.cost import agree, setup_moves
@@ -72,7 +74,7 @@ SessionEnd = SessionFinished | SessionInterrupted
 ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED})
 """Faults after which trying again is useless or unwanted."""
 
-PACKAGES = ("numpy", "scipy", "mujoco", "torch", "ortools", "pydantic")
+PACKAGES = ("numpy", "scipy", "mujoco", "torch", "daqp", "shapely", "opencv-python-headless", "ortools", "pydantic")
 """Packages whose versions a result may depend on; they are written down."""
 
 
@@ -210,6 +212,8 @@ class Session:
                     time=now,
                     metric=evaluation.task.metric,
                     symbols={p.name: p.symbol for p in evaluation.perturbations},
+                    machine=machine(),
+                    world=self._describe_world(),
                 )
             )
             return
@@ -222,6 +226,15 @@ class Session:
             self._append(TrialVoid(running.trial, running.attempt, Fault.ABORTED, detail, None, now))
         self._append(Resumed(True, now))
         self._restore = self._history.scene is not None
+
+    def _describe_world(self) -> str:
+        bench = self._bench
+        if not isinstance(bench, DescribedBench):
+            return ""
+        try:
+            return bench.description()
+        except BenchFault as fault:
+            raise _End(SessionInterrupted(fault.fault, fault.detail, self._clock())) from None
 
     def _begin_with_policy(self) -> None:
         """Write down which policy serves; a session that goes on does so with the one that served last.

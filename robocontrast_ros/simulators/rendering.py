@@ -151,6 +151,14 @@ class Renderer:
         mujoco.mjr_readPixels(image, None, area, self._resources)
         return np.ascontiguousarray(image[::-1])
 
+    @property
+    def description(self) -> str:
+        """What draws the images, as OpenGL says: renderer and version, the driver's own among it."""
+        from OpenGL import GL
+
+        self._context.make_current()
+        return f"{GL.glGetString(GL.GL_RENDERER).decode()}, OpenGL {GL.glGetString(GL.GL_VERSION).decode()}"
+
     def close(self) -> None:
         """Free the context; the renderer cannot be used afterwards."""
         self._context.make_current()

@@ -44,7 +44,7 @@ from robocontrast_ros.simulators.entities import (
     Twist,
     UnknownEntity,
 )
-from robocontrast_ros.simulators.rendering import Camera, CameraInfo, Renderer
+from robocontrast_ros.simulators.rendering import Camera, CameraInfo, Renderer, RenderingUnavailable
 from robocontrast_ros.simulators.sensors import JointState, Sensor
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -364,9 +364,23 @@ class World:
         Raises:
             RenderingUnavailable: OpenGL does not work on this machine.
         """
+        return self._opened().render(self._model, self._data, camera, self._camera_index(camera))
+
+    @property
+    def description(self) -> str:
+        """What simulates and draws this world, in words: images of another renderer are other images."""
+        simulated = f"MuJoCo {mujoco.__version__}, one step is {self.step_duration} s; "
+        if not self._cameras:
+            return simulated + "nothing is drawn"
+        try:
+            return simulated + f"drawn by {self._opened().description}"
+        except RenderingUnavailable:
+            return simulated + "nothing can be drawn here"
+
+    def _opened(self) -> Renderer:
         if self._renderer is None:
             self._renderer = Renderer(self._cameras)
-        return self._renderer.render(self._model, self._data, camera, self._camera_index(camera))
+        return self._renderer
 
     def camera_info(self, camera: str) -> CameraInfo:
         """Return a camera's intrinsics; pixel (0, 0) is the centre of the upper left pixel."""

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.differences import first_difference
-from robocontrast_ros.sessions.threads import ONE_THREAD
+from robocontrast_ros.sessions.numerics import pinned
 from robocontrast_ros.studies.job import Job, JobFiles, JobProgress, Stopped, StudyError, run_job
 from robocontrast_ros.studies.parameters import Study, load_study
 
@@ -132,7 +132,7 @@ def _run(
     ) as pool:
         # Processes have the signal mask of who starts them: Ctrl-C is the parent's alone, from their first moment.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
-        with one_core_each():
+        with pinned():
             futures = [pool.submit(_Worker.run, number, job) for number, job in enumerate(missing)]
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
@@ -187,21 +187,6 @@ class _Worker:
     def _stopped(cls) -> bool:
         """Tell whether the study is to end, or its process has died."""
         return cls.stop.is_set() or os.getppid() != cls.parent
-
-
-@contextmanager
-def one_core_each() -> Iterator[None]:
-    """Let numeric libraries of processes that are started meanwhile use one thread, where the user has not said else.
-
-    Jobs are what runs in parallel; threads of theirs that wait for one another take more than twice the time.
-    """
-    missing = {name: number for name, number in ONE_THREAD.items() if name not in os.environ}
-    os.environ.update(missing)
-    try:
-        yield
-    finally:
-        for name in missing:
-            del os.environ[name]
 
 
 @contextmanager

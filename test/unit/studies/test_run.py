@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml, resolve_uri
 from robocontrast_ros.policies.noisy_oracle import NoisyOracleParameters
+from robocontrast_ros.sessions.numerics import pinned
 from robocontrast_ros.studies.job import Job, Stopped, StudyError, run_job
 from robocontrast_ros.studies.parameters import load_study
 from robocontrast_ros.studies.results import write_results
-from robocontrast_ros.studies.run import StudyFolder, one_core_each, run_study
+from robocontrast_ros.studies.run import StudyFolder, run_study
 
 CLAIMS = {
     "claims": [
@@ -181,7 +182,7 @@ def test_an_interrupt_ends_all_processes_and_keeps_what_was_simulated(tmp_path):
 def test_processes_have_one_thread_each_where_the_user_has_not_said_else(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    with one_core_each():
+    with pinned():
         assert (os.environ["OMP_NUM_THREADS"], os.environ["OPENBLAS_NUM_THREADS"]) == ("3", "1")
     assert os.environ["OMP_NUM_THREADS"] == "3"
     assert "OPENBLAS_NUM_THREADS" not in os.environ
