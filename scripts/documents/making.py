@@ -25,8 +25,8 @@ from robocontrast_ros.domain import BASE
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.parameters import Overrides, resolve
 from robocontrast_ros.sessions.run_folder import RunFolder
-from scripts.documents import pictures
-from scripts.documents.results import DECIMALS, RESULTS, ROOT, read_result
+from scripts.documents import pictures, tables
+from scripts.documents.results import DECIMALS, ROOT
 
 COLUMNS = (
     *(
@@ -100,7 +100,8 @@ def _execute(words: Sequence[str]) -> str:
 def printed(command: str, work: Path) -> Made:
     """Run a command that prints one JSON object: ``seed`` and what was found."""
     values = json.loads(_execute(shlex.split(command)))
-    return Made(values, values.pop("seed"))
+    seed = values.pop("seed")
+    return Made(values, tuple(seed) if isinstance(seed, list) else seed)
 
 
 def rows(command: str, work: Path) -> Made:
@@ -235,7 +236,7 @@ def shown_trial(values: Mapping[str, Any], perturbation: str) -> int:
 
 def demo_pictures(command: str, work: Path) -> Made:
     """Record the demo in the graph, and draw one trial, its report, and that trial in the report."""
-    index = shown_trial(read_result(RESULTS / "demo.json").values, "LB1")
+    index = shown_trial(tables.result("demo").values, "LB1")
     results, run = _session(command, work)
     trial = pictures.trial(run.bag(f"{index:04d}", 0), work / "trial.png")
     _execute(["robocontrast", "report", str(run.path)])
@@ -250,7 +251,7 @@ def demo_pictures(command: str, work: Path) -> Made:
 
 def vln_picture(command: str, work: Path) -> Made:
     """Record the navigation session in the graph up to the trial that is shown, and draw that."""
-    index = shown_trial(read_result(RESULTS / "vln.json").values, "SB")
+    index = shown_trial(tables.result("vln").values, "SB")
     if "--max-trials" not in command:
         command += f" --max-trials {index + 1}"
     results, run = _session(command, work)

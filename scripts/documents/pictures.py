@@ -30,13 +30,14 @@ ROOT_MEAN_SQUARE = 6.0
 """Difference of two pictures, of 255 levels, up to which only fonts or their smoothing differ."""
 
 
-def compact(file: Path) -> bytes:
-    """Return a drawing as a PNG of at most 256 colours, a third of its size."""
+def compact(file: Path, colours: int | None = None) -> bytes:
+    """Return a drawing as a small PNG; of few colours where their number is given, which suits no photograph."""
+    found = io.BytesIO()
     with Image.open(file) as image:
-        found = io.BytesIO()
-        image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
-            found, "PNG", optimize=True
-        )
+        small = image.convert("RGB")
+        if colours:
+            small = small.quantize(colours, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        small.save(found, "PNG", optimize=True)
     return found.getvalue()
 
 
@@ -107,7 +108,7 @@ def of_study(values: Mapping[str, Any], packed: bytes, work: Path) -> dict[str, 
         "figure6_film_bc_state",
         "estimators_direction_biased",
     ):
-        found[f"docs/images/study_{name}.png"] = compact(work / f"{name}.png")
+        found[f"docs/images/study_{name}.png"] = compact(work / f"{name}.png", 256)
     return found
 
 

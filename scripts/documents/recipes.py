@@ -165,7 +165,7 @@ RECIPES = (
         Pace.LONG,
         "robocontrast evaluate locobot_vln --fast",
         (*ROOM, MODULAR),
-        "--max-trials 6",
+        "--max-trials 13",
     ),
     Recipe(
         "navigation_oracle",
@@ -183,6 +183,7 @@ RECIPES = (
         (*ROOM, MODULAR, RANDOM_MOVES),
         small="--instances 1",
     ),
+    # Its claims are decided when it is rendered: a change of their file asks for no trial.
     Recipe(
         "study",
         Pace.LONG,
@@ -193,7 +194,6 @@ RECIPES = (
             *STATE,
             "config/policies/direction_biased.yaml",
             "config/studies/language_table.yaml",
-            "config/studies/claims/language_table.yaml",
         ),
         (
             "docs/images/study_figure3_film_bc_state.png",
@@ -202,6 +202,28 @@ RECIPES = (
             "docs/images/study_estimators_direction_biased.png",
         ),
         small_of="robocontrast study language_table_small --processes 2",
+    ),
+    Recipe(
+        "navigation_perturbations",
+        Pace.QUICK,
+        "python -m benchmark.navigation_perturbations --json",
+        making.printed,
+        ROOM,
+        small="--instances 5",
+    ),
+    Recipe(
+        "coverage",
+        Pace.LONG,
+        "python -m benchmark.interval_coverage --json",
+        making.printed,
+        (
+            "benchmark/interval_coverage.py",
+            "robocontrast_ros/statistics/clusters.py",
+            "robocontrast_ros/statistics/decisions.py",
+            "robocontrast_ros/statistics/prediction.py",
+            "robocontrast_ros/statistics/sequential.py",
+        ),
+        small="--draws 4",
     ),
     Recipe(
         "rooms_picture",
@@ -227,7 +249,7 @@ RECIPES = (
         making.vln_picture,
         (*ROOM, MODULAR, "config/sessions/locobot_vln.yaml", "docs/results/vln.json"),
         ("docs/images/vln_trial.png",),
-        "--max-trials 5",
+        "--max-trials 13",
     ),
 )
 """In the order in which they are made: a picture after the result that says which trial it shows."""

@@ -85,6 +85,11 @@ def effort(name: str) -> SimpleNamespace:
     return _space(result(name).values["effort"])
 
 
+def metres(mean: SimpleNamespace, decimals: int = 1) -> str:
+    """Return the metres of a mean effort; a dash where there was nothing to take it over."""
+    return "-" if mean.mean is None else f"{mean.mean.metres:.{decimals}f}"
+
+
 def _space(value: Any) -> Any:
     return SimpleNamespace(**{k: _space(v) for k, v in value.items()}) if isinstance(value, dict) else value
 
@@ -375,7 +380,9 @@ def verdicts() -> str:
         for policy in study.policies:
             own = [one for one in found.decided if one.policy == policy and one.verdict == verdict]
             claims = [one.claim.id for one in own if one.claim.source != study_results.OURS]
-            line.append(f"{len(claims)}: " + ", ".join(f"`{claim}`" for claim in claims) if claims else "none")
+            line.append(
+                f"{len(claims)}: " + ", ".join(f"`{claim}`" for claim in claims) if claims else "none"
+            )
         lines.append(line)
     return markdown(lines)
 
@@ -392,6 +399,76 @@ def ratio(strategy: str, policy: str) -> str:
         if (row.strategy, row.policy) == (strategy, policy):
             return f"{row.ratio.mean:.1f}"
     raise KeyError(f"the study has no strategy '{strategy}' of '{policy}'")
+
+
+# --- simulated draws -------------------------------------------------------------------------------------------------
+
+
+def coverage_table() -> str:
+    """Return the coverage of each interval for a mean, and its width; ours is the last."""
+    head = ["score", "share", "instances", "percentile", "BCa", "bootstrap-t", "CR2 alone", "ours"]
+    lines = [head]
+    for score, share, instances, *pairs in result("coverage").values["means"]:
+        cells = [f"{pairs[i]:.1f} ({pairs[i + 1]:.2f})" for i in range(0, len(pairs), 2)]
+        lines.append([score, f"{share:g}", str(instances), *cells[:-1], f"**{cells[-1]}**"])
+    return markdown(lines)
+
+
+def least_coverage() -> str:
+    """Return where our interval covers least: ``92.4 %, for success with share 0.95 and 40 instances``."""
+    score, share, instances, *pairs = min(result("coverage").values["means"], key=lambda line: line[-2])
+    return f"{pairs[-2]:.1f} %, for {score} with share {share:g} and {instances} instances"
+
+
+def differences_table() -> str:
+    """Return the coverage of the interval for paired differences, and how often the bootstrap finds one."""
+    head = ["chances of success", "instances", "coverage [%]", "width", 'bootstrap says "different" at 5 %']
+    lines = [
+        [f"{one:g}, {other:g}", str(instances), f"{covered:.1f}", f"{width:.2f}", f"{found:.1f} %"]
+        for one, other, instances, covered, width, found in result("coverage").values["differences"]
+    ]
+    return markdown([head, *lines])
+
+
+def adjusted_table() -> str:
+    """Return bias, error and coverage of the adjusted mean."""
+    head = ["covariates", "run", "bias of plain", "of adjusted", "rms of base", "of adjusted"]
+    head += ["coverage, X [%]", "width", "coverage, domain [%]", "width"]
+    formats = ("{}", "{}", "{:+.3f}", "{:+.3f}", "{:.4f}", "{:.4f}", "{:.1f}", "{:.2f}", "{:.1f}", "{:.2f}")
+    lines = [
+        [words.format(cell) for words, cell in zip(formats, line, strict=True)]
+        for line in result("coverage").values["adjusted"]
+    ]
+    return markdown([head, *lines])
+
+
+def sequences_table() -> str:
+    """Return how often the betting test ever excluded the truth, and the widths of its intervals."""
+    lines = [
+        [score, f"{share:g}", f"{wrong:.1f} %", f"{early:.2f}", f"{late:.2f}"]
+        for score, share, wrong, early, late in result("coverage").values["sequences"]
+    ]
+    return markdown([["score", "share", "ever excluded the truth", "width after 25", "after 100"], *lines])
+
+
+# --- perturbations of navigation --------------------------------------------------------------------------------------
+
+
+def applies(where: str) -> str:
+    """Return in words to how many instances each perturbation of navigation applies: ``ΔL 100 % …``."""
+    lines = result("navigation_perturbations").values[where]
+    return _list([f"{symbol} applies to {100.0 * number / of:.0f} %" for symbol, number, of, _ in lines])
+
+
+def moved(where: str) -> str:
+    """Return in words how far each perturbation that moves something moves it on the mean."""
+    lines = result("navigation_perturbations").values[where]
+    return _list([f"{symbol} moves {metres:.2f} m" for symbol, _, _, metres in lines if metres])
+
+
+def drawn(where: str) -> int:
+    """Return how many instances that was measured on."""
+    return result("navigation_perturbations").values[where][0][2]
 
 
 def signed(number: float | None, decimals: int = 2) -> str:
