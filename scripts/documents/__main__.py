@@ -14,6 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from robocontrast_ros.configuration import ConfigurationError
 from scripts.documents import rendering, tables
 from scripts.documents.making import MakingError
 from scripts.documents.recipes import RECIPES, Pace, Recipe
@@ -142,9 +143,12 @@ def main() -> int:
         if asked.what in ("make", "render"):
             render(tables.Source.folder)
         lines = stale() if asked.what == "check" else []
-    except (MakingError, rendering.RenderingError) as error:
+    except (MakingError, ConfigurationError, rendering.RenderingError) as error:
         print(f"docs: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("docs: stopped; the same command goes on where it was", file=sys.stderr)
+        return 130
     print("\n".join(lines))
     return 1 if lines else 0
 

@@ -162,7 +162,7 @@ RECIPES = (
     ),
     _session(
         "vln",
-        Pace.LONG,
+        Pace.DOCS,
         "robocontrast evaluate locobot_vln --fast",
         (*ROOM, MODULAR),
         "--max-trials 13",

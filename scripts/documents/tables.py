@@ -138,7 +138,7 @@ def _symbols(name: str) -> list[str]:
 
 
 def stands_out(name: str) -> str:
-    """Return in words which perturbations differ from the instances' own base trials."""
+    """Return in words which perturbations differ from the instances' own base trials, by 95 % intervals of pairs."""
     metric = METRICS[result(name).values["session"]["metric"]]
     lower, higher = (
         [row.symbol for row in session(name).values() if _differs(row) and sign * row.difference.mean > 0.0]
@@ -149,8 +149,9 @@ def stands_out(name: str) -> str:
         for symbols, word in ((lower, "lower"), (higher, "higher"))
         if symbols
     ]
-    found = _list(parts) if parts else "no perturbation has another mean"
-    return f"{found} than the instances' own base trials (95 % interval of the paired difference without 0)"
+    if not parts:
+        return f"no mean {metric} differs surely from that of the instances' own base trials"
+    return f"{_list(parts)} than the instances' own base trials"
 
 
 def counts(name: str) -> str:
@@ -255,7 +256,10 @@ def oracle_table(name: str) -> str:
 
 def per_family(name: str) -> int:
     """Return how many unperturbed instances of each family were run."""
-    return len(trials(name, perturbation=BASE, policy=_policies(name)[0], family=BOARD_FAMILIES[0]))
+    first = trials(name)[0]
+    return len(
+        trials(name, perturbation=BASE, policy=first.policy, robot=first.robot, family=BOARD_FAMILIES[0])
+    )
 
 
 def perturbed_instances(name: str) -> int:
