@@ -13,7 +13,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 .PHONY: help setup demo test bench docs docs-all lock clean
 
 help:  ## list the targets
-	@awk -F ':.*##' '/^[a-z]+:.*##/ {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## make .venv: Python packages, interfaces, nodes (again only where something changed)
 	@command -v $(PYTHON) > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }

@@ -28,6 +28,10 @@ def run_jobs(
         output: the file; made where it is not there.
         console: shows how many are done.
     """
+    if output.exists():
+        # A process that was killed may have left half a line.
+        text = output.read_text(encoding="utf-8")
+        output.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")
     context = multiprocessing.get_context("spawn")
     with context.Pool(processes) as pool, output.open("a", encoding="utf-8") as stream:
         for rows in track(

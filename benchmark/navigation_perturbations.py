@@ -3,7 +3,7 @@
 No robot drives: each perturbation gets the scene that the one before it left, as after a success, in the order L, LB,
 S, SB:
 
-    python -m benchmark.navigation_perturbations --instances 100
+    python -m benchmark.navigation_perturbations --instances 50
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--instances", type=int, default=100, help="generated instances")
+    parser.add_argument("--instances", type=int, default=50, help="generated instances")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()

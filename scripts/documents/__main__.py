@@ -90,13 +90,18 @@ def stale() -> list[str]:
         if why := _stale(recipe, RESULTS / f"{recipe.name}.json"):
             lines.append(f"docs/results/{recipe.name}.json {why}; {cure(recipe)} makes it anew")
     for file in rendering.documents():
-        name, text = file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8")
-        rendered = rendering.render(text, name)
-        if rendered != text:
-            pairs = zip(text.splitlines(), rendered.splitlines(), strict=False)
-            line = next((n for n, (one, other) in enumerate(pairs, 1) if one != other), 1)
-            lines.append(f"{name}, line {line}: is not what the results say; make docs writes it")
+        lines += outdated(file.read_text(encoding="utf-8"), file.relative_to(ROOT).as_posix())
     return lines
+
+
+def outdated(text: str, name: str) -> list[str]:
+    """Return a line that names the first line of a document that is not what the results say; nothing where all are."""
+    rendered = rendering.render(text, name)
+    if rendered == text:
+        return []
+    pairs = zip(text.splitlines(), rendered.splitlines(), strict=False)
+    number, line = next(((n, new) for n, (old, new) in enumerate(pairs, 1) if old != new), (1, ""))
+    return [f"{name}, line {number}: the results say '{line.strip()[:100]}'; make docs writes it"]
 
 
 def cure(recipe: Recipe) -> str:

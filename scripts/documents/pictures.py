@@ -19,7 +19,7 @@ from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import BASE, Trial
 from robocontrast_ros.studies.figures import draw_estimators, draw_figure3, draw_figure6
 from robocontrast_ros.tasks.vln import VisionLanguageNavigation
-from scripts.documents.tables import study_analysis
+from scripts.documents.tables import sessions_of_study, study_analysis
 
 APARTMENT = "package://robocontrast_ros/config/tasks/studio_apartment.yaml"
 
@@ -95,7 +95,7 @@ def _chromium() -> str:
 
 def of_study(values: Mapping[str, Any], packed: bytes, work: Path) -> dict[str, bytes]:
     """Draw the figures that docs/study.md shows, from the trials that were kept."""
-    analysis = study_analysis(values["study"], packed)
+    analysis = study_analysis(values["study"], packed, sessions_of_study(values))
     found = {}
     for policy, shown in analysis.shown.items():
         sittings, curves = analysis.sittings[policy], analysis.curves[policy]

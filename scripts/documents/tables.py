@@ -349,12 +349,18 @@ def study_analysis(
     return study_results.analyse(load_study(name), read)
 
 
+def sessions_of_study(values: Mapping[str, Any]) -> tuple[SessionOfStudy, ...]:
+    """Return how the sessions of a study's result ended."""
+    return tuple(SessionOfStudy(**dict(zip(values["columns"], row, strict=True))) for row in values["rows"])
+
+
 @lru_cache
 def _study(folder: Path) -> tuple[Study, study_results.StudyResults]:
     values = _read(folder, "study").values
     packed = (folder / "study_trials.csv.gz").read_bytes()
-    ended = tuple(SessionOfStudy(**dict(zip(values["columns"], row, strict=True))) for row in values["rows"])
-    return load_study(values["study"]), study_analysis(values["study"], packed, ended).results
+    return load_study(values["study"]), study_analysis(
+        values["study"], packed, sessions_of_study(values)
+    ).results
 
 
 def study_summary() -> str:

@@ -11,8 +11,9 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
+from benchmark.jobs import stored
 from scripts.documents import pictures, rendering, tables
-from scripts.documents.__main__ import stale
+from scripts.documents.__main__ import outdated, stale
 from scripts.documents.making import shown_trial
 from scripts.documents.recipes import RECIPES, Pace
 from scripts.documents.results import (
@@ -43,6 +44,7 @@ def test_no_result_is_stale_and_every_document_says_what_they_say():
     assert stale() == []
 
 
+@pytest.mark.timeout(600)  # under a minute on an idle core; other tests may run beside it
 @pytest.mark.parametrize("recipe", QUICK, ids=lambda recipe: recipe.name)
 def test_a_quick_command_gives_the_committed_result_and_pictures_again(recipe, tmp_path):
     committed = read_result(RESULTS / f"{recipe.name}.json")
@@ -179,6 +181,12 @@ def test_two_drawings_of_one_size_differ_by_their_pixels(tmp_path):
     a, b, c = (pictures.compact(tmp_path / f"{name}.png") for name in "abc")
     assert (pictures.difference(a, a), pictures.difference(a, b)) == (0.0, 30.0)
     assert pictures.difference(a, c) == float("inf")
+
+
+def test_a_row_that_was_cut_off_in_a_benchmarks_file_is_measured_again(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": ')
+    assert stored(tmp_path / "rows.jsonl", dict) == [{"a": 1}]
+    assert stored(tmp_path / "none.jsonl", dict) == []
 
 
 def test_results_hold_no_rounding_noise():
