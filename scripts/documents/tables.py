@@ -20,7 +20,7 @@ import polars as pl
 from benchmark import navigation_success, policy_success
 from benchmark.jobs import markdown
 from robocontrast_ros.analysis.summary import Row, summary_rows
-from robocontrast_ros.domain import BASE, METRICS
+from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.studies import results as study_results
@@ -61,7 +61,7 @@ def command(name: str) -> str:
 
 
 @lru_cache
-def _rows(folder: Path, name: str) -> Mapping[str, Row]:
+def _rows(folder: Path, name: str, metric: str) -> Mapping[str, Row]:
     values = _read(folder, name).values
     kept = values["session"]
     schema = {"counts": pl.Boolean, "base_id": pl.String, "perturbation": pl.String, "outcome": pl.String}
@@ -71,13 +71,18 @@ def _rows(folder: Path, name: str) -> Mapping[str, Row]:
         orient="row",
         strict=False,
     )
-    rows = summary_rows(table, kept["symbols"], kept["skipped"], kept["metric"], kept["policy"])
+    rows = summary_rows(table, kept["symbols"], kept["skipped"], metric or kept["metric"], kept["policy"])
     return {row.perturbation: row for row in rows}
 
 
-def session(name: str) -> Mapping[str, Row]:
-    """Return a session's rows as its summary has them: ``base``, each perturbation, ``all``."""
-    return _rows(Source.folder, name)
+def session(name: str, metric: str = "") -> Mapping[str, Row]:
+    """Return a session's rows as its summary has them: ``base``, each perturbation, ``all``.
+
+    Args:
+        name: of the result.
+        metric: score whose paired differences are taken; the session's own when left out.
+    """
+    return _rows(Source.folder, name, metric)
 
 
 def effort(name: str) -> SimpleNamespace:
@@ -115,13 +120,13 @@ def estimate(found: Estimate) -> str:
 
 
 def contrast_table(*names: str) -> str:
-    """Return solved trials of sessions under each perturbation; bold where a paired interval leaves out 0."""
+    """Return solved trials of sessions under each perturbation, bold where ``stands_out`` names it."""
     lines = [["policy", *_symbols(names[0])]]
     for name in names:
         kept = result(name).values["session"]
         cells = [
             f"**{solved(row)}**" if _differs(row) else solved(row)
-            for key, row in session(name).items()
+            for key, row in session(name, "success").items()
             if key != "all"
         ]
         lines.append([kept["policy"], *cells])
@@ -138,19 +143,18 @@ def _symbols(name: str) -> list[str]:
 
 
 def stands_out(name: str) -> str:
-    """Return in words which perturbations differ from the instances' own base trials, by 95 % intervals of pairs."""
-    metric = METRICS[result(name).values["session"]["metric"]]
-    lower, higher = (
-        [row.symbol for row in session(name).values() if _differs(row) and sign * row.difference.mean > 0.0]
-        for sign in (-1.0, 1.0)
-    )
-    parts = [
-        f"{_list(symbols)} {'has' if len(symbols) == 1 else 'have'} a {word} mean {metric}"
-        for symbols, word in ((lower, "lower"), (higher, "higher"))
-        if symbols
-    ]
+    """Return in words which perturbations are solved more or less often than the instances' own base trials.
+
+    Those count whose 95 % interval of the paired difference leaves out 0.
+    """
+    rows = [row for row in session(name, "success").values() if _differs(row)]
+    parts = []
+    for sign, word in ((-1.0, "less"), (1.0, "more")):
+        symbols = [row.symbol for row in rows if sign * row.difference.mean > 0.0]
+        if symbols:
+            parts.append(f"{_list(symbols)} {'is' if len(symbols) == 1 else 'are'} solved {word} often")
     if not parts:
-        return f"no mean {metric} differs surely from that of the instances' own base trials"
+        return "no perturbation is surely solved more or less often than the instances' own base trials"
     return f"{_list(parts)} than the instances' own base trials"
 
 

@@ -148,6 +148,13 @@ def test_expressions_within_a_line_and_blocks_say_what_the_results_say(demo):
     assert rendering.render(rendered, "x.md") == rendered
 
 
+def test_a_number_that_was_typed_over_is_named_with_its_line(demo):
+    text = rendering.render('One.\n\nIt is <!--{ counts("tiny") }-->?<!--{}-->.\n', "x.md")
+    assert outdated(text, "x.md") == []
+    (line,) = outdated(text.replace("base 2/2", "base 1/2"), "x.md")
+    assert line.startswith("x.md, line 3: the results say 'It is ") and line.endswith("make docs writes it")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
