@@ -9,6 +9,7 @@ S, SB:
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from collections.abc import Sequence
 
@@ -45,6 +46,12 @@ def lines(task: VisionLanguageNavigation, families: Sequence[str], instances: in
     ]
 
 
+def between(task: VisionLanguageNavigation, families: Sequence[str]) -> float:
+    """Return how far objects are carried from one arrangement to another, on the mean of all pairs [m]."""
+    scenes = [task.arranged_scene(family) for family in families]
+    return float(np.mean([metres(one, other) for one, other in itertools.permutations(scenes, 2)]))
+
+
 def metres(before: Scene, after: Scene) -> float:
     """Return how far objects are carried from one scene to another [m]."""
     return float(MetresMoved().cost(setup_moves(before, after, Tolerance(0.0, 0.0))))
@@ -65,13 +72,14 @@ def main() -> None:
         "generated": lines(task, ["generated"], asked.instances, asked.seed),
     }
     if asked.json:
-        print(json.dumps({"seed": asked.seed, **found}))
+        print(json.dumps({"seed": asked.seed, "between": between(task, arrangements), **found}))
         return
     for name, rows in found.items():
         table = Table("", "applies", "of", "moved [m]", title=name)
         for symbol, number, of, moved in rows:
             table.add_row(str(symbol), str(number), str(of), f"{moved:.2f}")
         Console().print(table)
+    print(f"from one arrangement to another {between(task, arrangements):.1f} m")
 
 
 if __name__ == "__main__":

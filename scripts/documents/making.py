@@ -180,7 +180,7 @@ def _values(results: Results) -> dict[str, Any]:
             "metric": summary.metric,
             "cost_unit": summary.cost_unit,
             "finished": summary.finished,
-            "symbols": {row.perturbation: row.symbol for row in rows},
+            "symbols": [[row.perturbation, row.symbol] for row in rows],
             "skipped": {row.perturbation: row.skipped for row in summary.rows if row.perturbation != "all"},
         },
         "effort": asdict(summary.effort),

@@ -71,7 +71,7 @@ def _rows(folder: Path, name: str, metric: str) -> Mapping[str, Row]:
         orient="row",
         strict=False,
     )
-    rows = summary_rows(table, kept["symbols"], kept["skipped"], metric or kept["metric"], kept["policy"])
+    rows = summary_rows(table, dict(kept["symbols"]), kept["skipped"], metric or kept["metric"], kept["policy"])
     return {row.perturbation: row for row in rows}
 
 

@@ -129,7 +129,7 @@ def demo(tmp_path, monkeypatch):
             [("x0", "base", 1.0), ("x0", "LB1", 1.0), ("x1", "base", 1.0), ("x1", "LB1", 0.0)]
         )
     ]
-    session = {"metric": "spl", "policy": "p", "symbols": {"LB1": "ΔLB1"}, "skipped": {"base": 0, "LB1": 0}}
+    session = {"metric": "spl", "policy": "p", "symbols": [["LB1", "ΔLB1"]], "skipped": {"base": 0, "LB1": 0}}
     values = {"columns": [*keys, *numbers], "rows": rows, "session": session, "effort": {}}
     write_result(made(values=values), tmp_path / "tiny.json")
     monkeypatch.setattr(tables.Source, "folder", tmp_path)
