@@ -83,7 +83,7 @@ def report(page: Path, index: int, work: Path) -> tuple[bytes, bytes]:
     both.paste(Image.open(files["laptop"]), (0, 0))
     both.paste(Image.open(files["phone"]), (LAPTOP[0] + GAP, 0))
     both.save(files["laptop"])
-    return compact(files["laptop"]), compact(files["opened"])
+    return compact(files["laptop"], 64), compact(files["opened"])
 
 
 def _chromium() -> str:
@@ -123,7 +123,7 @@ def rooms(file: Path) -> bytes:
     for panel, family in zip(figure.axes, arrangements, strict=False):
         instance = task.sample(np.random.default_rng(0), family, family)
         drawn = TrialMap.of(task, Trial(0, family, BASE, 0, instance, seed=0), instance.scene, (), None)
-        draw_map(panel, drawn)
+        draw_map(panel, drawn, names_size=5.0)
         words = textwrap.fill(instance.instruction.text, 44)
         panel.set_title(f"{family}, {instance.optimal_path_length:.2f} m\n{words}", fontsize=6.5)
     figure.savefig(file)
