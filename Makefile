@@ -10,10 +10,10 @@ unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH 
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lock clean
+.PHONY: help setup demo test bench docs docs-all lock clean
 
 help:  ## list the targets
-	@awk -F ':.*##' '/^[a-z]+:.*##/ {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## make .venv: Python packages, interfaces, nodes (again only where something changed)
 	@command -v $(PYTHON) > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }
@@ -31,6 +31,14 @@ test: setup  ## run every test, the import contracts and the linter
 
 bench: setup  ## time the graph against the same loop without ROS
 	@$(BIN)/python benchmark/graph_overhead.py
+
+docs: PURPOSE := tests
+docs: setup  ## measure again what takes under five minutes, and put all results into the documents
+	@$(BIN)/python -m scripts.documents make
+
+docs-all: PURPOSE := tests
+docs-all: setup  ## the same with what takes longer; interrupted, it goes on
+	@$(BIN)/python -m scripts.documents make --long
 
 lock:  ## renew requirements.lock from requirements.in (needs uv)
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-header --no-emit-package torch \

@@ -7,11 +7,13 @@ instances the table has the lowest coverage over sizes and correlations, and the
 
     python benchmark/interval_coverage.py                  all tables, some five minutes
     python benchmark/interval_coverage.py --draws 200      the same, coarser
+    python benchmark/interval_coverage.py --json           all numbers as one JSON object
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -37,6 +39,21 @@ RESAMPLES = 799
 """Of the bootstraps; with so many draws of data, more change nothing."""
 
 Interval = tuple[float, float]
+
+Lines = list[list[str | float]]
+"""Rows of a table."""
+
+METHODS = ("percentile", "BCa", "bootstrap-t", "CR2", "shipped")
+HEADINGS = {
+    "means": ("scores", "share", "instances", *METHODS),
+    "differences": ("share", "other share", "instances", "coverage", "width", "found a difference"),
+    "adjusted": (
+        *("covariates", "run", "bias plain", "bias adjusted", "rms base", "rms adjusted"),
+        *("coverage X", "width X", "coverage domain", "width domain"),
+    ),
+    "sequences": ("scores", "share", "ever excluded the truth", "width at 25", "width at the end"),
+}
+"""Table -> its columns: coverages in per cent, the mean width behind each of those of ``means``."""
 
 
 @dataclass(frozen=True)
@@ -114,18 +131,15 @@ def ends(estimate: Estimate) -> Interval:
     return float(estimate.low), float(estimate.high)
 
 
-def means_table(draws: int, spl: bool, track: Callable[[str], None]) -> Table:
-    names = ("percentile", "BCa", "bootstrap-t", "CR2", "shipped")
-    table = Table(title="SPL-like scores" if spl else "success", box=None)
-    for heading in ("share", "instances", *names):
-        table.add_column(heading, justify="right")
+def means_table(draws: int, spl: bool, track: Callable[[str], None]) -> Lines:
+    table: Lines = []
     rng = np.random.default_rng(1)
     for share in SHARES:
         for instances in INSTANCES:
-            covered: dict[str, list[float]] = {name: [] for name in names}
-            widths: dict[str, list[float]] = {name: [] for name in names}
+            covered: dict[str, list[float]] = {name: [] for name in METHODS}
+            widths: dict[str, list[float]] = {name: [] for name in METHODS}
             for sizes, correlation in settings(share):
-                found: dict[str, list[Interval]] = {name: [] for name in names}
+                found: dict[str, list[Interval]] = {name: [] for name in METHODS}
                 weights = rng.multinomial(instances, np.full(instances, 1.0 / instances), RESAMPLES).astype(
                     float
                 )
@@ -141,8 +155,8 @@ def means_table(draws: int, spl: bool, track: Callable[[str], None]) -> Table:
                     low, high = np.array(intervals).T
                     covered[name].append(np.mean((low <= truth + 1e-12) & (truth <= high + 1e-12)))
                     widths[name].append(np.mean(high - low))
-            cells = [f"{100 * min(covered[n]):.1f} ({np.mean(widths[n]):.2f})" for n in names]
-            table.add_row(f"{share:g}", str(instances), *cells)
+            cells = [value for n in METHODS for value in (100.0 * min(covered[n]), float(np.mean(widths[n])))]
+            table.append(["SPL" if spl else "success", share, instances, *cells])
             track(f"{share:g} {instances}")
     return table
 
@@ -155,10 +169,8 @@ def settings(share: float) -> Iterator[tuple[Interval, float]]:
                 yield sizes, correlation
 
 
-def differences_table(draws: int) -> Table:
-    table = Table(title="paired differences; the wild cluster bootstrap's errors at 5 %", box=None)
-    for heading in ("shares", "instances", "coverage", "width", "found a difference"):
-        table.add_column(heading, justify="right")
+def differences_table(draws: int) -> Lines:
+    table: Lines = []
     rng = np.random.default_rng(2)
     for first, second in ((0.5, 0.5), (0.95, 0.95), (0.9, 0.7), (0.99, 0.95)):
         for instances in INSTANCES:
@@ -172,13 +184,8 @@ def differences_table(draws: int) -> Table:
                 held += low <= first - second <= high
                 width += high - low
                 rejected += paired_bootstrap(a, b, clusters, rng).p_value <= 0.05
-            table.add_row(
-                f"{first:g}, {second:g}",
-                str(instances),
-                f"{100 * held / draws:.1f}",
-                f"{width / draws:.2f}",
-                f"{100 * rejected / draws:.1f} %",
-            )
+            shares = 100.0 * held / draws, width / draws, 100.0 * rejected / draws
+            table.append([first, second, instances, *map(float, shares)])
     return table
 
 
@@ -204,12 +211,8 @@ def test_set(
     }, scores[0]
 
 
-def adjusted_table(draws: int) -> Table:
-    table = Table(title="the mean of a test set of 250, perturbed trials much harder", box=None)
-    for heading in ("covariates", "run", "bias plain", "bias adjusted", "rms base", "rms adjusted"):
-        table.add_column(heading, justify="right")
-    for heading in ("coverage X", "width X", "coverage domain", "width domain"):
-        table.add_column(heading, justify="right")
+def adjusted_table(draws: int) -> Lines:
+    table: Lines = []
     rng = np.random.default_rng(3)
     for words, slope in (("useless", 0.0), ("weak", 0.4), ("useful", 1.2)):
         domain = np.mean([test_set(rng, 2, 50_000, slope)[1].mean() for _ in range(10)])
@@ -225,17 +228,15 @@ def adjusted_table(draws: int) -> Table:
                     held[i] += low <= value <= high
                     widths[i] += high - low
             plain, adjusted, base = np.array(errors).T
-            rms = [f"{np.sqrt(np.mean(e**2)):.4f}" for e in (base, adjusted)]
-            cells = [f"{100 * held[i] / draws:.1f}" if j == 0 else f"{widths[i] / draws:.2f}"
-                     for i in range(2) for j in range(2)]  # fmt: skip
-            table.add_row(words, str(run), f"{plain.mean():+.3f}", f"{adjusted.mean():+.3f}", *rms, *cells)
+            rms = [float(np.sqrt(np.mean(e**2))) for e in (base, adjusted)]
+            cells = [value for i in range(2) for value in (100.0 * held[i] / draws, widths[i] / draws)]
+            table.append([words, run, float(plain.mean()), float(adjusted.mean()), *rms, *map(float, cells)])
     return table
 
 
-def sequence_table(draws: int, looks: int = 100) -> Table:
-    table = Table(title=f"betting test, error rate 5 %, looked at after each of {looks} values", box=None)
-    for heading in ("scores", "share", "ever excluded the truth", "width at 25", "width at the end"):
-        table.add_column(heading, justify="right")
+def sequence_table(draws: int, looks: int = 100) -> Lines:
+    """Look at the betting test, whose error rate is 5 %, after each value."""
+    table: Lines = []
     rng = np.random.default_rng(4)
     for spl in (False, True):
         for share in (0.05, 0.5, 0.95):
@@ -248,8 +249,8 @@ def sequence_table(draws: int, looks: int = 100) -> Table:
                         early += np.ptp(test.interval)
                 wrong += test.rejects(truth)
                 late += np.ptp(test.interval)
-            cells = f"{100 * wrong / draws:.1f} %", f"{early / draws:.2f}", f"{late / draws:.2f}"
-            table.add_row("SPL" if spl else "success", f"{share:g}", *cells)
+            cells = 100.0 * wrong / draws, early / draws, late / draws
+            table.append(["SPL" if spl else "success", share, *map(float, cells)])
     return table
 
 
@@ -258,15 +259,34 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--draws", type=int, default=500, help="data sets a cell")
-    draws = parser.parse_args().draws
-    console, errors = Console(width=140), Console(stderr=True)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    asked = parser.parse_args()
+    draws, errors = asked.draws, Console(stderr=True)
     freedom = bell_mccaffrey(np.array([1.0, *[5.0] * 10, 15.0]), np.ones(12))
+    found = {
+        "means": [
+            line
+            for spl in (False, True)
+            for line in means_table(draws, spl, lambda words: errors.print(words, style="dim"))
+        ],
+        "differences": differences_table(draws),
+        "adjusted": adjusted_table(draws),
+        "sequences": sequence_table(max(1, draws // 2)),
+    }
+    if asked.json:
+        print(json.dumps({"seed": [1, 2, 3, 4], "draws": draws, **found}))
+        return
+    console = Console(width=140)
     console.print(f"degrees of freedom of 12 instances with 1, 5 (ten times) and 15 trials: {freedom:.1f}")
-    for spl in (False, True):
-        console.print(means_table(draws, spl, lambda words: errors.print(words, style="dim")))
-    console.print(differences_table(draws))
-    console.print(adjusted_table(draws))
-    console.print(sequence_table(max(1, draws // 2)))
+    for name, lines in found.items():
+        table = Table(title=name, box=None)
+        for heading in HEADINGS[name]:
+            table.add_column(heading, justify="right")
+            if heading in METHODS:
+                table.add_column("width", justify="right")
+        for line in lines:
+            table.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in line))
+        console.print(table)
 
 
 if __name__ == "__main__":

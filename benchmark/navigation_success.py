@@ -1,37 +1,124 @@
-"""How far a navigation policy gets in generated instances and in their perturbations.
+"""How far navigation policies get in generated instances and in their perturbations.
 
-World, controller, policy and scores run in one process, without ROS:
+World, controller, policy and scores run in one process each, without ROS:
 
-    python -m benchmark.navigation_success --policy vln_modular --instances 40
+    python -m benchmark.navigation_success vln_modular --instances 40 --processes 2 --output results.jsonl
 
-Intervals: 95 %, over trials: Wilson's for rates, bootstrapped for means.
+What the output file holds already is not run again, so that an interrupted run goes on. Intervals are 95 % and take
+instances as independent, not trials: Wilson's where each instance has one trial, else Student's t over instances.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
-from scipy.stats import binomtest, bootstrap
 
+from benchmark.jobs import run_jobs, stored
 from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.domain import BASE, Scene, TestInstance, Trial, TrialResult
+from robocontrast_ros.domain import BASE, Scene, TestInstance, Trial
 from robocontrast_ros.perturbations.protocol import Perturbed
 from robocontrast_ros.perturbations.vln import MoveGoalOrObstruct, MovePassive, Redirect, Reword
 from robocontrast_ros.policies.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.simulators.rendering import Camera
 from robocontrast_ros.simulators.world import World
+from robocontrast_ros.statistics.clusters import cluster_mean
+from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.tasks.vln import VisionLanguageNavigation
 
 CONFIG = "package://robocontrast_ros/config"
 PERTURBATIONS = (Reword(), Redirect(), MovePassive(), MoveGoalOrObstruct())
+HEADINGS = ("trials", "progress", "success", "SPL", "nDTW", "collisions", "steps")
+
+
+@dataclass(frozen=True)
+class Job:
+    """Trials that one process runs: one instance, and its perturbations unless ``base_only``."""
+
+    policy: str
+    family: str
+    index: int
+    seed: int
+    base_only: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """One trial; ``kind`` is ``base`` or the perturbation's symbol."""
+
+    policy: str
+    family: str
+    index: int
+    seed: int
+    kind: str
+    instruction: str
+    progress: float
+    success: float
+    spl: float
+    ndtw: float
+    collisions: int
+    steps: int
+    distance_to_goal: float
+
+
+class Worker:
+    """A world, a bench and a policy, kept from job to job."""
+
+    benches: ClassVar[dict[str, tuple[VisionLanguageNavigation, InProcessBench]]] = {}
+
+    @classmethod
+    def run(cls, job: Job) -> list[Row]:
+        """Return the results of a job; a perturbation that does not apply gives none."""
+        task, bench = cls.bench(job.policy)
+        rows = []
+        for kind, instance in instances(task, job.family, job.index, job.seed):
+            if job.base_only and kind != BASE:
+                break
+            # Nothing of the trial before is left.
+            bench.bring(Scene(robot=instance.scene.robot))
+            bench.bring(instance.scene)
+            trial = Trial(job.index, instance.instance_id, BASE, 0, instance, seed=job.index)
+            result = bench.execute(trial, attempt=0).result
+            rows.append(
+                Row(
+                    job.policy,
+                    job.family,
+                    job.index,
+                    job.seed,
+                    kind,
+                    instance.instruction.text,
+                    float(result.progress),
+                    float(result.success),
+                    float(result.spl),
+                    float(result.ndtw),
+                    int(result.collisions),
+                    int(result.steps),
+                    float(result.distance_to_goal),
+                )
+            )
+        return rows
+
+    @classmethod
+    def bench(cls, policy: str) -> tuple[VisionLanguageNavigation, InProcessBench]:
+        """Return the task and the bench of a policy, made at the first call."""
+        if policy not in cls.benches:
+            task = VisionLanguageNavigation.from_file(resolve_uri(f"{CONFIG}/tasks/studio_apartment.yaml"))
+            runner = PolicyRunner(resolve_uri(f"{CONFIG}/policies/{policy}.yaml"), timeout=30.0)
+            cameras = [Camera(name, 320, 240) for name in runner.description.cameras]
+            world = World(
+                load_profile("locobot"), task.world, cameras=cameras, physics_step=task.physics_step
+            )
+            cls.benches[policy] = task, InProcessBench(world, task, runner)
+        return cls.benches[policy]
 
 
 def instances(
@@ -40,7 +127,7 @@ def instances(
     """Draw an instance, and each of its perturbations that there is."""
     drawn = [seed, task.families.index(family), index]
     base = task.sample(np.random.default_rng(drawn), f"{family}-{index}", family)
-    yield "base", base
+    yield BASE, base
     for number, perturbation in enumerate(PERTURBATIONS):
         rng = np.random.default_rng([*drawn, number])
         answer = perturbation.apply(task, base, base.scene, rng)
@@ -48,79 +135,77 @@ def instances(
             yield perturbation.symbol, answer.instance
 
 
-def row(name: str, results: list[TrialResult]) -> list[str]:
-    """Return a line of the table."""
+def table(rows: Sequence[Row]) -> list[list[str]]:
+    """Return a line for each kind of trial and one for all, without a header."""
+    kinds = [BASE, *(perturbation.symbol for perturbation in PERTURBATIONS)]
+    parts = {kind: [row for row in rows if row.kind == kind] for kind in kinds} | {"all": list(rows)}
+    return [[kind, *cells(own)] for kind, own in parts.items() if own]
 
-    def mean(values: list[float]) -> str:
-        if len(set(values)) < 2:
-            return f"{np.mean(values):.2f}"
-        found = bootstrap((values,), np.mean, rng=np.random.default_rng(0), method="percentile")
-        low, high = found.confidence_interval
-        return f"{np.mean(values):.2f} ({low:.2f} to {high:.2f})"
 
-    solved = sum(result.success == 1.0 for result in results)
-    rate = binomtest(solved, len(results)).proportion_ci(method="wilson")
+def cells(rows: Sequence[Row]) -> list[str]:
+    """Return what stands under ``HEADINGS`` for some trials."""
+    clusters = [f"{row.family}-{row.index}" for row in rows]
+
+    def mean(score: str) -> Estimate:
+        values = [getattr(row, score) for row in rows]
+        if score == "success" and len(set(clusters)) == len(rows):
+            return wilson(sum(value == 1.0 for value in values), len(rows))
+        return cluster_mean(values, clusters)
+
     return [
-        name,
-        str(len(results)),
-        mean([result.progress for result in results]),
-        f"{solved / len(results):.2f} ({rate.low:.2f} to {rate.high:.2f})",
-        mean([result.spl for result in results]),
-        f"{np.mean([result.ndtw for result in results]):.2f}",
-        f"{np.mean([result.collisions for result in results]):.1f}",
-        f"{np.mean([result.steps for result in results]):.0f}",
+        str(len(rows)),
+        *(in_words(mean(score)) for score in ("progress", "success", "spl")),
+        f"{np.mean([row.ndtw for row in rows]):.2f}",
+        f"{np.mean([row.collisions for row in rows]):.1f}",
+        f"{np.mean([row.steps for row in rows]):.0f}",
     ]
+
+
+def in_words(estimate: Estimate) -> str:
+    """Return an estimate and its interval as ``0.60 (0.30 to 0.90)``."""
+    if estimate.low is None:
+        return f"{estimate.mean:.2f}"
+    return f"{estimate.mean:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--policy", default="vln_oracle", help="name of a policy with a file in config/policies/"
-    )
-    parser.add_argument("--family", nargs="+", default=["generated"], help="families of instances")
+    parser.add_argument("policies", nargs="+", help="names of policies with a file in config/policies/")
+    parser.add_argument("--families", nargs="+", default=["generated"], help="families of instances")
     parser.add_argument("--instances", type=int, default=20, help="instances of each family")
     parser.add_argument("--base-only", action="store_true", help="without perturbations")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--output", type=Path, default=Path("navigation_success.jsonl"))
     parser.add_argument("--failures", action="store_true", help="print each trial without full progress")
     arguments = parser.parse_args()
 
     console = Console(width=120)
-    task = VisionLanguageNavigation.from_file(resolve_uri(f"{CONFIG}/tasks/studio_apartment.yaml"))
-    policy = PolicyRunner(resolve_uri(f"{CONFIG}/policies/{arguments.policy}.yaml"), timeout=30.0)
-    cameras = [Camera(name, 320, 240) for name in policy.description.cameras]
-    world = World(load_profile("locobot"), task.world, cameras=cameras, physics_step=task.physics_step)
-    bench = InProcessBench(world, task, policy)
-    results: dict[str, list[TrialResult]] = {}
-    began = time.perf_counter()
-    drawn = [(family, index) for family in arguments.family for index in range(arguments.instances)]
-    for family, index in track(drawn, arguments.policy, console=console, transient=True):
-        for number, (kind, instance) in enumerate(instances(task, family, index, arguments.seed)):
-            if number and arguments.base_only:
-                break
-            # Nothing of the trial before is left.
-            bench.bring(Scene(robot=instance.scene.robot))
-            bench.bring(instance.scene)
-            trial = Trial(index, instance.instance_id, BASE, 0, instance, seed=index)
-            result = bench.execute(trial, attempt=0).result
-            results.setdefault(kind, []).append(result)
-            if arguments.failures and result.progress < 1.0:
+    known = {(row.policy, row.family, row.index, row.seed) for row in stored(arguments.output, Row)}
+    jobs = [
+        Job(policy, family, index, arguments.seed, arguments.base_only)
+        for policy in arguments.policies
+        for family in arguments.families
+        for index in range(arguments.instances)
+        if (policy, family, index, arguments.seed) not in known
+    ]
+    run_jobs(Worker.run, jobs, arguments.processes, arguments.output, console)
+    rows = [row for row in stored(arguments.output, Row) if row.seed == arguments.seed]
+    for policy in arguments.policies:
+        own = [row for row in rows if row.policy == policy]
+        shown = Table("", *HEADINGS, title=f"{policy}, seed {arguments.seed}")
+        for line in table(own):
+            shown.add_row(*line)
+        console.print(shown)
+        for row in own:
+            if arguments.failures and row.progress < 1.0:
                 console.print(
-                    f"{family}-{index} {kind} '{instance.instruction.text}': progress {result.progress:g}, "
-                    f"{result.outcome.name} {result.detail} {result.steps} steps, {result.collisions} collisions, "
-                    f"{result.distance_to_goal:.2f} m off",
+                    f"{row.family}-{row.index} {row.kind} '{row.instruction}': progress {row.progress:g}, "
+                    f"{row.steps} steps, {row.collisions} collisions, {row.distance_to_goal:.2f} m off",
                     highlight=False,
                 )
-    seconds = time.perf_counter() - began
-    world.close()
-    table = Table("", "trials", "progress", "success", "SPL", "nDTW", "collisions", "steps")
-    for kind, found in results.items():
-        table.add_row(*row(kind, found))
-    total = [result for found in results.values() for result in found]
-    table.add_row(*row("all", total))
-    console.print(table)
-    console.print(f"{arguments.policy}, seed {arguments.seed}: {seconds / len(total):.1f} s a trial")
 
 
 if __name__ == "__main__":

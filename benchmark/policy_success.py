@@ -5,26 +5,24 @@ the base instance in its own scene, where it applies; SB1 and SB2 move a block, 
 
     python -m benchmark.policy_success film_bc film_bc_state --instances 100 --processes 4 --output results.jsonl
 
-What the output file holds already is not run again, so that an interrupted run goes on. With ``--card`` the tables
-also replace those of a model card, between the two comments that name this benchmark.
+What the output file holds already is not run again, so that an interrupted run goes on. With ``--markdown`` the tables
+are printed as Markdown, for instance for a model card.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
+import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
-from scipy.stats import binomtest
 
+from benchmark.jobs import markdown, run_jobs, stored
 from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import BASE, TestInstance, Trial
@@ -34,6 +32,7 @@ from robocontrast_ros.policies.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.simulators.rendering import Camera
 from robocontrast_ros.simulators.world import World
+from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.tasks.language_table.goals import FAMILIES
 
@@ -130,20 +129,13 @@ def _perturbed(task: LanguageTable, base: TestInstance, name: str, job: Job) -> 
     return answer.instance if isinstance(answer, Perturbed) else None
 
 
-def stored(path: Path) -> list[Row]:
-    """Return the rows of an output file; none when there is no file."""
-    if not path.exists():
-        return []
-    return [Row(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def solved(rows: Sequence[Row]) -> str:
     """Return how many of some trials were solved, with the 95 % Wilson interval of the rate."""
     if not rows:
         return "-"
     count = sum(row.success == 1.0 for row in rows)
-    interval = binomtest(count, len(rows)).proportion_ci(method="wilson")
-    return f"{count}/{len(rows)} ({interval.low:.2f} to {interval.high:.2f})"
+    share = wilson(count, len(rows))
+    return f"{count}/{len(rows)} ({share.low:.2f} to {share.high:.2f})"
 
 
 def mean_steps(rows: Sequence[Row]) -> str:
@@ -203,32 +195,12 @@ def perturbed(rows: Sequence[Row], policies: Sequence[str], families: Sequence[s
     ]
 
 
-def markdown(lines: Lines) -> str:
-    """Return a table as Markdown."""
-    head, *body = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([head, "|---" * len(lines[0]) + "|", *body])
-
-
-MARKS = "<!-- benchmark.policy_success -->", "<!-- end of benchmark.policy_success -->"
-
-
-def write_card(card: Path, text: str) -> None:
-    """Replace what stands between the marks of a model card."""
-    before, begin, rest = card.read_text(encoding="utf-8").partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
-    if not begin or not end:
-        raise SystemExit(
-            f"{card}: expected the lines {MARKS[0]} and {MARKS[1]}; put them where tables shall stand"
-        )
-    card.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("policies", nargs="+", help="names of policies, or paths of their parameter files")
-    parser.add_argument("--robot", default="franka")
+    parser.add_argument("--robots", nargs="+", default=["franka"])
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--perturbations", nargs="*", choices=PERTURBATIONS, default=list(PERTURBATIONS))
     parser.add_argument("--instances", type=int, default=100, help="instances of each family")
@@ -238,39 +210,36 @@ def main() -> None:
     )
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--output", type=Path, default=Path("policy_success.jsonl"))
-    parser.add_argument("--card", type=Path, help="model card whose tables are written anew")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     arguments = parser.parse_args()
 
     console = Console()
-    done = stored(arguments.output)
+    done = stored(arguments.output, Row)
     known = {(row.policy, row.robot, row.family, row.index, row.seed, row.perturbation) for row in done}
     jobs = []
-    for policy in arguments.policies:
+    for policy, robot in itertools.product(arguments.policies, arguments.robots):
         for index in range(arguments.instances):
             names = (BASE, *arguments.perturbations) if index < arguments.perturbed else (BASE,)
             for family in arguments.families:
-                key = (policy, arguments.robot, family, index, arguments.seed)
+                key = (policy, robot, family, index, arguments.seed)
                 left = tuple(name for name in names if (*key, name) not in known)
                 if left:
-                    jobs.append(Job(policy, arguments.robot, family, index, arguments.seed, left))
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(arguments.processes) as pool, arguments.output.open("a", encoding="utf-8") as stream:
-        results = pool.imap_unordered(Worker.run, jobs)
-        for rows in track(results, "trials", len(jobs), console=console, transient=True):
-            stream.writelines(json.dumps(asdict(row)) + "\n" for row in rows)
-            stream.flush()
+                    jobs.append(Job(policy, robot, family, index, arguments.seed, left))
+    run_jobs(Worker.run, jobs, arguments.processes, arguments.output, console)
     policies, families = arguments.policies, arguments.families
-    rows = having(stored(arguments.output), seed=arguments.seed, robot=arguments.robot)
-    tables = [unperturbed(rows, policies, families)]
-    if any(row.perturbation != BASE for row in rows):
-        tables += [perturbed(rows, policies), perturbed(rows, policies, families)]
-    for head, *body in tables:
-        shown = Table(*head)
-        for line in body:
-            shown.add_row(*line)
-        console.print(shown)
-    if arguments.card is not None:
-        write_card(arguments.card, "\n\n".join(map(markdown, tables)))
+    for robot in arguments.robots:
+        rows = having(stored(arguments.output, Row), seed=arguments.seed, robot=robot)
+        tables = [unperturbed(rows, policies, families)]
+        if any(row.perturbation != BASE for row in rows):
+            tables += [perturbed(rows, policies), perturbed(rows, policies, families)]
+        for lines in tables:
+            if arguments.markdown:
+                print(f"\n{markdown(lines)}")
+                continue
+            shown = Table(*lines[0], title=robot)
+            for line in lines[1:]:
+                shown.add_row(*line)
+            console.print(shown)
 
 
 if __name__ == "__main__":

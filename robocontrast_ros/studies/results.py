@@ -16,7 +16,7 @@ from robocontrast_ros.studies.claims import Decided, Measure
 from robocontrast_ros.studies.curves import Curve, curves_table, draw_curves
 from robocontrast_ros.studies.evidence import Evidence, Sitting
 from robocontrast_ros.studies.figures import Shown, draw_estimators, draw_figure3, draw_figure6
-from robocontrast_ros.studies.job import SessionOfStudy
+from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.parameters import Study
 from robocontrast_ros.studies.run import StudyFolder, jobs_of
 
@@ -80,44 +80,80 @@ class StudyResults:
         return sum(session.simulated for session in self.sessions)
 
 
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """What the trials of a study say.
+
+    Attributes:
+        results: strategies and claims.
+        sittings: policy -> its trials, one a seed.
+        curves: policy -> error and trials against cost.
+        shown: policy -> what its figures need besides.
+    """
+
+    results: StudyResults
+    sittings: Mapping[str, Sequence[Sitting]]
+    curves: Mapping[str, tuple[Curve, ...]]
+    shown: Mapping[str, Shown]
+
+
 def write_results(study: Study, folder: StudyFolder) -> StudyResults:
     """Write trials, curves, claims, figures and a summary of a study whose jobs are all done."""
+    read = {job: folder.files(job).read() for job in jobs_of(study)}
+    pl.concat([table for table, _ in read.values()]).write_parquet(folder.path / "trials.parquet")
+    analysis = analyse(study, read)
+    results = analysis.results
+    for policy, shown in analysis.shown.items():
+        curves, sittings = analysis.curves[policy], analysis.sittings[policy]
+        draw_figure3(sittings, curves, shown, folder.path / f"figure3_{policy}")
+        draw_figure6(sittings, curves, shown, folder.path / f"figure6_{policy}")
+        draw_estimators(curves, shown, folder.path / f"estimators_{policy}")
+    table = curves_table(analysis.curves, results.metric, results.unit)
+    table.write_parquet(folder.path / "curves.parquet")
+    table.write_csv(folder.path / "curves.csv")
+    if results.decided:
+        write_claims(results.decided, folder.path)
+    (folder.path / "summary.md").write_text(summary(study, results), encoding="utf-8")
+    return results
+
+
+def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[SessionOfStudy]]]) -> Analysis:
+    """Return what the trials of a study say.
+
+    Args:
+        study: the study.
+        read: of each of its jobs, the trials and how its sessions ended (``JobFiles.read``).
+    """
     parameters = study.parameters
     some = study.session(next(iter(study.policies)), parameters.contrast, parameters.seeds[0], None)
     metric, unit = some.task.metric, some.cost_model.unit
     symbols = {perturbation.name: perturbation.symbol for perturbation in some.perturbations}
     labels = [strategy.label for strategy in parameters.strategies]
-    read = {job: folder.files(job).read() for job in jobs_of(study)}
-    pl.concat([table for table, _ in read.values()]).write_parquet(folder.path / "trials.parquet")
+    sittings: dict[str, list[Sitting]] = {}
     curves: dict[str, tuple[Curve, ...]] = {}
     strategies: list[StrategyRow] = []
     decided: list[Decided] = []
     for policy in study.policies:
-        sittings = [
+        own = [
             Sitting(table, labels, parameters.standard, metric)
             for job, (table, _) in read.items()
             if job.policy == policy
         ]
         rng = np.random.default_rng(BOOTSTRAP_SEED)
-        evidence = Evidence(sittings, parameters.bins, parameters.resamples, rng)
-        curves[policy] = draw_curves(sittings, parameters.contrast, parameters.bins)
-        strategies += [_row(policy, label, sittings, evidence) for label in labels]
+        evidence = Evidence(own, parameters.bins, parameters.resamples, rng)
+        sittings[policy] = own
+        curves[policy] = draw_curves(own, parameters.contrast, parameters.bins)
+        strategies += [_row(policy, label, own, evidence) for label in labels]
         decided += [evidence.decide(claim, policy) for claim in study.claims]
-        shown = Shown(policy, parameters.contrast, symbols, metric, unit)
-        draw_figure3(sittings, curves[policy], shown, folder.path / f"figure3_{policy}")
-        draw_figure6(sittings, curves[policy], shown, folder.path / f"figure6_{policy}")
-        draw_estimators(curves[policy], shown, folder.path / f"estimators_{policy}")
-    table = curves_table(curves, metric, unit)
-    table.write_parquet(folder.path / "curves.parquet")
-    table.write_csv(folder.path / "curves.csv")
     order = {claim.id: number for number, claim in enumerate(study.claims)}
     decided.sort(key=lambda one: order[one.claim.id])
     sessions = tuple(session for _, ended in read.values() for session in ended)
-    results = StudyResults(metric, unit, sessions, tuple(strategies), tuple(decided))
-    if decided:
-        write_claims(decided, folder.path)
-    (folder.path / "summary.md").write_text(summary(study, results), encoding="utf-8")
-    return results
+    return Analysis(
+        StudyResults(metric, unit, sessions, tuple(strategies), tuple(decided)),
+        sittings,
+        curves,
+        {policy: Shown(policy, parameters.contrast, symbols, metric, unit) for policy in study.policies},
+    )
 
 
 def _row(policy: str, label: str, sittings: Sequence[Sitting], evidence: Evidence) -> StrategyRow:
@@ -167,7 +203,7 @@ def write_claims(decided: Sequence[Decided], folder: Path) -> None:
         for one in decided
     ]
     pd.DataFrame(rows).to_csv(folder / "claims.csv", index=False)
-    (folder / "claims.md").write_text(_markdown(claims_frame(decided)) + "\n", encoding="utf-8")
+    (folder / "claims.md").write_text(markdown(claims_frame(decided)) + "\n", encoding="utf-8")
     frame = claims_frame(decided).drop(columns="id").map(_for_latex).rename(columns=_for_latex)
     # What is said and how it is decided are sentences, the other columns a few words.
     widths = (0.24, 0.09, 0.10, 0.21, *(0.26 / (len(frame.columns) - 4) for _ in frame.columns[4:]))
@@ -215,7 +251,7 @@ def summary(study: Study, results: StudyResults) -> str:
         "",
         "## Strategies",
         "",
-        _markdown(strategies_frame(results)),
+        markdown(strategies_frame(results)),
         "",
         STRATEGY_WORDS,
         "",
@@ -229,7 +265,7 @@ def summary(study: Study, results: StudyResults) -> str:
         ]
         lines.append("")
     if results.decided:
-        lines += ["## Claims", "", _markdown(claims_frame(results.decided)), ""]
+        lines += ["## Claims", "", markdown(claims_frame(results.decided)), ""]
     return "\n".join(lines)
 
 
@@ -263,7 +299,8 @@ def _of_seeds(numbers: object) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _markdown(frame: pd.DataFrame) -> str:
+def markdown(frame: pd.DataFrame) -> str:
+    """Return a table as Markdown."""
     head = [str(column) for column in frame.columns]
     body = [[str(cell).replace("|", "\\|") for cell in row] for row in frame.itertuples(index=False)]
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body))

@@ -34,12 +34,9 @@ On steps, images and sentences that were not trained on.
 
 Validation does not tell how often a policy succeeds. In a source checkout,
 
-    python -m benchmark.policy_success {name}.yaml {name}_state.yaml random --seed 1 --card README.md
+    python -m benchmark.policy_success {name}.yaml {name}_state.yaml random --seed 1 --markdown
 
-runs held-out instances and their perturbations, and writes the tables here:
-
-<!-- benchmark.policy_success -->
-<!-- end of benchmark.policy_success -->
+runs held-out instances and their perturbations, and prints the tables that belong here.
 """
 
 

@@ -1,0 +1,259 @@
+"""Run the commands of results, and take from what they leave behind what documents need."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from robocontrast_ros.analysis.figures import draw_overview
+from robocontrast_ros.analysis.results import Results, compute_results
+from robocontrast_ros.analysis.test_set import draw_test_set
+from robocontrast_ros.cli import fast
+from robocontrast_ros.domain import BASE
+from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.sessions.parameters import Overrides, resolve
+from robocontrast_ros.sessions.run_folder import RunFolder
+from scripts.documents import pictures, tables
+from scripts.documents.results import DECIMALS, ROOT
+
+COLUMNS = (
+    *(
+        "index",
+        "base_id",
+        "perturbation",
+        "repeat",
+        "counts",
+        "outcome",
+        "success",
+        "spl",
+        "progress",
+        "ndtw",
+    ),
+    *("collisions", "steps", "setup_metres", "setup_seconds", "setup_cost"),
+)
+"""Columns of the table of trials that are kept: what the summary of a run is computed from."""
+
+OF_STUDY = (
+    *("policy", "study_seed", "strategy", "counts", "base_id", "family", "perturbation"),
+    *("optimal_path_length_m", "spl", "cumulative_cost"),
+)
+"""Columns of a study's trials that are kept."""
+
+STUDY_TRIALS = "study_trials.csv.gz"
+
+
+class MakingError(Exception):
+    """A command did not do what it was to do; the message says which."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of a command.
+
+    Attributes:
+        values: what documents show.
+        seed: that it was run with.
+        files: file that was drawn or written, relative to the checkout -> its content.
+        measured: what differs from run to run.
+    """
+
+    values: Mapping[str, Any]
+    seed: int | tuple[int, ...]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    measured: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _execute(words: Sequence[str]) -> str:
+    """Run a command in the checkout, with its errors shown, and return what it printed.
+
+    Raises:
+        MakingError: it ended with another code than 0.
+    """
+    scripts = Path(sys.executable).parent
+    programs = {"python": [sys.executable], "robocontrast": [str(scripts / "robocontrast")]}
+    environment = os.environ | {"PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [*programs.get(words[0], [words[0]]), *words[1:]],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise MakingError(f"'{shlex.join(words)}' ended with {done.returncode}:\n{done.stdout[-2000:]}")
+    return done.stdout
+
+
+def printed(command: str, work: Path) -> Made:
+    """Run a command that prints one JSON object: ``seed`` and what was found."""
+    values = json.loads(_execute(shlex.split(command)))
+    seed = values.pop("seed")
+    return Made(values, tuple(seed) if isinstance(seed, list) else seed)
+
+
+def rows(command: str, work: Path) -> Made:
+    """Run a benchmark that keeps a row a trial in a file, and goes on with it."""
+    file = work / "rows.jsonl"
+    began = time.monotonic()
+    _execute([*shlex.split(command), "--output", str(file)])
+    found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    (seed,) = {row.pop("seed") for row in found}
+    columns = [key for key in found[0] if key not in ("instruction", "distance_to_goal")]
+    lines = sorted(([row[key] for key in columns] for row in found), key=lambda line: list(map(str, line)))
+    return Made(
+        {"columns": columns, "rows": lines}, seed, measured={"seconds": round(time.monotonic() - began)}
+    )
+
+
+def session(command: str, work: Path) -> Made:
+    """Run a fast session, or go on with the one that was interrupted in ``work``."""
+    began = time.monotonic()
+    results, _ = _session(command, work)
+    return Made(_values(results), results.summary.seed, measured={"seconds": round(time.monotonic() - began)})
+
+
+def session_with_overview(picture: str) -> Callable[[str, Path], Made]:
+    """Return what does the same as ``session`` and draws the run's overview."""
+
+    def make(command: str, work: Path) -> Made:
+        results, _ = _session(command, work)
+        drawn = work / "overview.png"
+        draw_overview(results.summary, results.trials, results.standard, drawn)
+        return Made(_values(results), results.summary.seed, {picture: pictures.compact(drawn)})
+
+    return make
+
+
+def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("session")
+    parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--robot")
+    parser.add_argument("--policy")
+    parser.add_argument("--max-trials", type=int)
+    asked = parser.parse_args(shlex.split(command)[2:])
+    begun = sorted(work.glob("*/journal.jsonl"))
+    if not asked.fast:
+        words = ["--resume", str(begun[0].parent)] if begun else shlex.split(command)[2:]
+        _execute(["robocontrast", "evaluate", *words, *([] if begun else ["--output", str(work)])])
+        run = RunFolder.open(next(work.glob("*/journal.jsonl")).parent)
+    else:
+        if begun:
+            run = RunFolder.open(begun[0].parent)
+        else:
+            overrides = Overrides(
+                robot=asked.robot,
+                policy=asked.policy,
+                max_trials=asked.max_trials,
+                output=str(work),
+                fast=True,
+            )
+            run = RunFolder.create(resolve(asked.session, overrides), time.time())
+        # The process of `evaluate --fast`; what that does besides is drawing a map of each trial.
+        _execute(["python", *fast.command(run, resume=bool(begun))[1:]])
+    return compute_results(read_journal(run.journal), draw_test_set(run)), run
+
+
+def _values(results: Results) -> dict[str, Any]:
+    summary = results.summary
+    kept = results.trials.select(COLUMNS)
+    rows = [row for row in summary.rows if row.perturbation not in (BASE, "all")]
+    return {
+        "session": {
+            "name": summary.session,
+            "policy": summary.policy,
+            "robot": summary.robot,
+            "strategy": summary.strategy,
+            "metric": summary.metric,
+            "cost_unit": summary.cost_unit,
+            "finished": summary.finished,
+            "symbols": [[row.perturbation, row.symbol] for row in rows],
+            "skipped": {row.perturbation: row.skipped for row in summary.rows if row.perturbation != "all"},
+        },
+        "effort": asdict(summary.effort),
+        "columns": list(COLUMNS),
+        "rows": [list(row) for row in kept.iter_rows()],
+    }
+
+
+def study(command: str, work: Path) -> Made:
+    """Run a study, or go on with it, and keep its trials beside the result file."""
+    from robocontrast_ros.studies.job import JobFiles
+    from robocontrast_ros.studies.parameters import load_study
+    from robocontrast_ros.studies.run import jobs_of
+
+    _execute([*shlex.split(command), "--output", str(work)])
+    loaded = load_study(shlex.split(command)[2])
+    read = {job: JobFiles(work / loaded.parameters.name / "jobs", job).read() for job in jobs_of(loaded)}
+    trials = pl.concat([table for table, _ in read.values()]).select(OF_STUDY)
+    packed = gzip.compress(
+        trials.with_columns(pl.col(pl.Float64).round(DECIMALS)).write_csv().encode(), mtime=0
+    )
+    sessions = [asdict(session) for _, ended in read.values() for session in ended]
+    values = {
+        "study": loaded.parameters.name,
+        "columns": list(sessions[0]),
+        "rows": [list(session.values()) for session in sessions],
+    }
+    drawn = pictures.of_study(values, packed, work)
+    return Made(values, loaded.parameters.seeds, {f"docs/results/{STUDY_TRIALS}": packed, **drawn})
+
+
+def rooms(command: str, work: Path) -> Made:
+    """Draw the arrangements of the studio apartment."""
+    return Made({}, 0, {"docs/images/studio_apartment.png": pictures.rooms(work / "rooms.png")})
+
+
+def shown_trial(values: Mapping[str, Any], perturbation: str) -> int:
+    """Return the trial that a picture shows: the first of a perturbation that fails where its base trial is solved.
+
+    The first of that perturbation where there is no such trial.
+
+    Raises:
+        MakingError: the perturbation has no trial.
+    """
+    rows = [dict(zip(values["columns"], row, strict=True)) for row in values["rows"]]
+    solved = {row["base_id"] for row in rows if row["perturbation"] == BASE and row["success"] == 1.0}
+    own = [row for row in rows if row["perturbation"] == perturbation and row["counts"]]
+    if not own:
+        raise MakingError(f"there is no trial under {perturbation} to draw")
+    telling = [row for row in own if row["success"] == 0.0 and row["base_id"] in solved]
+    return int((telling or own)[0]["index"])
+
+
+def demo_pictures(command: str, work: Path) -> Made:
+    """Record the demo in the graph, and draw one trial, its report, and that trial in the report."""
+    index = shown_trial(tables.result("demo").values, "LB1")
+    results, run = _session(command, work)
+    trial = pictures.trial(run.bag(f"{index:04d}", 0), work / "trial.png")
+    _execute(["robocontrast", "report", str(run.path)])
+    report, opened = pictures.report(run.path / "report.html", index, work)
+    files = {"trial": trial, "report": report, "report_trial": opened}
+    return Made(
+        {"trial": index},
+        results.summary.seed,
+        {f"docs/images/{name}.png": content for name, content in files.items()},
+    )
+
+
+def vln_picture(command: str, work: Path) -> Made:
+    """Record the navigation session in the graph up to the trial that is shown, and draw that."""
+    index = shown_trial(tables.result("vln").values, "SB")
+    if "--max-trials" not in command:
+        command += f" --max-trials {index + 1}"
+    results, run = _session(command, work)
+    content = pictures.trial(run.bag(f"{index:04d}", 0), work / "trial.png")
+    return Made({"trial": index}, results.summary.seed, {"docs/images/vln_trial.png": content})

@@ -1,0 +1,255 @@
+"""How each result is made: its command, what it depends on, how long it takes.
+
+To add one, write it here; ``make docs`` (or ``make docs-all``) then makes ``docs/results/NAME.json``, and a document
+shows it with an expression (``rendering``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from scripts.documents import making
+from scripts.documents.making import Made
+
+
+class Pace(IntEnum):
+    """How long a command takes on one idle core, and so where it is run."""
+
+    QUICK = 0
+    """Under a minute: anew in every test run, and compared."""
+    DOCS = 1
+    """Under five minutes: by ``make docs``."""
+    LONG = 2
+    """Longer: by ``make docs-all``."""
+
+
+GOLDEN = ("config/golden/*.json",)
+"""Digests of trials, which stand for the behaviour of the code."""
+
+BOARD = (
+    *GOLDEN,
+    "config/tasks/language_table.yaml",
+    "config/robots/franka.yaml",
+    "models/language_table/*.xml",
+)
+STATE = ("config/policies/film_bc_state.yaml", "models/film_bc/state.pt")
+SIGHT = ("config/policies/film_bc.yaml", "models/film_bc/pixels.pt", "models/film_bc/keypoints.pt")
+ROOM = (
+    *GOLDEN,
+    "config/tasks/studio_apartment.yaml",
+    "config/robots/locobot.yaml",
+    "models/apartment/*.xml",
+)
+MODULAR, RANDOM_MOVES, PATH = (f"config/policies/vln_{name}.yaml" for name in ("modular", "random", "oracle"))
+ORACLE = ("config/policies/oracle.yaml",)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a result is made.
+
+    Attributes:
+        name: of the file ``docs/results/NAME.json``.
+        pace: how long the command takes.
+        command: what is typed; where a result depends on another, with its values in braces.
+        make: runs the command in a folder of its own, in which an interrupted one is gone on with.
+        inputs: patterns of the files that it depends on.
+        pictures: the files that it draws.
+        small: what is added to the command to try it on a few trials.
+        small_of: what takes the place of the command then.
+    """
+
+    name: str
+    pace: Pace
+    command: str
+    make: Callable[[str, Path], Made]
+    inputs: tuple[str, ...]
+    pictures: tuple[str, ...] = ()
+    small: str = ""
+    small_of: str = ""
+
+    @property
+    def small_command(self) -> str:
+        """The command for a few trials."""
+        return f"{self.small_of or self.command} {self.small}".strip()
+
+
+def _session(
+    name: str, pace: Pace, command: str, inputs: tuple[str, ...], small: str = "--max-trials 6"
+) -> Recipe:
+    file = f"config/sessions/{command.split()[2]}.yaml"
+    return Recipe(name, pace, command, making.session, (*inputs, file), small=small)
+
+
+OVERVIEW = "docs/images/overview.png"
+
+RECIPES = (
+    Recipe(
+        "demo",
+        Pace.QUICK,
+        "robocontrast evaluate language_table_demo --fast",
+        making.session_with_overview(OVERVIEW),
+        (*BOARD, *STATE, "config/sessions/language_table_demo.yaml"),
+        (OVERVIEW,),
+        "--max-trials 12",
+    ),
+    _session(
+        "beside_film_bc_state",
+        Pace.DOCS,
+        "robocontrast evaluate language_table_beside --fast",
+        (*BOARD, *STATE),
+    ),
+    _session(
+        "beside_oracle",
+        Pace.DOCS,
+        "robocontrast evaluate language_table_beside --fast --policy oracle",
+        (*BOARD, *ORACLE),
+    ),
+    _session(
+        "beside_film_bc",
+        Pace.LONG,
+        "robocontrast evaluate language_table_beside --fast --policy film_bc",
+        (*BOARD, *SIGHT),
+    ),
+    Recipe(
+        "film_bc",
+        Pace.LONG,
+        "python -m benchmark.policy_success film_bc film_bc_state --seed 1 --processes 2",
+        making.rows,
+        (*BOARD, *STATE, *SIGHT),
+        small="--instances 3 --perturbed 2",
+    ),
+    Recipe(
+        "film_bc_robots",
+        Pace.DOCS,
+        "python -m benchmark.policy_success film_bc film_bc_state --robots franka ur5e --seed 1 --instances 4 "
+        "--perturbed 0 --processes 2",
+        making.rows,
+        (*BOARD, *STATE, *SIGHT, "config/robots/ur5e.yaml"),
+        small="--instances 1",
+    ),
+    Recipe(
+        "random",
+        Pace.DOCS,
+        "python -m benchmark.policy_success random --seed 1 --instances 20 --perturbed 0 --processes 2",
+        making.rows,
+        (*BOARD, "config/policies/random.yaml"),
+        small="--instances 1",
+    ),
+    Recipe(
+        "oracle",
+        Pace.DOCS,
+        "python -m benchmark.policy_success oracle --robots franka ur5e --perturbed 0 --processes 2",
+        making.rows,
+        (*BOARD, *ORACLE, "config/robots/ur5e.yaml"),
+        small="--instances 2",
+    ),
+    Recipe(
+        "noisy_oracle",
+        Pace.DOCS,
+        "robocontrast evaluate language_table_contrast --fast --robot ur5e",
+        making.session,
+        (
+            *BOARD,
+            "config/policies/noisy_oracle.yaml",
+            "config/robots/ur5e.yaml",
+            "config/sessions/language_table_contrast.yaml",
+        ),
+        small="--max-trials 12",
+    ),
+    _session(
+        "vln",
+        Pace.DOCS,
+        "robocontrast evaluate locobot_vln --fast",
+        (*ROOM, MODULAR),
+        "--max-trials 13",
+    ),
+    Recipe(
+        "navigation_oracle",
+        Pace.DOCS,
+        "python -m benchmark.navigation_success vln_oracle --instances 16 --processes 2",
+        making.rows,
+        (*ROOM, PATH),
+        small="--instances 2",
+    ),
+    Recipe(
+        "navigation_fresh",
+        Pace.LONG,
+        "python -m benchmark.navigation_success vln_modular vln_random --seed 1 --instances 8 --processes 2",
+        making.rows,
+        (*ROOM, MODULAR, RANDOM_MOVES),
+        small="--instances 1",
+    ),
+    # Its claims are decided when it is rendered: a change of their file asks for no trial.
+    Recipe(
+        "study",
+        Pace.LONG,
+        "robocontrast study language_table --processes 2",
+        making.study,
+        (
+            *BOARD,
+            *STATE,
+            "config/policies/direction_biased.yaml",
+            "config/studies/language_table.yaml",
+        ),
+        (
+            "docs/images/study_figure3_film_bc_state.png",
+            "docs/images/study_figure3_direction_biased.png",
+            "docs/images/study_figure6_film_bc_state.png",
+            "docs/images/study_estimators_direction_biased.png",
+        ),
+        small_of="robocontrast study language_table_small --processes 2",
+    ),
+    Recipe(
+        "navigation_perturbations",
+        Pace.QUICK,
+        "python -m benchmark.navigation_perturbations --json",
+        making.printed,
+        ROOM,
+        small="--instances 5",
+    ),
+    Recipe(
+        "coverage",
+        Pace.LONG,
+        "python -m benchmark.interval_coverage --json",
+        making.printed,
+        (
+            "benchmark/interval_coverage.py",
+            "robocontrast_ros/statistics/clusters.py",
+            "robocontrast_ros/statistics/decisions.py",
+            "robocontrast_ros/statistics/prediction.py",
+            "robocontrast_ros/statistics/sequential.py",
+        ),
+        small="--draws 4",
+    ),
+    Recipe(
+        "rooms_picture",
+        Pace.QUICK,
+        "make docs",
+        making.rooms,
+        ROOM,
+        ("docs/images/studio_apartment.png",),
+    ),
+    Recipe(
+        "demo_pictures",
+        Pace.DOCS,
+        "robocontrast evaluate language_table_demo",
+        making.demo_pictures,
+        (*BOARD, *STATE, "config/sessions/language_table_demo.yaml", "docs/results/demo.json"),
+        ("docs/images/trial.png", "docs/images/report.png", "docs/images/report_trial.png"),
+        "--max-trials 12",
+    ),
+    Recipe(
+        "vln_picture",
+        Pace.LONG,
+        "robocontrast evaluate locobot_vln",
+        making.vln_picture,
+        (*ROOM, MODULAR, "config/sessions/locobot_vln.yaml", "docs/results/vln.json"),
+        ("docs/images/vln_trial.png",),
+        "--max-trials 13",
+    ),
+)
+"""In the order in which they are made: a picture after the result that says which trial it shows."""

@@ -1,0 +1,147 @@
+"""Result files: what was measured, by which command, with which versions, from which files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout."""
+
+RESULTS = ROOT / "docs" / "results"
+
+PACKAGES = ("daqp", "mink", "mujoco", "numpy", "robocontrast_ros", "scipy", "tokenizers", "torch")
+"""What the behaviour of trials depends on."""
+
+DECIMALS = 6
+"""Of numbers in result files: a micrometre, and more than any table shows."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was measured.
+
+    Attributes:
+        command: what was typed.
+        seed: that all random draws come from; several where several were used.
+        versions: package -> version it was run with.
+        inputs: file that it depends on, relative to the checkout -> SHA-256, in hex.
+        values: what was found; compared where the command is run anew.
+        measured: times and the like, which differ from run to run; never compared.
+        pictures: file that was drawn, relative to the checkout -> SHA-256, in hex.
+    """
+
+    command: str
+    seed: int | tuple[int, ...]
+    versions: Mapping[str, str]
+    inputs: Mapping[str, str]
+    values: Mapping[str, Any]
+    measured: Mapping[str, Any] = field(default_factory=dict)
+    pictures: Mapping[str, str] = field(default_factory=dict)
+
+
+def present_versions() -> dict[str, str]:
+    """Return the versions of ``PACKAGES`` here, without what says which build it is (``+cpu``)."""
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package).partition("+")[0]
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a file, in hex."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def digests(patterns: Sequence[str], root: Path = ROOT) -> dict[str, str]:
+    """Return the digest of each file that a pattern matches, by its path relative to ``root``."""
+    files = sorted({file for pattern in patterns for file in root.glob(pattern) if file.is_file()})
+    return {file.relative_to(root).as_posix(): digest(file) for file in files}
+
+
+def rounded(value: Any) -> Any:
+    """Return a value as it will be read back from JSON, its numbers with ``DECIMALS`` decimals."""
+    if isinstance(value, float):
+        return round(value, DECIMALS) + 0.0  # no -0.0
+    if isinstance(value, Mapping):
+        return {str(key): rounded(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(one) for one in value]
+    return value
+
+
+def write_result(result: Result, file: Path) -> None:
+    """Write a result: keys sorted, and a row of a table in a line of its own."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(_text(rounded(asdict(result))) + "\n", encoding="utf-8")
+
+
+def _text(value: Any, indent: str = "") -> str:
+    inner = indent + " "
+    if isinstance(value, dict) and value:
+        lines = [f"{inner}{json.dumps(key)}: {_text(value[key], inner)}" for key in sorted(value)]
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    if isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value):
+        return (
+            "[\n"
+            + ",\n".join(f"{inner}{json.dumps(one, ensure_ascii=False)}" for one in value)
+            + f"\n{indent}]"
+        )
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def read_result(file: Path) -> Result:
+    """Read a result file.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    content = json.loads(file.read_text(encoding="utf-8"))
+    seed = content.pop("seed")
+    return Result(seed=tuple(seed) if isinstance(seed, list) else seed, **content)
+
+
+def locked_versions(lock: str) -> dict[str, set[str]]:
+    """Return the versions that a lock file allows: package -> one, or one for each Python."""
+    allowed: dict[str, set[str]] = {}
+    for name, number in re.findall(r"^([\w.-]+)==([^\s;\\]+)", lock, flags=re.MULTILINE):
+        allowed.setdefault(name.lower(), set()).add(number)
+    return allowed
+
+
+def staleness(
+    result: Result, command: str, inputs: Mapping[str, str], locked: Mapping[str, set[str]], root: Path = ROOT
+) -> str:
+    """Return in words why a result is no longer that of its command; empty where it is.
+
+    Args:
+        result: the result.
+        command: that makes it now.
+        inputs: digests of the files that it depends on now.
+        locked: versions that the lock file allows.
+        root: of the pictures' paths.
+    """
+    if result.command != command:
+        return f"was made by '{result.command}', and now is made by '{command}'"
+    for file in sorted({*result.inputs, *inputs}):
+        if result.inputs.get(file) != inputs.get(file):
+            happened = "came" if file not in result.inputs else "changed" if file in inputs else "went"
+            return f"was made before {file} {happened}"
+    for package, number in result.versions.items():
+        allowed = locked.get(package)
+        if allowed and number not in allowed:
+            return f"was made with {package} {number}; requirements.lock has {', '.join(sorted(allowed))}"
+    for picture, known in result.pictures.items():
+        file = root / picture
+        if not file.is_file() or digest(file) != known:
+            return f"is of another {picture} than the one that is there"
+    return ""

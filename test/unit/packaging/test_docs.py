@@ -1,0 +1,200 @@
+"""What documents say is what their results say, and results are those of their commands."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+
+from benchmark.jobs import stored
+from scripts.documents import pictures, rendering, tables
+from scripts.documents.__main__ import outdated, stale
+from scripts.documents.making import shown_trial
+from scripts.documents.recipes import RECIPES, Pace
+from scripts.documents.results import (
+    RESULTS,
+    ROOT,
+    Result,
+    digests,
+    locked_versions,
+    present_versions,
+    read_result,
+    rounded,
+    staleness,
+    write_result,
+)
+
+LOCK = {"mujoco": {"4.0.0"}}
+QUICK = [recipe for recipe in RECIPES if recipe.pace is Pace.QUICK]
+
+
+def made(**changes):
+    result = Result(
+        "measure it", 7, {"mujoco": "4.0.0"}, {"a.yaml": "1"}, {"columns": ["a"], "rows": [[1], [2]]}
+    )
+    return dataclasses.replace(result, **changes)
+
+
+def test_no_result_is_stale_and_every_document_says_what_they_say():
+    assert stale() == []
+
+
+@pytest.mark.timeout(600)  # under a minute on an idle core; other tests may run beside it
+@pytest.mark.parametrize("recipe", QUICK, ids=lambda recipe: recipe.name)
+def test_a_quick_command_gives_the_committed_result_and_pictures_again(recipe, tmp_path):
+    committed = read_result(RESULTS / f"{recipe.name}.json")
+    differing = {
+        package: f"{number}, not {present_versions().get(package)}"
+        for package, number in committed.versions.items()
+        if package != "robocontrast_ros" and present_versions().get(package) != number
+    }
+    if differing:
+        pytest.skip(f"the result was made with other versions: {differing}")
+    made = recipe.make(recipe.command, tmp_path)
+    assert rounded(made.values) == committed.values
+    for name, content in made.files.items():
+        assert pictures.difference(content, (ROOT / name).read_bytes()) < pictures.ROOT_MEAN_SQUARE, name
+
+
+def test_the_figures_of_the_study_are_drawn_of_its_committed_trials(tmp_path):
+    committed = read_result(RESULTS / "study.json")
+    packed = (RESULTS / "study_trials.csv.gz").read_bytes()
+    for name, content in pictures.of_study(committed.values, packed, tmp_path).items():
+        assert pictures.difference(content, (ROOT / name).read_bytes()) < pictures.ROOT_MEAN_SQUARE, name
+
+
+def test_every_picture_of_the_documents_is_drawn_by_a_recipe():
+    drawn = {picture for recipe in RECIPES for picture in recipe.pictures}
+    assert drawn == {file.relative_to(ROOT).as_posix() for file in (ROOT / "docs" / "images").iterdir()}
+
+
+def test_every_pattern_of_inputs_but_the_golden_digests_has_a_file():
+    patterns = {pattern for recipe in RECIPES for pattern in recipe.inputs}
+    assert [pattern for pattern in patterns if "golden" not in pattern and not digests((pattern,))] == []
+
+
+def test_a_result_is_read_as_it_was_written_and_a_row_has_a_line_of_its_own(tmp_path):
+    result = made(measured={"seconds": 3}, seed=(0, 1))
+    write_result(result, tmp_path / "one.json")
+    assert read_result(tmp_path / "one.json") == result
+    assert "\n   [1],\n   [2]\n" in (tmp_path / "one.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (made(), ""),
+        (made(command="measure less"), "was made by 'measure less'"),
+        (made(inputs={"a.yaml": "2"}), "before a.yaml changed"),
+        (made(inputs={}), "before a.yaml came"),
+        (made(inputs={"a.yaml": "1", "b.yaml": "1"}), "before b.yaml went"),
+        (made(versions={"mujoco": "3.0.0"}), "was made with mujoco 3.0.0; requirements.lock has 4.0.0"),
+        (made(pictures={"gone.png": "1"}), "another gone.png"),
+    ],
+    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
+)
+def test_what_makes_a_result_stale_is_named(result, words, tmp_path):
+    found = staleness(result, "measure it", {"a.yaml": "1"}, LOCK, tmp_path)
+    assert words in found
+    assert bool(words) == bool(found)
+
+
+def test_a_changed_input_has_another_digest(tmp_path):
+    (tmp_path / "a.yaml").write_text("x: 1")
+    before = digests(("*.yaml",), tmp_path)
+    (tmp_path / "a.yaml").write_text("x: 2")
+    assert list(before) == ["a.yaml"] and digests(("*.yaml",), tmp_path) != before
+
+
+def test_the_lock_file_allows_one_version_for_each_python():
+    lock = (
+        "numpy==2.2.6 ; python_full_version < '3.11' \\\n    --hash=x\nnumpy==2.3.0 ; y\nmujoco==4.0.0 \\\n"
+    )
+    assert locked_versions(lock) == {"numpy": {"2.2.6", "2.3.0"}, "mujoco": {"4.0.0"}}
+
+
+@pytest.fixture
+def demo(tmp_path, monkeypatch):
+    """A folder with one session: two instances, of which ΔLB1 fails the second."""
+    keys = ("index", "base_id", "perturbation", "repeat", "counts", "outcome", "success", "spl", "progress")
+    numbers = ("ndtw", "collisions", "steps", "setup_metres", "setup_seconds", "setup_cost")
+    rows = [
+        [index, base, kind, 0, True, "SUCCESS", success, success, success, None, 0, 10, 0.5, 1.0, 0.5]
+        for index, (base, kind, success) in enumerate(
+            [("x0", "base", 1.0), ("x0", "LB1", 1.0), ("x1", "base", 1.0), ("x1", "LB1", 0.0)]
+        )
+    ]
+    session = {"metric": "spl", "policy": "p", "symbols": [["LB1", "ΔLB1"]], "skipped": {"base": 0, "LB1": 0}}
+    values = {"columns": [*keys, *numbers], "rows": rows, "session": session, "effort": {}}
+    write_result(made(values=values), tmp_path / "tiny.json")
+    monkeypatch.setattr(tables.Source, "folder", tmp_path)
+    return values
+
+
+def test_a_picture_shows_the_first_trial_that_fails_where_its_base_trial_is_solved(demo):
+    assert shown_trial(demo, "LB1") == 3
+
+
+def test_expressions_within_a_line_and_blocks_say_what_the_results_say(demo):
+    text = 'It is <!--{ counts("tiny") }-->typed<!--{}-->.\n\n<!--{ contrast_table("tiny") }-->\nold\n<!--{}-->\n'
+    rendered = rendering.render(text, "x.md")
+    assert "-->base 2/2 and ΔLB1 1/2<!--{}-->." in rendered
+    assert "-->\n\n| policy | base | ΔLB1 |\n|---|---|---|\n| p | 2/2 (0.34 to 1.00) | 1/2 (" in rendered
+    assert rendering.render(rendered, "x.md") == rendered
+
+
+def test_a_number_that_was_typed_over_is_named_with_its_line(demo):
+    text = rendering.render('One.\n\nIt is <!--{ counts("tiny") }-->?<!--{}-->.\n', "x.md")
+    assert outdated(text, "x.md") == []
+    (line,) = outdated(text.replace("base 2/2", "base 1/2"), "x.md")
+    assert line.startswith("x.md, line 3: the results say 'It is ") and line.endswith("make docs writes it")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            'one\ntwo <!--{ counts("none") }-->1<!--{}-->',
+            "x.md, line 2: there is no none.json; make docs-all makes it",
+        ),
+        ("a <!--{ nothing }-->1<!--{}-->", "x.md, line 1: 'nothing': UndefinedError: 'nothing' is undefined"),
+        ('<!--{ counts("tiny") }-->1<!--{}-->', "got a comment that begins a line"),
+        ('a <!--{ counts("tiny") }-->1', "got 1 comments <!--{ … }--> and 0 ends"),
+    ],
+)
+def test_what_a_document_asks_for_in_vain_is_said_in_one_line(demo, text, words):
+    with pytest.raises(rendering.RenderingError) as refused:
+        rendering.render(text, "x.md")
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_paragraphs_are_filled_and_tables_and_lists_are_not():
+    long = "word " * 40
+    filled = rendering.wrapped(f"{long}\n\n| {long}|\n\n- a\n- b")
+    assert max(map(len, filled.splitlines()[:2])) <= 120
+    assert f"| {long}|" in filled and filled.endswith("- a\n- b")
+
+
+def test_two_drawings_of_one_size_differ_by_their_pixels(tmp_path):
+    from PIL import Image
+
+    for name, size, colour in (("a", (8, 8), 0), ("b", (8, 8), 30), ("c", (8, 9), 0)):
+        Image.new("RGB", size, (colour,) * 3).save(tmp_path / f"{name}.png")
+    a, b, c = (pictures.compact(tmp_path / f"{name}.png") for name in "abc")
+    assert (pictures.difference(a, a), pictures.difference(a, b)) == (0.0, 30.0)
+    assert pictures.difference(a, c) == float("inf")
+
+
+def test_a_row_that_was_cut_off_in_a_benchmarks_file_is_measured_again(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n{"a": ')
+    assert stored(tmp_path / "rows.jsonl", dict) == [{"a": 1}]
+    assert stored(tmp_path / "none.jsonl", dict) == []
+
+
+def test_results_hold_no_rounding_noise():
+    assert json.dumps(rounded({"a": (0.1 + 0.2, -1e-9)})) == '{"a": [0.3, 0.0]}'
