@@ -185,7 +185,7 @@ def evaluate(
         )
     else:
         run, code = runner.start(session, overrides, console)
-    if run.journal.exists():
+    if runner.begun(run):
         # Tables and figures need large libraries, which must not keep the session waiting.
         from robocontrast_ros.cli.results import show_results
 
