@@ -84,7 +84,10 @@ def test_a_plan_takes_every_key_of_the_session_from_the_command_line():
             ["plan", "language_table_demo", "--set", "seed"],
             ["`--set`", "'seed'", "key=value, such as setup."],
         ),
-        (["plan", "language_table_demo", "--set", "seed=[1"], ["`--set seed`", "(line 1, column 3)", "valid YAML"]),
+        (
+            ["plan", "language_table_demo", "--set", "seed=[1"],
+            ["`--set seed`", "(line 1, column 3)", "valid YAML"],
+        ),
         (["evaluate", "language_table_demo", "--set", "seed=1", "--set", "seed=2"], ["`--set seed`", "once"]),
         (["evaluate", "--resume", "somewhere", "--size", "3"], ["--resume", "test_set.size", "nothing else"]),
         (["swap", "/nowhere", "random"], ["/nowhere", "a run folder"]),
