@@ -22,7 +22,7 @@ from robocontrast_ros.configuration.loading import share_directory
 from robocontrast_ros.domain import Outcome, Trial, TrialResult
 from robocontrast_ros.scoring import EpisodeScorer, Sample
 from robocontrast_ros.sessions.events import TrialFinished
-from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.sessions.journal import read_begun
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.tasks.protocol import Task
 
@@ -234,7 +234,7 @@ def _finished(run: RunFolder) -> list[RecordedTrial]:
             run.path / event.recording.bag if event.recording.bag else None,
             event,
         )
-        for event in read_journal(run.journal).events
+        for event in read_begun(run.journal).events
         if isinstance(event, TrialFinished)
     ]
 

@@ -23,7 +23,7 @@ from robocontrast_ros.analysis.tables import trials_table, write_trials
 from robocontrast_ros.analysis.test_set import NOT_DRAWN, Runnable, draw_test_set, test_set_estimates
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
-from robocontrast_ros.sessions.journal import Journal, JournalError, read_journal
+from robocontrast_ros.sessions.journal import Journal, JournalError, read_begun
 from robocontrast_ros.sessions.run_folder import RunFolder
 
 TEXT_WIDTH = 120
@@ -136,7 +136,7 @@ def write_results(run: RunFolder) -> Results:
     Raises:
         JournalError: the run's journal cannot be read, or holds no session.
     """
-    results = compute_results(read_journal(run.journal), draw_test_set(run))
+    results = compute_results(read_begun(run.journal), draw_test_set(run))
     write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv")
     summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
     (run.path / "summary.json").write_text(summary + "\n", encoding="utf-8")

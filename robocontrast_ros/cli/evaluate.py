@@ -16,7 +16,7 @@ from robocontrast_ros.cli.processes import Domain, ProcessDied, Processes, quiet
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions import events
 from robocontrast_ros.sessions.graph import nodes_of
-from robocontrast_ros.sessions.journal import JournalWriter
+from robocontrast_ros.sessions.journal import JournalWriter, read_begun, read_journal
 from robocontrast_ros.sessions.parameters import Overrides, ResolvedSession, resolve
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.policy_check import check_policy
@@ -45,11 +45,22 @@ def resume(run: Path, console: Console) -> tuple[RunFolder, int]:
 
     Raises:
         ConfigurationError: something no longer fits; nothing was started.
+        JournalError: the journal is damaged, or no session was begun.
     """
     folder = RunFolder.open(run)
+    read_begun(folder.journal)
     resolved = folder.resolve()
     _check(resolved)
     return _run(resolved, folder, True, console)
+
+
+def begun(run: RunFolder) -> bool:
+    """Tell whether a session was begun in a run folder: whether its journal has an event.
+
+    Raises:
+        JournalError: the journal is damaged.
+    """
+    return run.journal.exists() and bool(read_journal(run.journal).events)
 
 
 def _check(session: ResolvedSession) -> None:
@@ -164,7 +175,11 @@ def _watch(processes: Processes, view: LiveView, run: RunFolder, console: Consol
         if code != 0:
             said = escape(processes.last_line(processes.leader))
             console.print(f"[red]error:[/] {said}", soft_wrap=True, highlight=False)
-    if code in (INTERRUPTED, CONTROL_C):
+    if not begun(run):
+        console.print(
+            f"No trial was begun. The logs are in {run.path / 'logs'}", soft_wrap=True, highlight=False
+        )
+    elif code in (INTERRUPTED, CONTROL_C):
         console.print(
             f"Nothing is lost. Go on with: robocontrast evaluate --resume {run.path}",
             soft_wrap=True,

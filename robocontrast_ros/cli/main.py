@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.core import TyperGroup
 
 from robocontrast_ros import __version__
 from robocontrast_ros.bags.errors import BagError
@@ -18,7 +19,37 @@ from robocontrast_ros.configuration import ConfigurationError, parse_settings, p
 from robocontrast_ros.sessions.journal import JournalError
 from robocontrast_ros.sessions.parameters import Overrides, known_names
 
+
+class _OneLine(TyperGroup):
+    """The command, which tells a mistake in its options in one line, as it tells every other mistake."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run the command and end the process, unless not ``standalone_mode``."""
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)
+        except typer.TyperException as error:
+            # Without words it is the help that is wanted, and was printed.
+            if error.format_message():
+                print(f"error: {_usage(error)}", file=sys.stderr)
+            sys.exit(error.exit_code)
+        except typer.Abort:
+            sys.exit(1)
+        sys.exit(code or 0)
+
+
+def _usage(error: typer.TyperException) -> str:
+    """Return what is wrong with a command's options, and where they are explained, in one line."""
+    context, close = getattr(error, "ctx", None), getattr(error, "possibilities", None)
+    words = " ".join((error.message if close else error.format_message()).split()).rstrip(".")
+    meant = f" Did you mean {' or '.join(close)}?" if close else ""
+    where = f" `{context.command_path} -h` lists what there is." if context is not None else ""
+    return f"command line: {words}{'' if words.endswith('?') else '.'}{meant}{where}"
+
+
 app = typer.Typer(
+    cls=_OneLine,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -185,7 +216,7 @@ def evaluate(
         )
     else:
         run, code = runner.start(session, overrides, console)
-    if run.journal.exists():
+    if runner.begun(run):
         # Tables and figures need large libraries, which must not keep the session waiting.
         from robocontrast_ros.cli.results import show_results
 

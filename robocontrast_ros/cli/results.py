@@ -66,9 +66,6 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         JournalError: the run's journal cannot be read.
         ConfigurationError: its copy of the task's file does not fit any more.
     """
-    if not read_journal(run.journal).events:
-        console.print(f"No trial was begun. The nodes' logs are in {run.path / 'logs'}", highlight=False)
-        return
     results = write_results(run)
     if results.warning:
         console.print(results.warning, style="yellow", highlight=False)

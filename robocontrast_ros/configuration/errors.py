@@ -9,8 +9,8 @@ from collections.abc import Iterable
 SHOWN = 200
 """Characters of a key or a value that a message shows, at most."""
 
-LONGEST = 1000
-"""Characters of what was expected that a message shows, at most; known names may be many."""
+LONGEST = 2000
+"""Characters of what was expected, and of the cure, that a message shows, at most; known names may be many."""
 
 
 def cut(text: str, length: int) -> str:
@@ -40,7 +40,7 @@ class ConfigurationError(ValueError):
         """
         where = f"{source}: `{cut(key, SHOWN)}`" if key else source
         words = f"{where}: got {cut(_REPR.repr(got), SHOWN)}, expected {cut(expected, LONGEST)}."
-        super().__init__(f"{words} {cut(cure, 2 * SHOWN)}" if cure else words)
+        super().__init__(f"{words} {cut(cure, LONGEST)}" if cure else words)
         self.source, self.key, self.got, self.expected, self.cure = source, key, got, expected, cure
 
     def __reduce__(self) -> tuple[type, tuple[str, str, object, str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,17 @@ from robocontrast_ros.configuration.errors import ConfigurationError
 from robocontrast_ros.configuration.loading import read_yaml
 
 GROUP_PREFIX = "robocontrast_ros."
+
+METHODS = {
+    "policies": ("from_file",),
+    "tasks": ("from_file",),
+    "strategies": ("run", "trials_expected"),
+    "perturbations": ("supports", "apply"),
+}
+"""Kind -> methods that a plug-in of it must have, by which one is told from something else."""
+
+MADE = {"policies": ("describe", "reset", "act"), "tasks": ("sample", "goal", "plan")}
+"""Kind -> methods of what ``from_file`` makes."""
 
 _SINGULAR = {"policies": "policy", "strategies": "strategy"}
 
@@ -30,16 +42,23 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
         key: the key in that file, for the error.
 
     Raises:
-        ConfigurationError: there is no such name, or it cannot be imported.
+        ConfigurationError: there is no such name, it cannot be imported, or it is no plug-in of that kind.
     """
     if ":" in name:
         module, _, attribute = name.partition(":")
         try:
-            return getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+            found = getattr(importlib.import_module(module), attribute)
+        except Exception as error:  # a module of the user's may fail in any way
+            said = str(error).partition("\n")[0]
             raise ConfigurationError(
-                source, key, name, "an importable `module:Object`", f"Python says: {error}."
+                source,
+                key,
+                name,
+                "an importable `module:Object`",
+                f"Python says: {type(error).__name__}: {said}.",
             ) from None
+        _require(found, METHODS.get(kind, ()), kind, source, key, name)
+        return found
     for entry in entry_points(group=GROUP_PREFIX + kind):
         if entry.name == name:
             return entry.load()
@@ -67,7 +86,23 @@ def load_configured(kind: str, path: Path) -> Any:
     Raises:
         ConfigurationError: the file does not fit, or names a plug-in that is not known.
     """
-    return find_configured(kind, path).from_file(path)
+    made = find_configured(kind, path).from_file(path)
+    name = f"{type(made).__name__}, made by its `from_file`"
+    _require(made, MADE.get(kind, ()), kind, str(path), singular(kind), name)
+    return made
+
+
+def _require(found: Any, methods: Sequence[str], kind: str, source: str, key: str, name: str) -> None:
+    """Refuse what is no plug-in of a kind, by the methods that it lacks."""
+    lacks = [method for method in methods if not callable(getattr(found, method, None))]
+    if lacks:
+        raise ConfigurationError(
+            source,
+            key,
+            name,
+            f"a {singular(kind)}, which has the methods {', '.join(methods)}",
+            f"It lacks {', '.join(lacks)}.",
+        )
 
 
 def singular(kind: str) -> str:

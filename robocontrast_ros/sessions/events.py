@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.sessions.bench import Recording
+
+Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+"""A cost, or a duration [s]: finite and not negative."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class SessionStarted:
     parameters: dict[str, Any]
     digest: str
     cost_unit: str
-    budget: float
+    budget: Annotated[float, Field(ge=0.0)]
     time: float
     metric: Literal["spl", "progress"] = "spl"
     symbols: dict[str, str] = field(default_factory=dict)
@@ -121,11 +124,11 @@ class SetUp:
     before: Scene
     target: Scene
     moves: tuple[SetupMove, ...]
-    cost: float
+    cost: Amount
     after: Scene
     restore: bool
     time: float
-    measured: float | None = None
+    measured: Amount | None = None
     event: Literal["set_up"] = "set_up"
 
 
@@ -160,8 +163,8 @@ class TrialFinished:
     result: TrialResult
     observed: Observed
     recording: Recording
-    cost: float
-    wall_time: float
+    cost: Amount
+    wall_time: Amount
     time: float
     policy_latency: tuple[float, ...] = ()
     event: Literal["trial_finished"] = "trial_finished"
@@ -295,6 +298,11 @@ def from_line(line: bytes) -> Event:
     """Return the event that a line describes.
 
     Raises:
-        ValueError: the line is not JSON, or not one of our events.
+        ValueError: the line is not JSON, or not one of our events; in one line.
     """
-    return _ADAPTER.validate_json(line)
+    try:
+        return _ADAPTER.validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from None

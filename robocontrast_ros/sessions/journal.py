@@ -109,11 +109,26 @@ def read_journal(path: Path) -> Journal:
             events.append(from_line(line))
         except ValueError as error:
             raise JournalError(
-                f"{path}, line {number}: not an event of a journal of this version: "
-                f"{str(error).splitlines()[0]}. Restore the file from a copy."
+                f"{path}, line {number}: not an event of a journal of this version: {error}. "
+                "Restore the file from a copy."
             ) from None
     _check_order(path, events)
     return Journal(path, tuple(events), len(tail))
+
+
+def read_begun(path: Path) -> Journal:
+    """Return what the journal of a session that was begun holds.
+
+    Raises:
+        JournalError: as ``read_journal``, or there is no event in it.
+    """
+    journal = read_journal(path)
+    if not journal.events:
+        raise JournalError(
+            f"{path}: no event in it, expected those of a session: none was begun here, or they were lost. "
+            f"Begin it with: robocontrast evaluate {path.parent / 'parameters' / 'session.yaml'}"
+        )
+    return journal
 
 
 def _check_order(path: Path, events: list[Event]) -> None:

@@ -505,7 +505,7 @@ def _given(parameters: SessionParameters, overrides: Overrides) -> dict[str, Any
             "Name it to `robocontrast serve`, or to `robocontrast swap` while the session runs.",
         )
     if overrides.strategy is not None and "strategy.perturbations" not in given:
-        strategy = load_plugin("strategies", overrides.strategy, "command line", "strategy.name")
+        strategy = load_plugin("strategies", overrides.strategy, "command line", "strategy.name")()
         if strategy.uses_perturbations is PerturbationUse.NONE:
             given["strategy.perturbations"] = []
     return given

@@ -16,7 +16,7 @@ from robocontrast_ros.analysis.report.trials import Attempt, Track, attempts_of,
 from robocontrast_ros.analysis.results import Results, compute_results
 from robocontrast_ros.analysis.test_set import draw_test_set
 from robocontrast_ros.domain import METRICS
-from robocontrast_ros.sessions.journal import Journal, read_journal
+from robocontrast_ros.sessions.journal import Journal, read_begun
 from robocontrast_ros.sessions.run_folder import RunFolder
 
 
@@ -123,7 +123,7 @@ def write_comparison(
         ConfigurationError: the page cannot be written.
     """
     check_folder(to)
-    journals = [read_journal(run.journal) for run in runs]
+    journals = [read_begun(run.journal) for run in runs]
     results = [
         compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True)
     ]

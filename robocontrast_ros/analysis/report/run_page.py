@@ -44,7 +44,7 @@ from robocontrast_ros.sessions.events import (
     SessionInterrupted,
     TrialSkipped,
 )
-from robocontrast_ros.sessions.journal import Journal, read_journal
+from robocontrast_ros.sessions.journal import Journal, read_begun
 from robocontrast_ros.sessions.run_folder import RunFolder
 
 REPORT = "report.html"
@@ -82,7 +82,7 @@ def write_report(
     """
     path = to or run.path / REPORT
     check_folder(path)
-    journal = read_journal(run.journal)
+    journal = read_begun(run.journal)
     results = compute_results(journal, draw_test_set(run))
     write_page(run_page(run, journal, results, track, now), path)
     write_figures(run, results)

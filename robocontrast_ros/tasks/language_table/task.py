@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from robocontrast_ros.configuration import load_record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_record, resolve_uri
 from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
 from robocontrast_ros.tasks.language_table import grammar
 from robocontrast_ros.tasks.language_table.goals import (
@@ -115,7 +115,8 @@ class LanguageTable:
         those in which the instruction is feasible and not yet fulfilled.
 
         Raises:
-            ValueError: the family is unknown, or too few scenes suit the task's parameters.
+            ValueError: the family is unknown.
+            ConfigurationError: too few scenes suit the task's parameters.
         """
         if family is not None and family not in self.families:
             raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
@@ -130,9 +131,14 @@ class LanguageTable:
             instance = self.make_instance(instance_id, wanted, scene) if scene else None
             if instance is not None:
                 return replace(instance, instruction=self.realise(wanted, instance.scene, rng))
-        raise ValueError(
-            f"{chosen} {arguments}: none of {self.parameters.sampling.scene_draws} scenes is feasible; "
-            "give the board more room, use fewer blocks, or raise sampling.scene_draws"
+        parameters = self.parameters
+        raise ConfigurationError(
+            f"task '{self.name}'",
+            "board.margin",
+            parameters.board.margin,
+            f"room for {len(parameters.blocks)} blocks: none of {parameters.sampling.scene_draws} scenes suits "
+            f"{chosen} {arguments}",
+            "Lower `board.margin`, use fewer `blocks`, or raise `sampling.scene_draws`.",
         )
 
     def goal(self, instruction: Instruction, start: Scene) -> BlockGoal:

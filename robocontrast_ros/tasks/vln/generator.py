@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import shapely
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
 from robocontrast_ros.tasks.navigation import path_length
 from robocontrast_ros.tasks.vln.placing import Placer
@@ -28,7 +29,7 @@ def draw_instance(task: VisionLanguageNavigation, rng: np.random.Generator, inst
     long as the task's bounds say; the words are uniform choice by choice.
 
     Raises:
-        ValueError: too few scenes suit the task's parameters.
+        ConfigurationError: too few scenes suit the task's parameters.
     """
     numbers = task.parameters.generator
     placer = Placer(task.shapes)
@@ -41,9 +42,12 @@ def draw_instance(task: VisionLanguageNavigation, rng: np.random.Generator, inst
             instance = task.make_instance(instance_id, instruction, scene)
             if instance is not None and _long_enough(task, instance):
                 return replace(instance, instruction=task.realise(instruction, scene, rng))
-    raise ValueError(
-        f"none of {numbers.draws} scenes suits; give the room more space, take out objects, widen "
-        "generator.path or raise generator.draws"
+    raise ConfigurationError(
+        f"task '{task.name}'",
+        "generator.draws",
+        numbers.draws,
+        "parameters that suit: not one of so many scenes does",
+        "Give the room more space, take out objects, widen `generator.path`, or raise `generator.draws`.",
     )
 
 

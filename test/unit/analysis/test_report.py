@@ -217,7 +217,7 @@ def test_a_run_that_has_only_begun_has_a_page(tmp_path):
     assert "This session had not ended when the page was made." in page.words
     assert "No trial was run." in page.words
     run.journal.write_bytes(b"")
-    with pytest.raises(JournalError, match="no session was started"):
+    with pytest.raises(JournalError, match="no event in it"):
         write_report(run)
 
 

@@ -19,6 +19,12 @@ def test_help_names_every_command_and_says_how_to_begin():
         assert word in result.output
 
 
+def test_without_a_command_it_is_help_that_is_shown():
+    result = run()
+    assert "robocontrast plan language_table_demo" in result.output
+    assert "error" not in result.stderr
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -84,9 +90,22 @@ def test_a_plan_takes_every_key_of_the_session_from_the_command_line():
             ["plan", "language_table_demo", "--set", "seed"],
             ["`--set`", "'seed'", "key=value, such as setup."],
         ),
-        (["plan", "language_table_demo", "--set", "seed=[1"], ["`--set seed`", "(line 1, column 3)", "valid YAML"]),
+        (
+            ["plan", "language_table_demo", "--set", "seed=[1"],
+            ["`--set seed`", "(line 1, column 3)", "valid YAML"],
+        ),
         (["evaluate", "language_table_demo", "--set", "seed=1", "--set", "seed=2"], ["`--set seed`", "once"]),
         (["evaluate", "--resume", "somewhere", "--size", "3"], ["--resume", "test_set.size", "nothing else"]),
+        (
+            ["plan", "language_table_demo", "--budgett", "6"],
+            ["--budgett", "Did you mean --budget?", "plan -h"],
+        ),
+        (["plan", "language_table_demo", "--budget", "six"], ["--budget", "a valid number", "plan -h"]),
+        (["plan", "--budget"], ["--budget", "requires an argument"]),
+        (["plan"], ["session", "plan -h"]),
+        (["plann", "language_table_demo"], ["plann", "Did you mean 'plan'?"]),
+        (["--nothing"], ["--nothing"]),
+        (["results", "somewhere", "--within", "3"], ["--within", "0.5", "results -h"]),
         (["swap", "/nowhere", "random"], ["/nowhere", "a run folder"]),
         (["evaluate", "--resume", "/nowhere"], ["/nowhere", "a run folder"]),
         (["results", "/nowhere"], ["/nowhere", "a run folder"]),

@@ -42,6 +42,10 @@ class Untouchable:
     def describe_file(cls, path):
         raise RuntimeError("no [red]idea[/]")
 
+    @classmethod
+    def from_file(cls, path):
+        raise AssertionError("it is not to be made")
+
 
 def test_every_shipped_policy_is_listed_with_the_robots_that_it_fits():
     table = rows()

@@ -22,7 +22,7 @@ from robocontrast_ros.sessions.events import (
     from_line,
     to_line,
 )
-from robocontrast_ros.sessions.journal import JournalError, JournalWriter, read_journal
+from robocontrast_ros.sessions.journal import JournalError, JournalWriter, read_begun, read_journal
 from robocontrast_ros.sessions.session import run_session
 
 STARTED = SessionStarted("line", 1, {"numpy": "2"}, {"session": {"seed": 1}}, "ab12", "m", math.inf, 0.5)
@@ -53,11 +53,12 @@ def refuse_constant(name):
 def test_every_number_and_every_word_comes_back_as_it_was(number, coordinate, words):
     scene = line(a=coordinate)
     moves = (SetupMove("a", "a", None, Pose((coordinate, 0.0, 0.0))), SetupMove("b", words, Pose(), None))
-    event = SetUp(replace(TRIAL, note=words), scene, scene, moves, number, scene, False, coordinate)
-    written = to_line(event)
-    assert from_line(written) == event
-    assert written.count(b"\n") == 1
-    json.loads(written, parse_constant=refuse_constant)
+    set_up = SetUp(replace(TRIAL, note=words), scene, scene, moves, abs(coordinate), scene, False, coordinate)
+    for event in (set_up, Paused(number)):
+        written = to_line(event)
+        assert from_line(written) == event
+        assert written.count(b"\n") == 1
+        json.loads(written, parse_constant=refuse_constant)
 
 
 def test_not_a_number_comes_back_as_not_a_number_and_is_standard_json():
@@ -107,6 +108,31 @@ def test_a_damaged_line_before_the_last_is_refused_with_its_number(tmp_path):
         JournalError, match=r"journal\.jsonl, line 2: not an event .* Restore the file from a copy"
     ):
         read_journal(path)
+
+
+@pytest.mark.parametrize("cost", ['"NaN"', "NaN", '"Infinity"', "1e309", "-1.0"])
+def test_a_cost_that_is_no_amount_is_refused_with_its_line_and_key(tmp_path, cost):
+    path = tmp_path / "journal.jsonl"
+    scene = line(a=0.0)
+    written = to_line(SetUp(TRIAL, scene, scene, (), 0.125, scene, False, 1.0)).decode()
+    assert '"cost":0.125' in written
+    path.write_text(to_line(STARTED).decode() + written.replace('"cost":0.125', f'"cost":{cost}'))
+    with pytest.raises(
+        JournalError, match=r"line 2: not an event .*: set_up\.cost: Input should be"
+    ) as caught:
+        read_journal(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", to_line(STARTED)[:40]])
+def test_a_journal_without_an_event_is_refused_where_a_session_is_expected(tmp_path, content):
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(content)
+    assert read_journal(path).events == ()
+    with pytest.raises(
+        JournalError, match=r"no event in it.* Begin it with: robocontrast evaluate .*session\.yaml"
+    ):
+        read_begun(path)
 
 
 @pytest.mark.parametrize(

@@ -322,6 +322,22 @@ def test_a_policy_file_that_names_no_plug_in_is_refused(write, tmp_path):
         resolve(write(policy="policy.yaml"))
 
 
+@pytest.mark.parametrize(
+    ("kind", "methods"),
+    [("strategy", "run, trials_expected"), ("perturbation", "supports, apply"), ("policy", "from_file")],
+)
+def test_a_plug_in_that_is_none_of_its_kind_is_refused_by_what_it_lacks(write, tmp_path, kind, methods):
+    (tmp_path / "policy.yaml").write_text("policy: os:path\n")
+    changes = {
+        "strategy": {"strategy": {"name": "os:path"}},
+        "perturbation": {"strategy": {"name": "contrast_set", "perturbations": ["os:path"]}},
+        "policy": {"policy": "policy.yaml"},
+    }[kind]
+    with pytest.raises(ConfigurationError) as caught:
+        resolve(write(**changes))
+    assert f"got 'os:path', expected a {kind}, which has the methods {methods}. It lacks" in str(caught.value)
+
+
 def test_a_perturbation_that_the_task_does_not_support_is_refused(write, tmp_path):
     path = write(strategy={"name": "contrast_set", "perturbations": ["line_world:Invert"]})
     with pytest.raises(

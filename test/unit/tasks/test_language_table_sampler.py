@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from language_table_instances import EIGHT, FOUR, changed, few_seeds, instance
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.tasks.language_table.goals import goal_point
 
 P = EIGHT.parameters
@@ -91,6 +92,7 @@ def test_an_unknown_family_is_refused_with_the_known_ones():
 def test_a_board_too_small_for_the_blocks_is_an_error_that_names_the_cure():
     crowded = changed(block_size={"circumradius": 0.09}, sampling={"scene_draws": 20})
     with pytest.raises(
-        ValueError, match="none of 20 scenes is feasible; give the board more room, use fewer"
+        ConfigurationError,
+        match=r"`board\.margin`: got 0\.08, expected room for 8 blocks: none of 20 scenes .* Lower `board\.margin`",
     ):
         crowded.sample(np.random.default_rng(0), "x", "block_to_block")

@@ -11,6 +11,7 @@ import pytest
 import shapely
 from vln_scenes import APARTMENT, instance
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.tasks.navigation import path_length
 from robocontrast_ros.tasks.vln import VisionLanguageNavigation
 from robocontrast_ros.tasks.vln.placing import Placer
@@ -113,5 +114,5 @@ def test_a_room_without_space_is_refused_and_not_searched_for_ever():
     small = VisionLanguageNavigation(
         replace(P, room=replace(P.room, length=2.5, width=2.5), generator=replace(P.generator, draws=3))
     )
-    with pytest.raises(ValueError, match="none of 3 scenes suits; give the room more space"):
+    with pytest.raises(ConfigurationError, match=r"`generator\.draws`: got 3, .* Give the room more space"):
         small.sample(np.random.default_rng(0), "x")
