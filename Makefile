@@ -8,6 +8,8 @@ SESSION ?= config/sessions/language_table_demo.yaml
 # A sourced ROS workspace has its own Python packages and libraries; .venv is complete without them.
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH PYTHONPATH
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
+# A session is eight processes: each would compile all that it imports, each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test bench lock clean
