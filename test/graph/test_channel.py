@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 
@@ -19,15 +18,12 @@ from spinning import spun_node  # noqa: E402
 from robocontrast_ros.nodes.channel import Channel, NoAnswer, patient_call, wait_for  # noqa: E402
 from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
 
-DOMAIN = 104 + os.getpid() % 60
-
 
 @pytest.fixture
-def server(monkeypatch):
+def server():
     """Return a node whose services nobody serves."""
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=DOMAIN)
+    rclpy.init(context=context)
     node = Node("asked", context=context)
     yield node
     node.destroy_node()
@@ -38,7 +34,7 @@ def server(monkeypatch):
 def client(server):
     """Return a client of one of them."""
     server.service = server.create_service(SwapPolicy, "swap", lambda request, response: response)
-    with spun_node("asking", DOMAIN) as node:
+    with spun_node("asking") as node:
         client = node.create_client(SwapPolicy, "swap")
         wait_for(client, 20.0)
         yield client
@@ -73,12 +69,11 @@ def test_the_answer_to_a_goal_is_not_lost_however_soon_it_comes(monkeypatch):
             super().__init__(**kwargs)
             time.sleep(0.3)
 
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     monkeypatch.setattr("rclpy.action.client.Future", Slow)
-    rclpy.init(domain_id=DOMAIN)
+    rclpy.init()
     owner = Node("sending")
     channel = Channel(owner)
-    with spun_node("acting", DOMAIN) as acting:
+    with spun_node("acting") as acting:
         acting.server = ActionServer(
             acting, RunEpisode, "run", lambda goal: goal.succeed() or RunEpisode.Result()
         )
@@ -96,7 +91,7 @@ def test_the_answer_to_a_goal_is_not_lost_however_soon_it_comes(monkeypatch):
 
 
 def test_what_is_done_on_the_channels_thread_returns_or_raises_to_the_caller():
-    rclpy.init(domain_id=DOMAIN)
+    rclpy.init()
     owner = Node("doing")
     channel = Channel(owner)
     channel.start()

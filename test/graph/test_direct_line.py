@@ -28,24 +28,22 @@ from robocontrast_ros.sessions.bench import BenchFault
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 SUPPORT = Path(__file__).parents[1] / "support"
-DOMAIN = 60 + os.getpid() % 40
 NOW = Observation(
     1795286728.515173578, {}, ("elbow", "wrist"), (0.1, -1 / 3), Pose((0.1, 0.2, 0.3), (0.0, 0.0, 0.6, 0.8))
 )
 
 
 @pytest.fixture
-def asked(tmp_path, monkeypatch):
+def asked(tmp_path):
     """Return a function that calls a service of a policy server in a process of its own."""
     policy = tmp_path / "looking.yaml"
     policy.write_text("policy: looking_policy:Looking\n")
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     paths = filter(None, [str(SUPPORT), os.environ.get("PYTHONPATH")])
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     server = subprocess.Popen(
         [sys.executable, "-c", MAIN, "--ros-args", "-p", f"policy:={policy}"], env=environment
     )
-    with spun_node("asking", DOMAIN) as node:
+    with spun_node("asking") as node:
         clients = {
             kind: node.create_client(kind, f"policy_server/{name}")
             for kind, name in (

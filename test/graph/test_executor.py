@@ -19,9 +19,8 @@ from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
 
 
 @pytest.fixture
-def node(monkeypatch):
+def node():
     """Return a node that a lockstep executor spins on a thread of its own."""
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     with spun_node("spun") as node:
         yield node
 

@@ -24,13 +24,12 @@ from robocontrast_ros.domain import Fault  # noqa: E402
 from robocontrast_ros.nodes.channel import PendingResponse, call, wait_for  # noqa: E402
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
-DOMAIN = 104 + os.getpid() % 60
 
 
 def begin(*parameters: str) -> subprocess.Popen[str]:
     words = [word for parameter in parameters for word in ("-p", parameter)]
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SUPPORT), environment.get("PYTHONPATH")]))
+    paths = filter(None, [str(SUPPORT), os.environ.get("PYTHONPATH")])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     return subprocess.Popen(
         [sys.executable, "-c", MAIN, "--ros-args", *words],
         env=environment,
@@ -56,10 +55,9 @@ def server():
 
 
 @pytest.fixture
-def ask(monkeypatch):
+def ask():
     """Return a function that calls a service of the server."""
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    with spun_node("asking", DOMAIN) as node:
+    with spun_node("asking") as node:
         clients = {
             Act: node.create_client(Act, "policy_server/act"),
             ResetPolicy: node.create_client(ResetPolicy, "policy_server/reset"),

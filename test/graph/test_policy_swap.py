@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import yaml
 
@@ -20,12 +18,11 @@ from robocontrast_ros.nodes.qos import LATCHED
 from robocontrast_ros.sessions.events import Paused, PolicyLoaded, PolicyRefused, TrialStarted
 
 pytestmark = pytest.mark.timeout(300)
-DOMAIN = 104 + os.getpid() % 60
 
 
 @pytest.fixture
 def place(tmp_path):
-    return Workplace(tmp_path, {"ROS_DOMAIN_ID": str(DOMAIN)})
+    return Workplace(tmp_path)
 
 
 @pytest.fixture
@@ -41,10 +38,9 @@ def policy(tmp_path):
 
 
 @pytest.fixture
-def operator(monkeypatch):
+def operator():
     """Return a node that is spun, in the session's domain."""
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    with spun_node("operator", DOMAIN) as node:
+    with spun_node("operator") as node:
         yield node
 
 

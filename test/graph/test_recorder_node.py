@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -69,19 +68,13 @@ for line in sys.stdin:
 
 
 class Graph:
-    """Processes in a ROS domain of their own, and a client of the recorder's services."""
+    """Processes, and a client of the recorder's services."""
 
     def __init__(self) -> None:
-        domain = 1 + os.getpid() % 100
-        self._environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
         self._processes: list[subprocess.Popen[str]] = []
         self._clients: dict[str, Client] = {}
         self._context = rclpy.Context()
-        rclpy.init(context=self._context, domain_id=domain)
+        rclpy.init(context=self._context)
         self.node = Node("test", namespace="eval", context=self._context)
         self.executor = SingleThreadedExecutor(context=self._context)
         self.executor.add_node(self.node)
@@ -89,7 +82,6 @@ class Graph:
     def run(self, code: str, *arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-c", code, *arguments],
-            env=self._environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -62,10 +61,9 @@ class Bridge:
 
 @pytest.fixture
 def bridge(tmp_path) -> Iterator[Bridge]:
-    domain = 101 + (os.getpid() + 31) % 100
     robot = str(resolve_uri("package://robocontrast_ros/config/robots/locobot.yaml"))
     camera = {"cameras": ["camera"], "camera_widths": [16], "camera_heights": [16]}
-    processes = [start_process(tmp_path, domain, robot=robot, world=TASK.world, physics_step=0.005, **camera)]
+    processes = [start_process(tmp_path, robot=robot, world=TASK.world, physics_step=0.005, **camera)]
     parameters = {
         "task": str(TASK_FILE),
         "robot": "locobot",
@@ -76,10 +74,9 @@ def bridge(tmp_path) -> Iterator[Bridge]:
     path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
     code = "from robocontrast_ros.nodes.sim_bridge_node import main; main()"
     arguments = ["--ros-args", "-r", "__ns:=/test", "--params-file", str(path)]
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    processes.append(subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment))
+    processes.append(subprocess.Popen([sys.executable, "-c", code, *arguments]))
     try:
-        simulator = SimulatorClient(domain, load_profile("locobot"))
+        simulator = SimulatorClient(load_profile("locobot"))
         yield Bridge(simulator)
         simulator.close()
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -59,7 +58,7 @@ SERVICES = {
 }
 
 
-def start_process(folder: Path, domain: int, **parameters: object) -> subprocess.Popen[str]:
+def start_process(folder: Path, **parameters: object) -> subprocess.Popen[str]:
     """Start a simulator in the namespace /test."""
     path = folder / "simulator.yaml"
     path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
@@ -74,7 +73,6 @@ def start_process(folder: Path, domain: int, **parameters: object) -> subprocess
             "--params-file",
             str(path),
         ],
-        env={**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -88,9 +86,9 @@ class SimulatorClient:
         heard: topic -> the messages of every step; what is latched is in `latched`.
     """
 
-    def __init__(self, domain: int, profile: RobotProfile) -> None:
+    def __init__(self, profile: RobotProfile) -> None:
         self._context = rclpy.Context()
-        rclpy.init(context=self._context, domain_id=domain)
+        rclpy.init(context=self._context)
         self.node = Node("client", namespace="/test", context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
