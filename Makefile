@@ -18,11 +18,11 @@ help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z]+:.*##/ {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## make .venv: Python packages, interfaces, nodes (again only where something changed)
-	@command -v $(PYTHON) > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }
-	@$(PYTHON) scripts/setup_environment.py $(PURPOSE)
+	@command -v "$(PYTHON)" > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" scripts/setup_environment.py $(PURPOSE)
 
 demo: setup  ## run an evaluation session in simulation; SESSION=<file> chooses another
-	@$(BIN)/robocontrast evaluate $(SESSION)
+	@$(BIN)/robocontrast evaluate "$(SESSION)"
 
 test: PURPOSE := tests
 test: setup  ## run every test, the import contracts and the linter
