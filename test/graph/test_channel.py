@@ -15,7 +15,7 @@ from robocontrast_ros.action import RunEpisode  # noqa: E402
 from robocontrast_ros.srv import SwapPolicy  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
-from robocontrast_ros.nodes.channel import Channel, NoAnswer, patient_call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.channel import Channel, NoAnswer, call, patient_call, wait_for  # noqa: E402
 from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
 
 
@@ -59,6 +59,23 @@ def test_a_service_that_goes_away_ends_the_wait_before_its_limit(client, server)
     with pytest.raises(NoAnswer, match="'swap' is gone"):
         patient_call(client, SwapPolicy.Request(), 60.0)
     assert time.monotonic() - began < 30.0
+
+
+@pytest.mark.parametrize(("ask", "words"), [(call, "is not waited for any more"), (patient_call, "is gone")])
+def test_a_channel_that_is_closed_ends_the_waits_for_its_answers(client, ask, words):
+    rclpy.init()
+    owner = Node("closing")
+    channel = Channel(owner)
+    silent = channel.node.create_client(SwapPolicy, "swap")
+    channel.start()
+    wait_for(silent, 20.0)
+    threading.Timer(0.3, channel.close).start()
+    began = time.monotonic()
+    with pytest.raises(NoAnswer, match=f"'swap' {words}"):
+        ask(silent, SwapPolicy.Request(), 60.0)
+    assert time.monotonic() - began < 30.0
+    owner.destroy_node()
+    rclpy.shutdown()
 
 
 def test_the_answer_to_a_goal_is_not_lost_however_soon_it_comes(monkeypatch):
