@@ -53,20 +53,20 @@ def asked(tmp_path):
                 (ChangeState, "change_state"),
             )
         }
-        Acquaintance(node, "policy_server").wait(60.0)
+        Acquaintance(node, "policy_server").wait(240.0)
 
         def ask(kind, wait=True, **fields):
             request = kind.Request(**fields)
-            return call(clients[kind], request, 20.0) if wait else PendingResponse(clients[kind], request)
+            return call(clients[kind], request, 120.0) if wait else PendingResponse(clients[kind], request)
 
         yield ask
     server.terminate()
-    server.wait(20)
+    server.wait(120)
 
 
 @pytest.fixture
 def line(asked):
-    caller = Caller(asked(DescribePolicy).line, 20.0)
+    caller = Caller(asked(DescribePolicy).line, 60.0)
     yield caller
     caller.close()
 
@@ -84,7 +84,7 @@ def test_the_same_observation_gets_the_same_answer_on_the_line_as_from_the_servi
                 pending = ActionsOnLine(line, NOW, images)
             else:
                 response = asked(Act, wait=False, observation=observation_to_msg(NOW, "world", images))
-                pending = PendingActions(response, NOW.stamp, 20.0)
+                pending = PendingActions(response, NOW.stamp, 60.0)
             answers.append(pending.result())
     for answer in answers:
         np.testing.assert_array_equal(answer.actions, answers[0].actions, strict=True)

@@ -62,10 +62,10 @@ def test_a_service_answers_a_client_of_the_same_node(node):
     calls = []
     node.create_service(GetParameters, "ask", answer)
     client = node.create_client(GetParameters, "ask")
-    assert client.wait_for_service(10.0)
+    assert client.wait_for_service(60.0)
     done = threading.Event()
     client.call_async(GetParameters.Request(names=["a"])).add_done_callback(lambda future: done.set())
-    assert done.wait(10.0)
+    assert done.wait(60.0)
     assert calls == [["a"]]
 
 

@@ -52,7 +52,7 @@ def test_what_a_server_serves_is_refused_before_the_first_trial_with_all_that_di
             [sys.executable, "-c", MAIN, "--ros-args", *words],
             text=True,
             capture_output=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
     assert rollout.returncode == 2, rollout.stderr

@@ -15,8 +15,6 @@ from robocontrast_ros.nodes.channel import first_call, wait_for  # noqa: E402
 from robocontrast_ros.nodes.qos import LATCHED  # noqa: E402
 from robocontrast_ros.sessions.events import Paused, Resumed, SessionInterrupted, TrialStarted  # noqa: E402
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture
 def operator():
@@ -35,8 +33,8 @@ def test_a_session_is_paused_resumed_and_aborted(tmp_path, operator):
     }
 
     def ask(name: str):
-        wait_for(clients[name], 60.0)
-        return first_call(clients[name], services[name].Request(), 20.0)
+        wait_for(clients[name], 240.0)
+        return first_call(clients[name], services[name].Request(), 120.0)
 
     process = place.begin("evaluate", place.session(policy="random", test_set={"size": 6}))
     try:

@@ -39,8 +39,8 @@ class Bridge:
         self._bumpers = node.create_publisher(Contacts, "bumpers", LOCKSTEP)
         self._set_up = node.create_client(SetupScene, "sim_bridge/setup_scene")
         self._get = node.create_client(GetScene, "sim_bridge/get_scene")
-        assert self._get.wait_for_service(60.0)
-        for _ in range(20):
+        assert self._get.wait_for_service(240.0)
+        for _ in range(120):
             # A first answer may be lost; this question may be repeated.
             future = self._get.call_async(GetScene.Request())
             simulator._executor.spin_until_future_complete(future, 1.0)
@@ -50,7 +50,7 @@ class Bridge:
 
     def set_up(self, target: Scene) -> SetupScene.Response:
         future = self._set_up.call_async(SetupScene.Request(target=scene_to_msg(target)))
-        self.simulator.wait(future.done, 30.0)
+        self.simulator.wait(future.done)
         return future.result()
 
     def touch(self, stamp: int, *entities: str) -> None:
@@ -83,7 +83,7 @@ def bridge(tmp_path) -> Iterator[Bridge]:
         for process in processes:
             process.terminate()
         for process in processes:
-            process.communicate(timeout=20)
+            process.communicate(timeout=120)
 
 
 def test_a_scene_waits_for_the_contacts_of_its_time_and_where_none_come_set_up_says_so(bridge):

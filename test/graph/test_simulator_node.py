@@ -90,7 +90,7 @@ def client(tmp_path_factory) -> Iterator[Client]:
     yield client
     client.close()
     process.terminate()
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
 
 
@@ -337,7 +337,7 @@ def test_it_can_be_told_to_quit(tmp_path):
         client = Client()
         quitting = SimulationState(state=SimulationState.STATE_QUITTING)
         assert client.call(SetSimulationState, state=quitting).result.result == OK
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=120)
         assert process.returncode == 0, output
         client.close()
 
@@ -358,7 +358,7 @@ def test_it_can_be_told_to_quit(tmp_path):
 )
 def test_a_mistake_in_the_parameters_is_one_line_and_exit_code_2(tmp_path, parameters, message):
     process = start(tmp_path, **parameters)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 2, output
     assert message in output
     assert "Traceback" not in output

@@ -54,7 +54,7 @@ def client(tmp_path_factory) -> Iterator[SimulatorClient]:
     yield client
     client.close()
     process.terminate()
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
 
 

@@ -106,7 +106,7 @@ class SimulatorClient:
             kind: self.node.create_client(kind, f"simulator/{name}") for kind, name in SERVICES.items()
         }
         for client in self._clients.values():
-            assert client.wait_for_service(60.0), client.srv_name
+            assert client.wait_for_service(240.0), client.srv_name
         self.wait(lambda: self._commands.get_subscription_count() == 1)
         self.wait(lambda: all(self.node.count_publishers(topic) == 1 for topic in self.heard))
 
@@ -116,7 +116,7 @@ class SimulatorClient:
             self.node.create_subscription(kind, topic, heard[topic].append, quality)
         return heard
 
-    def wait(self, condition: Callable[[], bool], deadline: float = 20.0) -> None:
+    def wait(self, condition: Callable[[], bool], deadline: float = 120.0) -> None:
         end = time.monotonic() + deadline
         while not condition():
             assert time.monotonic() < end, "it did not happen in time"
@@ -124,7 +124,7 @@ class SimulatorClient:
 
     def call(self, kind: type, **fields: object):
         future = self._clients[kind].call_async(kind.Request(**fields))
-        self._executor.spin_until_future_complete(future, 30.0)
+        self._executor.spin_until_future_complete(future, 120.0)
         assert future.done(), f"{SERVICES[kind]} did not answer"
         return future.result()
 
@@ -139,7 +139,7 @@ class SimulatorClient:
         request = SpawnEntity.Request(name=name, **fields)
         request.initial_pose.pose.position.x, request.initial_pose.pose.position.y = x, y
         future = self._clients[SpawnEntity].call_async(request)
-        self._executor.spin_until_future_complete(future, 30.0)
+        self._executor.spin_until_future_complete(future, 120.0)
         return future.result()
 
     def start_over(self) -> None:

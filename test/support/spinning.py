@@ -24,7 +24,7 @@ def spun_node(name: str) -> Iterator[Node]:
     thread.start()
     yield node
     executor.shutdown(timeout_sec=2.0)
-    thread.join(timeout=5.0)
+    thread.join(timeout=60.0)
     assert not thread.is_alive(), "the executor ends when it is shut down"
     node.destroy_node()
     rclpy.shutdown(context=context)
