@@ -46,7 +46,7 @@ def make(tmp_path):
             "checkpoint": "checkpoint",
             "input": INPUT,
             "chunk": CHUNK,
-            "timeout": 2.0,
+            "timeout": 10.0,
         }
         made.append(load_configured("policies", parameter_file("lerobot", tmp_path, **{**common, **changes})))
         return made[-1]
@@ -95,7 +95,7 @@ def test_a_process_that_ends_is_lost(make):
     with pytest.raises(PolicyFault) as caught:
         policy.act(seen())
     assert caught.value.fault is Fault.POLICY_SERVER_LOST
-    policy._process.wait(5.0)
+    policy._process.wait(60.0)
     with pytest.raises(PolicyFault, match=r"POLICY_SERVER_LOST.*ended with status 1"):
         policy.reset("push", 0)
 
