@@ -40,7 +40,7 @@ def make(tmp_path):
     (tmp_path / "checkpoint").mkdir()
     (tmp_path / "checkpoint" / "config.json").write_text("{}")
 
-    def make(words=f"exec {sys.executable} {SUPPORT / 'openpi_server.py'} --lerobot", **changes):
+    def make(words=f"exec '{sys.executable}' '{SUPPORT / 'openpi_server.py'}' --lerobot", **changes):
         common = {
             "python": program(tmp_path, words),
             "checkpoint": "checkpoint",
@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_told_by_its_key_and_leaves_no_process(make, change
 def test_a_python_without_lerobot_is_told_with_the_cure(make):
     # This one has it only where somebody put it there; -S leaves out all that is installed.
     with pytest.raises(ConfigurationError) as caught:
-        make(words=f'exec {sys.executable} -S "$@"')
+        make(words=f'exec "{sys.executable}" -S "$@"')
     message = str(caught.value)
     assert re.search(r"`python`.*No module named '\w+'", message)
     assert "pip install lerobot websockets msgpack" in message
