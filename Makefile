@@ -8,6 +8,8 @@ SESSION ?= config/sessions/language_table_demo.yaml
 # A sourced ROS workspace has its own Python packages and libraries; .venv is complete without them.
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH PYTHONPATH
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
+# A session is eight processes: each would compile all that it imports, each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test bench docs docs-all lock clean
@@ -16,18 +18,17 @@ help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## make .venv: Python packages, interfaces, nodes (again only where something changed)
-	@command -v $(PYTHON) > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }
-	@$(PYTHON) scripts/setup_environment.py $(PURPOSE)
+	@command -v "$(PYTHON)" > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" scripts/setup_environment.py $(PURPOSE)
 
 demo: setup  ## run an evaluation session in simulation; SESSION=<file> chooses another
-	@$(BIN)/robocontrast evaluate $(SESSION)
+	@$(BIN)/robocontrast evaluate "$(SESSION)"
 
 test: PURPOSE := tests
 test: setup  ## run every test, the import contracts and the linter
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pytest test/graph test/launch
-	$(BIN)/pytest test/unit --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 bench: setup  ## time the graph against the same loop without ROS
 	@$(BIN)/python benchmark/graph_overhead.py

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
@@ -30,6 +31,9 @@ Call = Callable[[Client, Any, float], Any]
 
 FIRST_CALL_PERIOD = 1.0
 """How long a first call waits before it is made again [s]."""
+
+CLOSED_POLL = 0.2
+"""How often who waits for a response looks whether its own channel was closed [s]."""
 
 
 class NoAnswer(Exception):
@@ -110,13 +114,29 @@ class PendingResponse:
         """Wait for the response on a thread that does not serve the client.
 
         Raises:
-            NoAnswer: it did not come within the time [s].
+            NoAnswer: it did not come within the time [s], or the client was destroyed.
         """
+        deadline = time.monotonic() + timeout
+        while True:
+            left = max(deadline - time.monotonic(), 0.0)
+            try:
+                return self._answer.result(min(CLOSED_POLL, left))
+            except FutureTimeout:
+                closed = self.closed
+                if left > 0.0 and not closed:
+                    continue
+                self.give_up()
+                what = "is not waited for any more" if closed else f"did not answer within {timeout:g} s"
+                raise NoAnswer(f"'{self._client.srv_name}' {what}") from None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the client was destroyed, so that no response can come."""
         try:
-            return self._answer.result(timeout)
-        except FutureTimeout:
-            self.give_up()
-            raise NoAnswer(f"'{self._client.srv_name}' did not answer within {timeout:g} s") from None
+            with self._client.handle:
+                return False
+        except InvalidHandle:
+            return True
 
     def give_up(self) -> None:
         """Forget the request; an answer that comes later is dropped."""
@@ -158,7 +178,7 @@ def patient_call(client: Client, request: Any, timeout: float) -> Any:
     """
     response, deadline = PendingResponse(client, request), time.monotonic() + timeout
     while not response.arrived(min(1.0, max(deadline - time.monotonic(), 0.0))):
-        if not client.service_is_ready():
+        if response.closed or not client.service_is_ready():
             response.give_up()
             raise NoAnswer(f"'{client.srv_name}' is gone")
         if time.monotonic() >= deadline:

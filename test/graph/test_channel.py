@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 
@@ -16,18 +15,15 @@ from robocontrast_ros.action import RunEpisode  # noqa: E402
 from robocontrast_ros.srv import SwapPolicy  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
-from robocontrast_ros.nodes.channel import Channel, NoAnswer, patient_call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.channel import Channel, NoAnswer, call, patient_call, wait_for  # noqa: E402
 from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
-
-DOMAIN = 104 + os.getpid() % 60
 
 
 @pytest.fixture
-def server(monkeypatch):
+def server():
     """Return a node whose services nobody serves."""
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=DOMAIN)
+    rclpy.init(context=context)
     node = Node("asked", context=context)
     yield node
     node.destroy_node()
@@ -38,17 +34,17 @@ def server(monkeypatch):
 def client(server):
     """Return a client of one of them."""
     server.service = server.create_service(SwapPolicy, "swap", lambda request, response: response)
-    with spun_node("asking", DOMAIN) as node:
+    with spun_node("asking") as node:
         client = node.create_client(SwapPolicy, "swap")
-        wait_for(client, 20.0)
+        wait_for(client, 120.0)
         yield client
 
 
 def test_a_late_answer_is_waited_for(client, server):
     executor = LockstepExecutor(context=server.context)
     executor.add_node(server)
-    threading.Timer(1.2, lambda: executor.spin_once(10.0)).start()
-    assert not patient_call(client, SwapPolicy.Request(policy="p"), 30.0).accepted
+    threading.Timer(1.2, lambda: executor.spin_once(60.0)).start()
+    assert not patient_call(client, SwapPolicy.Request(policy="p"), 120.0).accepted
     executor.shutdown()
 
 
@@ -65,6 +61,23 @@ def test_a_service_that_goes_away_ends_the_wait_before_its_limit(client, server)
     assert time.monotonic() - began < 30.0
 
 
+@pytest.mark.parametrize(("ask", "words"), [(call, "is not waited for any more"), (patient_call, "is gone")])
+def test_a_channel_that_is_closed_ends_the_waits_for_its_answers(client, ask, words):
+    rclpy.init()
+    owner = Node("closing")
+    channel = Channel(owner)
+    silent = channel.node.create_client(SwapPolicy, "swap")
+    channel.start()
+    wait_for(silent, 120.0)
+    threading.Timer(0.3, channel.close).start()
+    began = time.monotonic()
+    with pytest.raises(NoAnswer, match=f"'swap' {words}"):
+        ask(silent, SwapPolicy.Request(), 60.0)
+    assert time.monotonic() - began < 30.0
+    owner.destroy_node()
+    rclpy.shutdown()
+
+
 def test_the_answer_to_a_goal_is_not_lost_however_soon_it_comes(monkeypatch):
     class Slow(rclpy.task.Future):
         """A future that takes long to make, as where another thread gets the processor meanwhile."""
@@ -73,22 +86,21 @@ def test_the_answer_to_a_goal_is_not_lost_however_soon_it_comes(monkeypatch):
             super().__init__(**kwargs)
             time.sleep(0.3)
 
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     monkeypatch.setattr("rclpy.action.client.Future", Slow)
-    rclpy.init(domain_id=DOMAIN)
+    rclpy.init()
     owner = Node("sending")
     channel = Channel(owner)
-    with spun_node("acting", DOMAIN) as acting:
+    with spun_node("acting") as acting:
         acting.server = ActionServer(
             acting, RunEpisode, "run", lambda goal: goal.succeed() or RunEpisode.Result()
         )
         client = ActionClient(channel.node, RunEpisode, "run")
         channel.start()
-        assert client.wait_for_server(20.0)
+        assert client.wait_for_server(120.0)
         answered = threading.Event()
-        sent = channel.do(lambda: client.send_goal_async(RunEpisode.Goal()), 20.0)
+        sent = channel.do(lambda: client.send_goal_async(RunEpisode.Goal()), 60.0)
         sent.add_done_callback(lambda handle: answered.set())
-        assert answered.wait(20.0)
+        assert answered.wait(60.0)
         assert sent.result().accepted
     channel.close()
     owner.destroy_node()
@@ -96,15 +108,17 @@ def test_the_answer_to_a_goal_is_not_lost_however_soon_it_comes(monkeypatch):
 
 
 def test_what_is_done_on_the_channels_thread_returns_or_raises_to_the_caller():
-    rclpy.init(domain_id=DOMAIN)
+    rclpy.init()
     owner = Node("doing")
     channel = Channel(owner)
     channel.start()
-    assert channel.do(lambda: threading.current_thread().name, 20.0) == "io"
+    busy = threading.Event()
+    assert channel.do(lambda: threading.current_thread().name, 60.0) == "io"
     with pytest.raises(ZeroDivisionError):
-        channel.do(lambda: 1 / 0, 20.0)
+        channel.do(lambda: 1 / 0, 60.0)
     with pytest.raises(NoAnswer, match=r"_doing_io' is busy for more than 0\.1 s"):
-        channel.do(lambda: time.sleep(0.5), 0.1)
+        channel.do(busy.wait, 0.1)
+    busy.set()
     channel.close()
     owner.destroy_node()
     rclpy.shutdown()

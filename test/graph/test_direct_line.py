@@ -28,24 +28,22 @@ from robocontrast_ros.sessions.bench import BenchFault
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 SUPPORT = Path(__file__).parents[1] / "support"
-DOMAIN = 60 + os.getpid() % 40
 NOW = Observation(
     1795286728.515173578, {}, ("elbow", "wrist"), (0.1, -1 / 3), Pose((0.1, 0.2, 0.3), (0.0, 0.0, 0.6, 0.8))
 )
 
 
 @pytest.fixture
-def asked(tmp_path, monkeypatch):
+def asked(tmp_path):
     """Return a function that calls a service of a policy server in a process of its own."""
     policy = tmp_path / "looking.yaml"
     policy.write_text("policy: looking_policy:Looking\n")
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     paths = filter(None, [str(SUPPORT), os.environ.get("PYTHONPATH")])
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN), "PYTHONPATH": os.pathsep.join(paths)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     server = subprocess.Popen(
         [sys.executable, "-c", MAIN, "--ros-args", "-p", f"policy:={policy}"], env=environment
     )
-    with spun_node("asking", DOMAIN) as node:
+    with spun_node("asking") as node:
         clients = {
             kind: node.create_client(kind, f"policy_server/{name}")
             for kind, name in (
@@ -55,20 +53,20 @@ def asked(tmp_path, monkeypatch):
                 (ChangeState, "change_state"),
             )
         }
-        Acquaintance(node, "policy_server").wait(60.0)
+        Acquaintance(node, "policy_server").wait(240.0)
 
         def ask(kind, wait=True, **fields):
             request = kind.Request(**fields)
-            return call(clients[kind], request, 20.0) if wait else PendingResponse(clients[kind], request)
+            return call(clients[kind], request, 120.0) if wait else PendingResponse(clients[kind], request)
 
         yield ask
     server.terminate()
-    server.wait(20)
+    server.wait(120)
 
 
 @pytest.fixture
 def line(asked):
-    caller = Caller(asked(DescribePolicy).line, 20.0)
+    caller = Caller(asked(DescribePolicy).line, 60.0)
     yield caller
     caller.close()
 
@@ -86,7 +84,7 @@ def test_the_same_observation_gets_the_same_answer_on_the_line_as_from_the_servi
                 pending = ActionsOnLine(line, NOW, images)
             else:
                 response = asked(Act, wait=False, observation=observation_to_msg(NOW, "world", images))
-                pending = PendingActions(response, NOW.stamp, 20.0)
+                pending = PendingActions(response, NOW.stamp, 60.0)
             answers.append(pending.result())
     for answer in answers:
         np.testing.assert_array_equal(answer.actions, answers[0].actions, strict=True)

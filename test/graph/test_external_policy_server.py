@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 
 import pytest
@@ -17,14 +16,12 @@ from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Outcome
 from robocontrast_ros.sessions.events import PolicyLoaded, SessionInterrupted
 
-pytestmark = pytest.mark.timeout(300)
-DOMAIN = str(104 + os.getpid() % 60)
 ELSEWHERE = {"policy": "", "policy_server": {"external": True}, "test_set": {"size": 1}}
 
 
 @pytest.fixture
 def place(tmp_path):
-    return Workplace(tmp_path, {"ROS_DOMAIN_ID": DOMAIN, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"})
+    return Workplace(tmp_path)
 
 
 @pytest.fixture
@@ -50,11 +47,11 @@ class Server:
     def stop(self) -> None:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
-            self._process.communicate(timeout=30)
+            self._process.communicate(timeout=120)
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait(30)
+        self._process.wait(120)
 
 
 @pytest.fixture
@@ -71,9 +68,9 @@ def serve(place):
         server.stop()
 
 
-def assert_one_trial_of_random(place, code, output):
+def assert_one_trial_of_random(place, domain, code, output):
     assert code == 0, output
-    assert f"robocontrast serve POLICY --domain {DOMAIN}" in output
+    assert f"robocontrast serve POLICY --domain {domain}" in output
     (run,) = place.runs
     assert "policy_server" not in {path.stem for path in (run / "logs").iterdir()}
     loaded = [e for e in events_of(run) if isinstance(e, PolicyLoaded)][-1]
@@ -85,9 +82,9 @@ def assert_one_trial_of_random(place, code, output):
     assert not (run / "parameters" / "policy.yaml").exists()
 
 
-def test_a_policy_elsewhere_that_does_not_fit_is_refused_in_the_same_words(place, serve):
+def test_a_policy_elsewhere_that_does_not_fit_is_refused_in_the_same_words(place, serve, domain):
     policy = write_described(place.folder / "large.yaml", cameras=["board"], image_sizes=[[224, 224]])
-    serve(str(policy), "--domain", DOMAIN)
+    serve(str(policy), "--domain", str(domain))
     code, output = place.run("evaluate", place.session(), "--policy-server", "external")
     assert code == 2, output
     assert "large.yaml: got 'large', expected a policy that fits robot 'franka'" in output
@@ -96,9 +93,9 @@ def test_a_policy_elsewhere_that_does_not_fit_is_refused_in_the_same_words(place
     assert node_pids(place.runs[0]) == {}
 
 
-def test_a_policy_server_elsewhere_that_dies_voids_the_trial_and_another_one_goes_on(place, serve):
-    server = serve("random", "--domain", DOMAIN)
-    process = place.begin("evaluate", place.session(**ELSEWHERE, timeouts={"policy": 1.0}))
+def test_a_policy_server_elsewhere_that_dies_voids_the_trial_and_another_one_goes_on(place, serve, domain):
+    server = serve("random", "--domain", str(domain))
+    process = place.begin("evaluate", place.session(**ELSEWHERE, timeouts={"policy": 5.0}))
     try:
         run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
         wait_until(lambda: any(e.event == "trial_started" for e in events_of(run)), "the trial")
@@ -108,14 +105,14 @@ def test_a_policy_server_elsewhere_that_dies_voids_the_trial_and_another_one_goe
     assert code == 3, output
     assert "--resume" in output and node_pids(run) == {}
     assert isinstance(events_of(run)[-1], SessionInterrupted)
-    serve("random", "--domain", DOMAIN)
+    serve("random", "--domain", str(domain))
     code, output = place.run("evaluate", "--resume", run)
-    assert_one_trial_of_random(place, code, output)
+    assert_one_trial_of_random(place, domain, code, output)
 
 
-def test_the_policy_server_may_be_on_another_host(place, hosts, serve):
+def test_the_policy_server_may_be_on_another_host(place, hosts, serve, domain):
     place.environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
     here, there = hosts
-    serve("random", "--domain", DOMAIN, before=tuple(there))
+    serve("random", "--domain", str(domain), before=tuple(there))
     code, output = finish(place.begin("evaluate", place.session(**ELSEWHERE), before=tuple(here)))
-    assert_one_trial_of_random(place, code, output)
+    assert_one_trial_of_random(place, domain, code, output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -69,19 +68,13 @@ for line in sys.stdin:
 
 
 class Graph:
-    """Processes in a ROS domain of their own, and a client of the recorder's services."""
+    """Processes, and a client of the recorder's services."""
 
     def __init__(self) -> None:
-        domain = 1 + os.getpid() % 100
-        self._environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-        }
         self._processes: list[subprocess.Popen[str]] = []
         self._clients: dict[str, Client] = {}
         self._context = rclpy.Context()
-        rclpy.init(context=self._context, domain_id=domain)
+        rclpy.init(context=self._context)
         self.node = Node("test", namespace="eval", context=self._context)
         self.executor = SingleThreadedExecutor(context=self._context)
         self.executor.add_node(self.node)
@@ -89,7 +82,6 @@ class Graph:
     def run(self, code: str, *arguments: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-c", code, *arguments],
-            env=self._environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -120,8 +112,8 @@ class Graph:
         # Made last: when the recorder knows this client, it knows those before it. This question may be repeated.
         last = self.node.create_client(GetParameters, f"{name}/get_parameters")
         for client in (*ours, last):
-            assert client.wait_for_service(20.0), f"{client.srv_name} is not served"
-        for _ in range(30):
+            assert client.wait_for_service(120.0), f"{client.srv_name} is not served"
+        for _ in range(120):
             future = last.call_async(GetParameters.Request())
             self.executor.spin_until_future_complete(future, 1.0)
             if future.done():
@@ -130,7 +122,7 @@ class Graph:
 
     def call(self, name: str, request: object) -> object:
         future = self._clients[name].call_async(request)
-        self.executor.spin_until_future_complete(future, 60.0)
+        self.executor.spin_until_future_complete(future, 120.0)
         assert future.done(), f"{name} did not answer"
         return future.result()
 
@@ -232,7 +224,7 @@ def test_what_is_published_between_trials_is_in_no_bag(graph, recorder, camera, 
 
 
 def test_messages_that_do_not_come_before_the_deadline_are_missing_by_topic(graph, camera, tmp_path):
-    process = graph.run_recorder("hasty", TOPICS, stop_deadline=1.0)
+    process = graph.run_recorder("hasty", TOPICS, stop_deadline=3.0)
     graph.start("hasty", tmp_path / "bag")
     camera.publish(2, subscriptions=2)
     response = graph.stop("hasty", image=5, trial=1)
@@ -240,17 +232,17 @@ def test_messages_that_do_not_come_before_the_deadline_are_missing_by_topic(grap
     assert counts(response, "missing") == {"camera/image_raw": 3, "trial": 1}
     assert read_bag(tmp_path / "bag").counts["/eval/camera/image_raw"] == 2
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
 
 
 def test_messages_that_come_while_stop_waits_are_in_the_bag(graph, recorder, camera, tmp_path):
     graph.start(recorder, tmp_path / "bag")
     client = graph.node.create_client(StopRecording, f"{recorder}/stop")
-    assert client.wait_for_service(20.0)
+    assert client.wait_for_service(120.0)
     expected = [TopicCount(topic="camera/image_raw", count=3)]
     answer = client.call_async(StopRecording.Request(expected=expected))
     camera.publish(3)
-    graph.executor.spin_until_future_complete(answer, 25.0)
+    graph.executor.spin_until_future_complete(answer, 60.0)
     assert counts(answer.result(), "missing") == {}
     assert counts(answer.result(), "received")["camera/image_raw"] == 3
 
@@ -272,11 +264,11 @@ def test_sigint_closes_the_bag(graph, camera, tmp_path):
     process = graph.run_recorder("interrupted", TOPICS)
     graph.start("interrupted", tmp_path / "bag")
     camera.publish(4, subscriptions=2)
-    deadline = time.monotonic() + 20.0
+    deadline = time.monotonic() + 120.0
     while read_bag(tmp_path / "bag").counts.get("/eval/camera/image_raw") != 4:
         assert time.monotonic() < deadline
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     content = read_bag(tmp_path / "bag")
     assert content.broken == ""
@@ -287,7 +279,7 @@ def test_a_camera_that_offers_best_effort_only_is_recorded_too(graph, tmp_path):
     graph.run_recorder("recorder2", ["camera/image_raw sensor_msgs/msg/Image"], stop_deadline=2.0)
     camera = Camera(graph, "BEST_EFFORT")
     camera.ask(1)
-    deadline, received = time.monotonic() + 30.0, 0
+    deadline, received = time.monotonic() + 120.0, 0
     while received == 0 and time.monotonic() < deadline:
         # The recorder looks for publishers of best effort when a trial begins, and may not have found it yet.
         graph.start("recorder2", tmp_path / f"bag{time.monotonic_ns()}")
@@ -310,7 +302,7 @@ def test_a_camera_that_offers_best_effort_only_is_recorded_too(graph, tmp_path):
 )
 def test_a_topic_that_cannot_be_recorded_is_refused_by_name_at_start_up(graph, topics, words):
     process = graph.begin_recorder("wrong", topics)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 2
     assert len(errors.splitlines()) == 1
     for word in words:

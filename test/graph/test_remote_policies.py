@@ -16,8 +16,6 @@ from session_runs import Workplace, events_of, finished
 from robocontrast_ros.domain import Fault, Outcome
 from robocontrast_ros.sessions.events import TrialVoid
 
-pytestmark = pytest.mark.timeout(200)
-
 OPENPI = {"chunk": {"length": openpi_server.CHUNK, "execute": 3}, "output": {}}
 
 

@@ -24,8 +24,6 @@ from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, Trial
 from robocontrast_ros.sessions.parameters import resolve
 from robocontrast_ros.sessions.session import run_session
 
-pytestmark = pytest.mark.timeout(400)
-
 
 @pytest.fixture
 def place(tmp_path):
@@ -101,7 +99,8 @@ def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_s
 
 
 def test_the_same_seed_gives_the_same_trials_and_scores_twice_in_a_row_and_under_load(place, request):
-    session = place.session(policy="noisy_oracle", **CONTRAST, test_set={"size": 1})
+    contrast = {"name": "contrast_set", "perturbations": ["LB1", "SB1"]}
+    session = place.session(policy="noisy_oracle", strategy=contrast, test_set={"size": 1})
     code, output = place.run("evaluate", session)
     assert code == 0, output
     assert scores(place.runs[0]) == fast_scores(session, place.folder), "one process and the graph agree, too"
@@ -110,7 +109,7 @@ def test_the_same_seed_gives_the_same_trials_and_scores_twice_in_a_row_and_under
     assert code == 0, output
     first, second = place.runs
     assert scores(first) == scores(second)
-    assert len(scores(first)) >= 3
+    assert len(scores(first)) == 3
 
 
 def test_a_limited_session_on_the_other_robot_changes_only_the_robot(place):
@@ -155,7 +154,7 @@ def test_a_robot_that_drives_into_a_wall_is_stopped_by_it_and_that_is_scored_liv
 
 
 def test_a_policy_that_fails_fails_its_trials_and_the_session_goes_on(place):
-    session = place.session(timeouts={"policy": 0.5}, test_set={"size": len(FAILURES) + 1})
+    session = place.session(timeouts={"policy": 5.0}, test_set={"size": len(FAILURES) + 1})
     code, output = place.run("evaluate", session, "--policy", place.policy("Misbehaving"))
     assert code == 0, output
     *failed, last = finished(place.runs[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -40,8 +39,8 @@ class Bridge:
         self._bumpers = node.create_publisher(Contacts, "bumpers", LOCKSTEP)
         self._set_up = node.create_client(SetupScene, "sim_bridge/setup_scene")
         self._get = node.create_client(GetScene, "sim_bridge/get_scene")
-        assert self._get.wait_for_service(60.0)
-        for _ in range(20):
+        assert self._get.wait_for_service(240.0)
+        for _ in range(120):
             # A first answer may be lost; this question may be repeated.
             future = self._get.call_async(GetScene.Request())
             simulator._executor.spin_until_future_complete(future, 1.0)
@@ -51,7 +50,7 @@ class Bridge:
 
     def set_up(self, target: Scene) -> SetupScene.Response:
         future = self._set_up.call_async(SetupScene.Request(target=scene_to_msg(target)))
-        self.simulator.wait(future.done, 30.0)
+        self.simulator.wait(future.done)
         return future.result()
 
     def touch(self, stamp: int, *entities: str) -> None:
@@ -62,10 +61,9 @@ class Bridge:
 
 @pytest.fixture
 def bridge(tmp_path) -> Iterator[Bridge]:
-    domain = 101 + (os.getpid() + 31) % 100
     robot = str(resolve_uri("package://robocontrast_ros/config/robots/locobot.yaml"))
     camera = {"cameras": ["camera"], "camera_widths": [16], "camera_heights": [16]}
-    processes = [start_process(tmp_path, domain, robot=robot, world=TASK.world, physics_step=0.005, **camera)]
+    processes = [start_process(tmp_path, robot=robot, world=TASK.world, physics_step=0.005, **camera)]
     parameters = {
         "task": str(TASK_FILE),
         "robot": "locobot",
@@ -76,17 +74,16 @@ def bridge(tmp_path) -> Iterator[Bridge]:
     path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
     code = "from robocontrast_ros.nodes.sim_bridge_node import main; main()"
     arguments = ["--ros-args", "-r", "__ns:=/test", "--params-file", str(path)]
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-    processes.append(subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment))
+    processes.append(subprocess.Popen([sys.executable, "-c", code, *arguments]))
     try:
-        simulator = SimulatorClient(domain, load_profile("locobot"))
+        simulator = SimulatorClient(load_profile("locobot"))
         yield Bridge(simulator)
         simulator.close()
     finally:
         for process in processes:
             process.terminate()
         for process in processes:
-            process.communicate(timeout=20)
+            process.communicate(timeout=120)
 
 
 def test_a_scene_waits_for_the_contacts_of_its_time_and_where_none_come_set_up_says_so(bridge):

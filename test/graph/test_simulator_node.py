@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from domains import own_domain  # noqa: E402
 from geometry_msgs.msg import Vector3  # noqa: E402
 from simulation_interfaces.msg import Bounds, EntityCategory, Result, SimulationState, SimulatorFeatures  # noqa: E402
 from simulation_interfaces.srv import (  # noqa: E402
@@ -46,7 +46,7 @@ STEP_NS = 2_000_000
 FIXED = '<mujoco><worldbody><body><geom type="box" size=".02 .02 .1"/></body></worldbody></mujoco>'
 
 
-def start(folder, domain: int, **parameters: object):
+def start(folder, **parameters: object):
     given = {
         "robot": str(resolve_uri("package://robocontrast_ros/config/robots/franka.yaml")),
         "world": f"{MODELS}/world.xml",
@@ -56,14 +56,14 @@ def start(folder, domain: int, **parameters: object):
         "camera_widths": [160],
         "camera_heights": [90],
     }
-    return start_process(folder, domain, **(given | parameters))
+    return start_process(folder, **(given | parameters))
 
 
 class Client(SimulatorClient):
     """A client of the Franka's simulator, in the terms of its board."""
 
-    def __init__(self, domain: int) -> None:
-        super().__init__(domain, PROFILE)
+    def __init__(self) -> None:
+        super().__init__(PROFILE)
 
     def step(self, steps: int = CONTROL) -> None:
         super().step(steps)
@@ -85,13 +85,12 @@ class Client(SimulatorClient):
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory) -> Iterator[Client]:
-    domain = 101 + os.getpid() % 100
-    process = start(tmp_path_factory.mktemp("simulator"), domain)
-    client = Client(domain)
+    process = start(tmp_path_factory.mktemp("simulator"))
+    client = Client()
     yield client
     client.close()
     process.terminate()
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
 
 
@@ -333,14 +332,14 @@ def test_the_features_are_those_that_these_tests_try(simulator):
 
 
 def test_it_can_be_told_to_quit(tmp_path):
-    domain = 101 + (os.getpid() + 1) % 100
-    process = start(tmp_path, domain)
-    client = Client(domain)
-    quitting = SimulationState(state=SimulationState.STATE_QUITTING)
-    assert client.call(SetSimulationState, state=quitting).result.result == OK
-    output, _ = process.communicate(timeout=20)
-    assert process.returncode == 0, output
-    client.close()
+    with own_domain():
+        process = start(tmp_path)
+        client = Client()
+        quitting = SimulationState(state=SimulationState.STATE_QUITTING)
+        assert client.call(SetSimulationState, state=quitting).result.result == OK
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0, output
+        client.close()
 
 
 @pytest.mark.parametrize(
@@ -358,8 +357,8 @@ def test_it_can_be_told_to_quit(tmp_path):
     ids=str,
 )
 def test_a_mistake_in_the_parameters_is_one_line_and_exit_code_2(tmp_path, parameters, message):
-    process = start(tmp_path, 101 + (os.getpid() + 2) % 100, **parameters)
-    output, _ = process.communicate(timeout=60)
+    process = start(tmp_path, **parameters)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 2, output
     assert message in output
     assert "Traceback" not in output

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -42,10 +41,8 @@ CRATE = (
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory) -> Iterator[SimulatorClient]:
-    domain = 101 + (os.getpid() + 7) % 100
     process = start_process(
         tmp_path_factory.mktemp("simulator"),
-        domain,
         robot=str(resolve_uri("package://robocontrast_ros/config/robots/locobot.yaml")),
         world="package://robocontrast_ros/models/apartment/world.xml",
         physics_step=STEP_NS * 1e-9,
@@ -53,11 +50,11 @@ def client(tmp_path_factory) -> Iterator[SimulatorClient]:
         camera_widths=[64],
         camera_heights=[64],
     )
-    client = SimulatorClient(domain, PROFILE)
+    client = SimulatorClient(PROFILE)
     yield client
     client.close()
     process.terminate()
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 0, output
 
 

@@ -11,8 +11,6 @@ from torch_networks import PUSHING, examples, pushing, write_exported, write_pol
 
 from robocontrast_ros.domain import Outcome
 
-pytestmark = pytest.mark.timeout(400)
-
 
 @pytest.fixture
 def place(tmp_path):

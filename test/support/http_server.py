@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 
 SIZE = 7
-SLOW, LATE = 0.6, 5.0
+SLOW, LATE = 0.6, 10.0
 """How long the slow and the late answer take [s]."""
 DRIP = 0.02
 """Between two bytes of the dripping answers [s]."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from pathlib import Path
 
 import numpy as np
 import yaml
@@ -27,7 +28,7 @@ class Creeping:
     """Moves by ``step`` [m] along x.
 
     Keys of its file: name, step, action_size, cameras; loading, describing, warming, acting and closing: `raise`,
-    `hang`, `refuse` (loading alone) or a number of seconds.
+    `hang`, `refuse` (loading alone), a number of seconds, or the path of a file whose coming is waited for.
     """
 
     @classmethod
@@ -89,3 +90,6 @@ def misbehave(how):
         NEVER.wait()
     if isinstance(how, float):
         time.sleep(how)
+    if isinstance(how, str) and how.startswith("/"):
+        while not Path(how).exists():
+            time.sleep(0.01)

@@ -21,7 +21,7 @@ import numpy as np
 from websockets.sync.server import serve
 
 CHUNK, SIZE = 4, 2
-SLOW, LATE = 0.6, 5.0
+SLOW, LATE = 2.0, 10.0
 """How long the slow and the late answer take [s]."""
 KEY = "sesame"
 

@@ -19,7 +19,7 @@ from robocontrast_ros.sessions.journal import read_journal
 
 SUPPORT = Path(__file__).resolve().parent
 COMMAND = [sys.executable, "-c", "from robocontrast_ros.cli.main import app; app()"]
-DEADLINE = 150.0
+DEADLINE = 400.0
 """A session of these tests that takes longer hangs [s]."""
 
 
@@ -93,12 +93,12 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
         output, _ = process.communicate(timeout=DEADLINE)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=120)
         raise AssertionError(f"the command did not end within {DEADLINE:g} s:\n{output}") from None
     return process.returncode, output
 
 
-def wait_until(condition: Callable[[], object], what: str, timeout: float = 60.0) -> object:
+def wait_until(condition: Callable[[], object], what: str, timeout: float = 240.0) -> object:
     """Return the condition's first true value."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -59,7 +58,7 @@ SERVICES = {
 }
 
 
-def start_process(folder: Path, domain: int, **parameters: object) -> subprocess.Popen[str]:
+def start_process(folder: Path, **parameters: object) -> subprocess.Popen[str]:
     """Start a simulator in the namespace /test."""
     path = folder / "simulator.yaml"
     path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
@@ -74,7 +73,6 @@ def start_process(folder: Path, domain: int, **parameters: object) -> subprocess
             "--params-file",
             str(path),
         ],
-        env={**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -88,9 +86,9 @@ class SimulatorClient:
         heard: topic -> the messages of every step; what is latched is in `latched`.
     """
 
-    def __init__(self, domain: int, profile: RobotProfile) -> None:
+    def __init__(self, profile: RobotProfile) -> None:
         self._context = rclpy.Context()
-        rclpy.init(context=self._context, domain_id=domain)
+        rclpy.init(context=self._context)
         self.node = Node("client", namespace="/test", context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
@@ -108,7 +106,7 @@ class SimulatorClient:
             kind: self.node.create_client(kind, f"simulator/{name}") for kind, name in SERVICES.items()
         }
         for client in self._clients.values():
-            assert client.wait_for_service(60.0), client.srv_name
+            assert client.wait_for_service(240.0), client.srv_name
         self.wait(lambda: self._commands.get_subscription_count() == 1)
         self.wait(lambda: all(self.node.count_publishers(topic) == 1 for topic in self.heard))
 
@@ -118,7 +116,7 @@ class SimulatorClient:
             self.node.create_subscription(kind, topic, heard[topic].append, quality)
         return heard
 
-    def wait(self, condition: Callable[[], bool], deadline: float = 20.0) -> None:
+    def wait(self, condition: Callable[[], bool], deadline: float = 120.0) -> None:
         end = time.monotonic() + deadline
         while not condition():
             assert time.monotonic() < end, "it did not happen in time"
@@ -126,7 +124,7 @@ class SimulatorClient:
 
     def call(self, kind: type, **fields: object):
         future = self._clients[kind].call_async(kind.Request(**fields))
-        self._executor.spin_until_future_complete(future, 30.0)
+        self._executor.spin_until_future_complete(future, 120.0)
         assert future.done(), f"{SERVICES[kind]} did not answer"
         return future.result()
 
@@ -141,7 +139,7 @@ class SimulatorClient:
         request = SpawnEntity.Request(name=name, **fields)
         request.initial_pose.pose.position.x, request.initial_pose.pose.position.y = x, y
         future = self._clients[SpawnEntity].call_async(request)
-        self._executor.spin_until_future_complete(future, 30.0)
+        self._executor.spin_until_future_complete(future, 120.0)
         return future.result()
 
     def start_over(self) -> None:

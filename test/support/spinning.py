@@ -13,10 +13,10 @@ from robocontrast_ros.nodes.executor import LockstepExecutor
 
 
 @contextmanager
-def spun_node(name: str, domain_id: int | None = None) -> Iterator[Node]:
+def spun_node(name: str) -> Iterator[Node]:
     """Spin a node of its own ROS context on a thread; at the end its executor must end, too."""
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=domain_id)
+    rclpy.init(context=context)
     node = Node(name, context=context)
     executor = LockstepExecutor(context=context)
     executor.add_node(node)
@@ -24,7 +24,7 @@ def spun_node(name: str, domain_id: int | None = None) -> Iterator[Node]:
     thread.start()
     yield node
     executor.shutdown(timeout_sec=2.0)
-    thread.join(timeout=5.0)
+    thread.join(timeout=60.0)
     assert not thread.is_alive(), "the executor ends when it is shut down"
     node.destroy_node()
     rclpy.shutdown(context=context)

@@ -163,7 +163,7 @@ def test_what_was_recorded_is_on_the_disk_within_the_flush_period(tmp_path, scen
     recorder = Recorder(TOPICS, flush_period=0.05)
     recorder.start(tmp_path / "bag")
     recorder.receive("scene", 1, scene_cdr)
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + 60.0
     while read_bag(tmp_path / "bag").counts.get("/eval/scene") != 1:
         assert time.monotonic() < deadline
     recorder.stop({})
@@ -188,7 +188,7 @@ print(recorded.written["t"] + recorded.missing["t"])
 
 def test_a_full_disk_is_said_at_the_end_of_the_trial_and_the_loss_is_counted(tmp_path):
     child = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, tmp_path / "bag"], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FULL_DISK, tmp_path / "bag"], capture_output=True, text=True, timeout=600
     )
     assert child.stderr == ""
     problem, total = child.stdout.splitlines()

@@ -188,7 +188,7 @@ except BagError as error:
 def test_a_disk_that_is_full_is_one_clear_error_and_leaves_what_fitted_readable(tmp_path):
     bag = tmp_path / "bag"
     child = subprocess.run(
-        [sys.executable, "-c", CHILD, bag, "5000000"], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", CHILD, bag, "5000000"], capture_output=True, text=True, timeout=600
     )
     assert child.stderr == ""
     assert child.stdout == (

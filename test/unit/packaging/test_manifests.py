@@ -155,6 +155,25 @@ def test_the_command_starts_with_nothing_set_in_the_shell(tmp_path):
     assert "evaluate" in done.stdout
 
 
+def test_the_command_starts_from_a_path_that_has_a_space_and_is_long(checkout, tmp_path):
+    prefix = tmp_path / "a path with a space" / ("long" * 50)
+    prefix.parent.mkdir()
+    prefix.symlink_to(sys.prefix)
+    script = (checkout / "cmake" / "console_script.in").read_text()
+    for name, value in {
+        "Python3_EXECUTABLE": prefix / "bin" / "python",
+        "module": "robocontrast_ros.cli.main",
+        "function": "app",
+    }.items():
+        script = script.replace(f"@{name}@", str(value))
+    command = tmp_path / "robocontrast"
+    command.write_text(script)
+    command.chmod(0o755)
+    done = subprocess.run([command, "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "evaluate" in done.stdout
+
+
 @pytest.mark.parametrize("folder", ["launch", "config", "models"])
 def test_data_files_are_installed_as_they_are_in_the_checkout(checkout, folder):
     ours = {p.relative_to(checkout): p.read_bytes() for p in (checkout / folder).rglob("*") if p.is_file()}

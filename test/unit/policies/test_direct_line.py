@@ -37,7 +37,7 @@ def line():
     """Return a function that opens a line and calls it; both ends are closed afterwards."""
     ends = []
 
-    def open_line(act, timeout: float = 10.0) -> Caller:
+    def open_line(act, timeout: float = 60.0) -> Caller:
         served = DirectLine(act)
         ends.append(served)
         ends.append(Caller(served.name, timeout))
@@ -68,7 +68,7 @@ def test_observation_and_answer_arrive_as_they_were_sent(stamp, pictures, joints
         return Answer(actions, 0.25, observed)
 
     served = DirectLine(act)
-    caller = Caller(served.name, 10.0)
+    caller = Caller(served.name, 60.0)
     sent = Observation(stamp, pictures, tuple(joints), tuple(joints.values()), POSE)
     answer = ask(caller, sent)
     caller.close()
@@ -122,7 +122,7 @@ def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next_one(line):
 
 def test_two_callers_get_each_their_own_answers(line):
     served = DirectLine(lambda observation: replace(ZEROS, latency=observation.stamp))
-    one, other = Caller(served.name, 10.0), Caller(served.name, 10.0)
+    one, other = Caller(served.name, 60.0), Caller(served.name, 60.0)
     numbers = one.ask(replace(NOW, stamp=1.0)), other.ask(replace(NOW, stamp=2.0))
     assert (other.answer(numbers[1]).latency, one.answer(numbers[0]).latency) == (2.0, 1.0)
     for end in (one, other, served):
@@ -131,11 +131,11 @@ def test_two_callers_get_each_their_own_answers(line):
 
 def test_silence_beyond_the_limit_is_a_lost_line_and_closes_it(line):
     released = threading.Event()
-    caller = line(lambda observation: released.wait(10.0) and ZEROS, timeout=0.2)
+    caller = line(lambda observation: released.wait(60.0) and ZEROS, timeout=0.2)
     began = time.monotonic()
     with pytest.raises(LineLost, match=r"no answer within 0\.2 s"):
         ask(caller)
-    assert 0.15 < time.monotonic() - began < 5.0
+    assert 0.15 < time.monotonic() - began < 20.0
     released.set()
     with pytest.raises(LineLost):
         ask(caller)
@@ -171,12 +171,12 @@ def test_a_server_that_dies_is_lost_at_once_and_not_after_the_limit():
         began = time.monotonic()
         with pytest.raises(LineLost):
             ask(caller)
-        assert time.monotonic() - began < 10.0
+        assert time.monotonic() - began < 20.0
 
 
 def test_closing_the_servers_end_hangs_up_and_frees_the_name():
     served = DirectLine(lambda observation: ZEROS)
-    caller = Caller(served.name, 10.0)
+    caller = Caller(served.name, 60.0)
     ask(caller)
     served.close()
     with pytest.raises(LineLost):
@@ -191,14 +191,14 @@ def test_a_name_that_nobody_here_answers_to_is_refused_at_once(name):
     began = time.monotonic()
     with pytest.raises(LineLost):
         Caller(name, 30.0)
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < 20.0
 
 
 def test_a_caller_of_another_user_is_not_answered(line, monkeypatch):
     user = os.getuid()
     served = DirectLine(lambda observation: ZEROS)
     monkeypatch.setattr(os, "getuid", lambda: user + 1)
-    caller = Caller(served.name, 10.0)
+    caller = Caller(served.name, 60.0)
     with pytest.raises(LineLost):
         ask(caller)
     caller.close()
@@ -212,7 +212,7 @@ def test_who_says_something_else_on_the_line_is_hung_up_on():
         stranger.connect("\0" + served.name)
         stranger.sendall(b"\x01\x00\x00\x00\x00\x00\x00\x00\xc1")
         assert stranger.recv(1) == b""
-    caller = Caller(served.name, 10.0)
+    caller = Caller(served.name, 60.0)
     assert ask(caller).latency == ZEROS.latency
     caller.close()
     served.close()

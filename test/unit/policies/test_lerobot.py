@@ -40,13 +40,13 @@ def make(tmp_path):
     (tmp_path / "checkpoint").mkdir()
     (tmp_path / "checkpoint" / "config.json").write_text("{}")
 
-    def make(words=f"exec {sys.executable} {SUPPORT / 'openpi_server.py'} --lerobot", **changes):
+    def make(words=f"exec '{sys.executable}' '{SUPPORT / 'openpi_server.py'}' --lerobot", **changes):
         common = {
             "python": program(tmp_path, words),
             "checkpoint": "checkpoint",
             "input": INPUT,
             "chunk": CHUNK,
-            "timeout": 2.0,
+            "timeout": 10.0,
         }
         made.append(load_configured("policies", parameter_file("lerobot", tmp_path, **{**common, **changes})))
         return made[-1]
@@ -95,7 +95,7 @@ def test_a_process_that_ends_is_lost(make):
     with pytest.raises(PolicyFault) as caught:
         policy.act(seen())
     assert caught.value.fault is Fault.POLICY_SERVER_LOST
-    policy._process.wait(5.0)
+    policy._process.wait(60.0)
     with pytest.raises(PolicyFault, match=r"POLICY_SERVER_LOST.*ended with status 1"):
         policy.reset("push", 0)
 
@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_told_by_its_key_and_leaves_no_process(make, change
 def test_a_python_without_lerobot_is_told_with_the_cure(make):
     # This one has it only where somebody put it there; -S leaves out all that is installed.
     with pytest.raises(ConfigurationError) as caught:
-        make(words=f'exec {sys.executable} -S "$@"')
+        make(words=f'exec "{sys.executable}" -S "$@"')
     message = str(caught.value)
     assert re.search(r"`python`.*No module named '\w+'", message)
     assert "pip install lerobot websockets msgpack" in message

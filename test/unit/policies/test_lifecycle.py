@@ -51,7 +51,7 @@ def refusal(action):
     return str(error.value)
 
 
-def wait_until(condition, timeout=5.0):
+def wait_until(condition, timeout=60.0):
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline
@@ -59,16 +59,16 @@ def wait_until(condition, timeout=5.0):
 
 
 def test_loading_and_warming_up_are_measured_apart(file):
-    runner = PolicyRunner(file(loading=0.05, warming=0.02), 1.0)
-    assert 0.05 <= runner.load_time < 1.0
+    runner = PolicyRunner(file(loading=0.05, warming=0.02), 30.0)
+    assert 0.05 <= runner.load_time < 30.0
     assert runner.warm_up_time is None
     runner.warm_up()
-    assert 0.02 <= runner.warm_up_time < 1.0
+    assert 0.02 <= runner.warm_up_time < 30.0
     runner.close()
 
 
 def test_a_policy_without_warm_up_and_close_needs_neither(file):
-    runner = PolicyRunner(file("Creeping"), 1.0)
+    runner = PolicyRunner(file("Creeping"), 30.0)
     runner.warm_up()
     runner.close()
     assert runner.warm_up_time is None
@@ -79,24 +79,24 @@ def test_a_policy_without_warm_up_and_close_needs_neither(file):
     [
         ({"loading": "raise"}, ["`policy`", "is loaded", "RuntimeError: no idea"]),
         ({"loading": "refuse"}, ["`checkpoint`", "none.pt"]),
-        ({"loading": "hang"}, ["`policy`", "is loaded within 0.2 s", "timeouts.load"]),
+        ({"loading": "hang"}, ["`policy`", "is loaded within 1 s", "timeouts.load"]),
         ({"describing": "raise"}, ["describes itself", "RuntimeError: no idea"]),
         ({"action_size": 0}, ["describes itself", "ValueError", "action_size"]),
         ({"warming": "raise"}, ["warms up", "RuntimeError: no idea"]),
         ({"warming": "fault"}, ["warms up", "it answered in riddles"]),
-        ({"warming": "hang"}, ["warms up within 0.2 s", "timeouts.load"]),
+        ({"warming": "hang"}, ["warms up within 1 s", "timeouts.load"]),
     ],
 )
 def test_what_fails_before_the_first_trial_is_a_mistake_that_says_why(file, how, words):
     path = file(**how)
-    text = refusal(lambda: PolicyRunner(path, 1.0, load_timeout=0.2).warm_up())
+    text = refusal(lambda: PolicyRunner(path, 30.0, load_timeout=1.0).warm_up())
     for word in [str(path), *words]:
         assert word in text
 
 
 @pytest.mark.parametrize("how", [{"warming": "raise"}, {"warming": "hang"}, {"describing": "raise"}])
 def test_a_policy_that_failed_before_the_first_trial_is_closed(file, how):
-    refusal(lambda: PolicyRunner(file(name="failed", **how), 1.0, load_timeout=0.2).warm_up())
+    refusal(lambda: PolicyRunner(file(name="failed", **how), 30.0, load_timeout=1.0).warm_up())
     assert [entry.split(" on ")[0] for entry in lifecycle_policies.closed] == ["failed"]
 
 
@@ -109,7 +109,7 @@ def test_a_policy_that_is_there_after_the_limit_is_closed_and_never_used(file):
 
 
 def test_closing_leaves_no_reference(file):
-    runner = PolicyRunner(file(name="one"), 1.0)
+    runner = PolicyRunner(file(name="one"), 30.0)
     runner.reset("go", 1)
     runner.act(OBSERVATION)
     assert alive() == 1
@@ -120,15 +120,15 @@ def test_closing_leaves_no_reference(file):
 
 @pytest.mark.parametrize("how", ["raise", "hang"])
 def test_a_policy_that_cannot_end_keeps_nobody_waiting(file, how):
-    runner = PolicyRunner(file(closing=how), 1.0)
+    runner = PolicyRunner(file(closing=how), 30.0)
     began = time.monotonic()
     runner.close()
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 10.0
 
 
 def test_a_stuck_policy_is_closed_and_its_successor_warmed_up(file):
     path = file(name="stuck", acting="hang")
-    runner = PolicyRunner(path, 0.1)
+    runner = PolicyRunner(path, 1.0)
     runner.warm_up()
     runner.reset("go", 1)
     with pytest.raises(PolicyFault, match="POLICY_TIMEOUT"):
@@ -144,7 +144,7 @@ def test_a_stuck_policy_is_closed_and_its_successor_warmed_up(file):
 
 def test_a_stuck_policy_that_cannot_be_loaded_again_is_lost_until_it_can(file):
     path = file(acting="hang")
-    runner = PolicyRunner(path, 0.1)
+    runner = PolicyRunner(path, 1.0)
     runner.reset("go", 1)
     with pytest.raises(PolicyFault, match="POLICY_TIMEOUT"):
         runner.act(OBSERVATION)
@@ -159,7 +159,7 @@ def test_a_stuck_policy_that_cannot_be_loaded_again_is_lost_until_it_can(file):
 
 
 def test_the_old_policy_serves_until_the_new_one_is_let_to(file):
-    slot = PolicySlot(PolicyRunner(file(name="old"), 1.0))
+    slot = PolicySlot(PolicyRunner(file(name="old"), 30.0))
     staged = slot.stage(file(name="new"))
     assert (slot.serving.description.name, staged.description.name) == ("old", "new")
     assert staged.warm_up_time is not None
@@ -171,7 +171,7 @@ def test_the_old_policy_serves_until_the_new_one_is_let_to(file):
 
 
 def test_a_policy_that_cannot_be_loaded_leaves_the_old_one_serving(file):
-    slot = PolicySlot(PolicyRunner(file(name="old"), 1.0))
+    slot = PolicySlot(PolicyRunner(file(name="old"), 30.0))
     assert "no idea" in refusal(lambda: slot.stage(file(name="new", warming="raise")))
     with pytest.raises(NothingStaged):
         slot.serve()
@@ -181,7 +181,7 @@ def test_a_policy_that_cannot_be_loaded_leaves_the_old_one_serving(file):
 
 
 def test_staging_another_drops_the_one_staged_before(file):
-    slot = PolicySlot(PolicyRunner(file(name="old"), 1.0))
+    slot = PolicySlot(PolicyRunner(file(name="old"), 30.0))
     slot.stage(file(name="first"))
     slot.stage(file(name="second"))
     assert lifecycle_policies.closed == ["first on policy"]

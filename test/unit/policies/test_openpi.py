@@ -40,7 +40,7 @@ def make(port, tmp_path):
     made = []
 
     def make(path="", port=port, **changes):
-        common = {"url": f"ws://127.0.0.1:{port}{path}", "chunk": CHUNK, "output": OUTPUT, "timeout": 2.0}
+        common = {"url": f"ws://127.0.0.1:{port}{path}", "chunk": CHUNK, "output": OUTPUT, "timeout": 10.0}
         made.append(load_configured("policies", parameter_file("openpi", tmp_path, **{**common, **changes})))
         return made[-1]
 
@@ -152,13 +152,15 @@ def test_warming_up_leaves_no_trace(make):
 
 
 def test_a_first_answer_may_take_longer_than_the_others(make):
-    patient = make(timeout=0.2, warm_up_timeout=5.0, input={"instruction": "words"}, extra={"prompt": "slow"})
+    patient = make(
+        timeout=0.2, warm_up_timeout=60.0, input={"instruction": "words"}, extra={"prompt": "slow"}
+    )
     patient.warm_up()
     assert fault_of(patient, "x").fault is Fault.POLICY_TIMEOUT
 
 
 def test_an_answer_may_take_longer_than_connecting(make):
-    policy = make(connect_timeout=openpi_server.SLOW / 3)
+    policy = make(connect_timeout=openpi_server.SLOW / 2)
     policy.reset("slow", 0)
     assert policy.act(seen()).shape == (4, 2)
 
@@ -190,7 +192,7 @@ def test_each_way_to_fail_has_its_fault_and_the_next_trial_is_served(make, promp
 
 
 def test_a_late_answer_is_not_taken_for_the_next_one(make):
-    policy = make(timeout=0.5)
+    policy = make(timeout=2.0)
     begun = time.monotonic()
     assert fault_of(policy, "late").fault is Fault.POLICY_TIMEOUT
     assert time.monotonic() - begun < openpi_server.LATE
@@ -207,7 +209,7 @@ def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_one(make):
     policy = make()
     policy.reset("twice", 0)
     policy.act(seen(0))
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 60.0
 
     def until_it_is_there():
         # It may be on its way still when the next observation is sent.
@@ -241,7 +243,7 @@ def test_a_server_that_neither_reads_nor_answers_is_a_timeout_at_sending_and_at_
     huge = replace(seen(), images={"board": np.zeros((2560, 2560, 3), np.uint8)})
     with server("openpi_server.py") as port:
         policy = make(
-            port=port, timeout=1.0, connect_timeout=1.0, input={"images": {"image": {"camera": "board"}}}
+            port=port, timeout=2.0, connect_timeout=2.0, input={"images": {"image": {"camera": "board"}}}
         )
         policy.reset("answer and freeze", 0)
         policy.act(seen())
@@ -272,7 +274,7 @@ def test_a_refused_connection_is_told_with_file_key_and_cure(make):
 )
 def test_what_a_server_does_wrong_at_connecting_is_told_at_loading(make, path, words):
     with pytest.raises(ConfigurationError, match=words):
-        make(path, connect_timeout=0.3)
+        make(path, connect_timeout=2.0)
 
 
 def test_a_socket_that_accepts_and_says_nothing_is_told_at_loading(make, silent_port):

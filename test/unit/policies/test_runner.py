@@ -48,7 +48,7 @@ def runner(tmp_path, monkeypatch, request):
     monkeypatch.setitem(
         __import__("sys").modules, __name__, __import__("types").SimpleNamespace(Scripted=Scripted)
     )
-    runner = PolicyRunner(file, timeout=0.3, own_thread=request.param)
+    runner = PolicyRunner(file, timeout=1.5, own_thread=request.param)
     yield runner
     Scripted.behaviour = staticmethod(lambda: np.zeros((1, 2)))
     runner.close()

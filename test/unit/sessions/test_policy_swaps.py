@@ -132,12 +132,12 @@ def test_a_paused_session_swaps_at_once_and_goes_on_waiting(path):
         kwargs={"control": control, "observer": observe},
     )
     thread.start()
-    assert waiting.wait(5.0)
+    assert waiting.wait(60.0)
     control.swap("second")
-    assert swapped.wait(5.0)
+    assert swapped.wait(60.0)
     assert thread.is_alive()
     control.resume()
-    thread.join(10.0)
+    thread.join(60.0)
     kinds = [type(e) for e in read_journal(path).events][1:6]
     assert kinds == [PolicyLoaded, Paused, PolicyLoaded, Resumed, SetUp]
 

@@ -235,7 +235,7 @@ def test_pausing_waits_between_trials_and_going_on_finishes_the_session(path):
         kwargs={"control": control, "observer": observer},
     )
     runner.start()
-    assert paused.wait(10.0)
+    assert paused.wait(60.0)
     assert len(of(path, TrialFinished)) == 2
     control.resume()
     runner.join(10.0)
