@@ -63,7 +63,18 @@ STUDY = "language_table_small"
 JOB = Job("film_bc_state", 0)
 INSTANCES = 2
 COLUMNS = (
-    *("strategy", "index", "base_id", "perturbation", "seed", "outcome", "success", "spl", "progress", "steps"),
+    *(
+        "strategy",
+        "index",
+        "base_id",
+        "perturbation",
+        "seed",
+        "outcome",
+        "success",
+        "spl",
+        "progress",
+        "steps",
+    ),
     *("distance_to_goal_m", "path_length_m", "optimal_path_length_m", "clamped_steps", "setup_cost"),
 )
 

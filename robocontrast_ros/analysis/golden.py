@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose, Scene
-from robocontrast_ros.sessions.events import Event, SessionStarted, TrialFinished
+from robocontrast_ros.sessions.events import Event, PolicyLoaded, SessionStarted, TrialFinished
 
 FOLDER = "package://robocontrast_ros/config/golden"
 
@@ -25,7 +24,17 @@ KEYED = ("mujoco", "numpy", "scipy", "torch")
 
 UNRELATED = frozenset(
     {
-        *("name", "description", "task", "robot", "policy", "policy_server", "compare_within", "max_trials", "fast"),
+        *(
+            "name",
+            "description",
+            "task",
+            "robot",
+            "policy",
+            "policy_server",
+            "compare_within",
+            "max_trials",
+            "fast",
+        ),
         *("void_retries", "stop_early", "timeouts", "camera_images", "recording", "output"),
     }
 )
@@ -129,21 +138,28 @@ def find_golden(started: SessionStarted, folder: Path | None = None) -> Golden |
     return next((golden for golden in found if golden.conditions == wanted), None)
 
 
+def golden_words(events: Sequence[Event], folder: Path | None = None) -> str:
+    """Say how a run's trials compare with the golden ones; nothing where there are none, or the policy was swapped."""
+    started = _started(events)
+    swapped = len({event.digest for event in events if isinstance(event, PolicyLoaded)}) > 1
+    golden = None if started is None or swapped else find_golden(started, folder)
+    return "" if golden is None else compared(events, golden)
+
+
 def compared(events: Sequence[Event], golden: Golden) -> str:
     """Say in words how a run's trials compare with the golden ones."""
     started = _started(events)
     assert started is not None
     own = [trial_digest(event) for event in events if isinstance(event, TrialFinished)]
     others = [index for index, (a, b) in enumerate(zip(own, golden.trials, strict=False)) if a != b]
-    number = len(own)
-    counted = f"{number} trials" if number != 1 else "the one trial"
-    if not number:
-        return "golden digest: no trial to compare"
+    compared = min(len(own), len(golden.trials))
+    said = f"golden digest of this version: {compared - len(others)} of {compared} trials are the same to the last bit"
     if not others:
-        which = f"all {counted} are" if number == len(golden.trials) else f"{counted} of {len(golden.trials)} are run, and"
-        return f"golden digest of this version: {which} the same to the last bit"
-    said = f"golden digest of this version: {len(others)} of {counted} differ, the first is {others[0]:04d}"
-    return f"{said}, so numbers differ in detail from the documents'. Reason: {_reason(started, golden)}"
+        return said
+    return (
+        f"{said}, the first that differs is {others[0]:04d}; numbers differ in detail from the documents'. "
+        f"Reason: {_reason(started, golden)}"
+    )
 
 
 def _reason(started: SessionStarted, golden: Golden) -> str:
@@ -162,12 +178,16 @@ def _reason(started: SessionStarted, golden: Golden) -> str:
 def _renderer(world: str) -> str:
     """Return what draws, without the width of its vectors, which images do not depend on."""
     drawn = world.partition("drawn by ")[2]
-    return drawn.replace(", 128 bits", "").replace(", 256 bits", "").replace(", 512 bits", "") or "nothing drawn"
+    return (
+        drawn.replace(", 128 bits", "").replace(", 256 bits", "").replace(", 512 bits", "") or "nothing drawn"
+    )
 
 
 def _differences(here: dict[str, str], there: dict[str, str]) -> str:
     names = sorted(name for name in {*here, *there} if here.get(name) != there.get(name))
-    return ", ".join(f"{name} {here.get(name, 'not installed')} for {there.get(name, 'none')}" for name in names)
+    return ", ".join(
+        f"{name} {here.get(name, 'not installed')} for {there.get(name, 'none')}" for name in names
+    )
 
 
 def _keyed(versions: dict[str, str]) -> dict[str, str]:
@@ -182,6 +202,4 @@ def _started(events: Iterable[Event]) -> SessionStarted | None:
 def _places(scene: Scene) -> list[Any]:
     poses: list[tuple[str, Pose | None]] = [(o.name, o.pose) for o in sorted(scene, key=lambda o: o.name)]
     poses.append(("", scene.robot))
-    return [
-        [name, *pose.position, *pose.orientation] if pose is not None else [name] for name, pose in poses
-    ]
+    return [[name, *pose.position, *pose.orientation] if pose is not None else [name] for name, pose in poses]

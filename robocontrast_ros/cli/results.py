@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robocontrast_ros.analysis.console import summary_report
+from robocontrast_ros.analysis.golden import golden_words
 from robocontrast_ros.analysis.maps import write_maps
 from robocontrast_ros.analysis.precision import precision, precision_report
 from robocontrast_ros.analysis.results import write_results
@@ -79,6 +80,9 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     _draw_maps(run, console)
     console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)
     console.print(f"as one page: robocontrast report {run.path}", soft_wrap=True, highlight=False)
+    said = golden_words(read_journal(run.journal).events)
+    if said:
+        console.print(said, soft_wrap=True, highlight=False)
 
 
 def _draw_maps(run: RunFolder, console: Console) -> None:

@@ -21,6 +21,7 @@ from robocontrast_ros.analysis.figures import draw_overview
 from robocontrast_ros.analysis.results import Results, compute_results
 from robocontrast_ros.analysis.test_set import draw_test_set
 from robocontrast_ros.cli import fast
+from robocontrast_ros.configuration.settings import parse_settings
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.parameters import Overrides, resolve
@@ -144,6 +145,7 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
     parser.add_argument("--robot")
     parser.add_argument("--policy")
     parser.add_argument("--max-trials", type=int)
+    parser.add_argument("--set", action="append", default=[])
     asked = parser.parse_args(shlex.split(command)[2:])
     begun = sorted(work.glob("*/journal.jsonl"))
     if not asked.fast:
@@ -158,6 +160,7 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
                 robot=asked.robot,
                 policy=asked.policy,
                 max_trials=asked.max_trials,
+                settings=parse_settings(asked.set, "test_set.size=20"),
                 output=str(work),
                 fast=True,
             )

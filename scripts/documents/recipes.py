@@ -109,6 +109,19 @@ RECIPES = (
         (*BOARD, *ORACLE),
     ),
     _session(
+        "beside_listed",
+        Pace.DOCS,
+        "robocontrast evaluate language_table_beside --fast --set strategy.perturbations=[LB1,LB2,SB1,SB2]",
+        (*BOARD, *STATE),
+    ),
+    _session(
+        "going_back",
+        Pace.DOCS,
+        "robocontrast evaluate language_table_beside --fast --set "
+        "test_set.families=[block_to_block,separate_blocks]",
+        (*BOARD, *STATE),
+    ),
+    _session(
         "beside_film_bc",
         Pace.LONG,
         "robocontrast evaluate language_table_beside --fast --policy film_bc",
@@ -202,6 +215,14 @@ RECIPES = (
             "docs/images/study_estimators_direction_biased.png",
         ),
         small_of="robocontrast study language_table_small --processes 2",
+    ),
+    Recipe(
+        "ties",
+        Pace.DOCS,
+        "python -m benchmark.rounding_ties --json",
+        making.printed,
+        (*BOARD, *STATE, *SIGHT, "config/sessions/language_table_demo.yaml"),
+        small="--trials 1",
     ),
     Recipe(
         "navigation_perturbations",

@@ -71,7 +71,9 @@ def _rows(folder: Path, name: str, metric: str) -> Mapping[str, Row]:
         orient="row",
         strict=False,
     )
-    rows = summary_rows(table, dict(kept["symbols"]), kept["skipped"], metric or kept["metric"], kept["policy"])
+    rows = summary_rows(
+        table, dict(kept["symbols"]), kept["skipped"], metric or kept["metric"], kept["policy"]
+    )
     return {row.perturbation: row for row in rows}
 
 
@@ -88,6 +90,21 @@ def session(name: str, metric: str = "") -> Mapping[str, Row]:
 def effort(name: str) -> SimpleNamespace:
     """Return what a session cost, as ``analysis.effort.Effort`` has it."""
     return _space(result(name).values["effort"])
+
+
+def gone_back(name: str) -> str:
+    """Return in words how often a session went back to a test instance's own scene, and what that cost."""
+    found, rows = effort(name), session(name)
+    perturbed = rows["all"].trials - rows["base"].trials
+    return (
+        f"{found.went_back} of {perturbed} perturbed instances went back to the scene of their test instance, for "
+        f"{found.gone_back.metres:.1f} m of {found.total.metres:.1f} m in all"
+    )
+
+
+def tie(policy: str) -> SimpleNamespace:
+    """Return how far a policy's answers are apart under other kernels, as ``benchmark.rounding_ties`` prints it."""
+    return _space(result("ties").values[policy])
 
 
 def metres(mean: SimpleNamespace, decimals: int = 1) -> str:

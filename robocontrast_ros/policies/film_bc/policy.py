@@ -76,7 +76,7 @@ class FilmBcPolicy:
             raise ValueError(f"{self._name}: act before reset; call reset(instruction, seed) first")
         slots = self._known(observation) if self._keypoints is None else self._seen(observation)
         # The rounded one is what the next answer is drawn to, too: it must be the same everywhere.
-        self._action = self._answer(slots, self._told, self._action).round(decimals=RESOLUTION)
+        self._action = rounded(self._answer(slots, self._told, self._action))
         return self._action.numpy()
 
     @torch.inference_mode()
@@ -106,6 +106,11 @@ class FilmBcPolicy:
         seen = self._tracker
         seen.update(np.asarray(tool), *(v[0].numpy() for v in (found.position, found.turn, found.sure)))
         return Slots(_row(tool), _row(seen.position), _row(seen.turn), _row(seen.start))
+
+
+def rounded(action: Tensor) -> Tensor:
+    """Return an action [m] as it is carried out, in whole micrometres."""
+    return action.round(decimals=RESOLUTION)
 
 
 def _row(values: ArrayLike) -> Tensor:

@@ -1,0 +1,112 @@
+"""How far a policy's answers are apart before they are rounded, under the kernels of other processors.
+
+The first trials of a session are run in processes of their own, once for each set of kernels; rounded, the answers are
+the same, so that every process asks the policy the same:
+
+    python -m benchmark.rounding_ties film_bc_state film_bc
+
+A tie (a difference that rounding does not take away) has the probability of a mean difference in units of the rounding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+KERNELS = (
+    {"OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1"},
+    {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512", "OMP_NUM_THREADS": "2"},
+    {"OPENBLAS_CORETYPE": "Zen", "ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"},
+)
+"""Environments of the processes. The second needs a processor with AVX-512."""
+
+SESSION = "language_table_demo"
+TRIALS = {"film_bc_state": 30, "film_bc": 4}
+
+
+def answers(policy: str, trials: int) -> NDArray[np.float64]:
+    """Run the first trials and return every answer before it is rounded, shape (n, 2) [m]."""
+    from robocontrast_ros.bridges import fast
+    from robocontrast_ros.bridges.in_process import InProcessBench
+    from robocontrast_ros.policies.film_bc import policy as film_bc
+    from robocontrast_ros.sessions.control import SessionControl
+    from robocontrast_ros.sessions.journal import EventsInMemory
+    from robocontrast_ros.sessions.parameters import Overrides, resolve
+    from robocontrast_ros.sessions.session import Session
+
+    fast.pin = lambda environment: {}
+    InProcessBench.execute = InProcessBench.execute.__wrapped__
+    given, rounded = [], film_bc.rounded
+
+    def spied(action):
+        given.append(action.numpy().ravel().copy())
+        return rounded(action)
+
+    film_bc.rounded = spied
+    session = resolve(SESSION, Overrides(policy=policy, max_trials=trials, fast=True))
+    bench = fast.open_bench(session)
+    Session(session.evaluation(), bench, EventsInMemory(), SessionControl(), lambda s: None, time.time).run()
+    bench.close()
+    return np.array(given)
+
+
+def measured(policy: str, trials: int) -> dict[str, float]:
+    """Return how far the answers of a policy are apart [m], over all pairs of kernels."""
+    found = []
+    for kernels in KERNELS:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "answers.npy"
+            command = [sys.executable, "-m", "benchmark.rounding_ties", policy, "--save", str(file)]
+            subprocess.run(
+                [*command, "--trials", str(trials)],
+                env={**os.environ, **kernels},
+                check=True,
+                stdout=sys.stderr,
+            )
+            found.append(np.load(file))
+    stacked = np.stack(found)
+    apart = stacked.max(axis=0) - stacked.min(axis=0)
+    mean = float(apart.mean())
+    return {"numbers": apart.size, "largest": float(apart.max()), "mean": mean, "probability": mean / 1e-6}
+
+
+def main() -> None:
+    """Print the table, or JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("policies", nargs="*", default=list(TRIALS))
+    parser.add_argument("--trials", type=int, help="of each policy; else enough for two minutes")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--save", type=Path, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.save:
+        np.save(asked.save, answers(asked.policies[0], asked.trials))
+        return
+    found = {policy: measured(policy, asked.trials or TRIALS[policy]) for policy in asked.policies}
+    if asked.json:
+        from robocontrast_ros.sessions.parameters import resolve
+
+        print(json.dumps({"seed": resolve(SESSION).parameters.seed, **found}))
+        return
+    table = Table("policy", "numbers", "largest [m]", "mean [m]", "probability of a tie")
+    for policy, row in found.items():
+        table.add_row(
+            policy, str(row["numbers"]), *(f"{row[k]:.1e}" for k in ("largest", "mean", "probability"))
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

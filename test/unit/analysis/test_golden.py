@@ -1,0 +1,114 @@
+"""How a run compares with the golden digests of its session."""
+
+from dataclasses import replace
+
+import pytest
+from line_world import LineBench, line_evaluation
+
+from robocontrast_ros.analysis.golden import Golden, conditions_digest, golden_words, trial_digest
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.sessions.events import SessionStarted, TrialFinished
+from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.sessions.session import run_session
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory):
+    path = tmp_path_factory.mktemp("run") / "journal.jsonl"
+    run_session(line_evaluation(test_set_size=3), LineBench(), path)
+    return read_journal(path).events
+
+
+@pytest.fixture
+def folder(tmp_path, events):
+    Golden.of(events, "a command").save(tmp_path / "golden.json")
+    return tmp_path
+
+
+def with_trial(events, number, **changes):
+    """Return the events with one finished trial's result changed."""
+    places = [i for i, event in enumerate(events) if isinstance(event, TrialFinished)]
+    event = events[places[number]]
+    other = replace(event, result=replace(event.result, **changes))
+    return [*events[: places[number]], other, *events[places[number] + 1 :]]
+
+
+def with_start(events, **changes):
+    return [replace(e, **changes) if isinstance(e, SessionStarted) else e for e in events]
+
+
+def test_a_run_that_is_the_same_to_the_last_bit_is_said_to_be(events, folder):
+    number = sum(isinstance(event, TrialFinished) for event in events)
+    said = golden_words(events, folder)
+    assert said == f"golden digest of this version: {number} of {number} trials are the same to the last bit"
+
+
+def test_the_first_trials_alone_are_compared_where_only_they_were_run(events, folder):
+    short = [*events[: next(i for i, e in enumerate(events) if isinstance(e, TrialFinished)) + 1]]
+    assert "1 of 1 trials are the same" in golden_words(short, folder)
+
+
+def test_one_bit_more_is_another_trial_and_it_is_named(events, folder):
+    finished = [event for event in events if isinstance(event, TrialFinished)]
+    longer = finished[2].result.path_length * (1 + 2**-52)
+    assert longer != finished[2].result.path_length
+    said = golden_words(with_trial(events, 2, path_length=longer), folder)
+    assert "the first that differs is 0002" in said
+    assert f"{len(finished) - 1} of {len(finished)}" in said
+    assert "Reason: not known" in said or "AVX2" in said
+
+
+def test_a_scene_that_ended_elsewhere_is_another_trial(events):
+    event = next(event for event in events if isinstance(event, TrialFinished))
+    scene = event.result.final_scene
+    moved = scene.moved(scene.names[0], Pose((9.0, 0.0, 0.0)))
+    assert trial_digest(replace(event, result=replace(event.result, final_scene=moved))) != trial_digest(
+        event
+    )
+
+
+def test_words_and_wall_clock_times_have_no_part_in_a_digest(events):
+    event = next(event for event in events if isinstance(event, TrialFinished))
+    other = replace(event, trial=replace(event.trial, note="other words"), wall_time=99.0, time=0.0)
+    assert trial_digest(other) == trial_digest(event)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"versions": {"numpy": "0.1", "mujoco": "4.0"}}, "other versions, "),
+        ({"machine": {"vectors": "avx", "processor": "Old"}}, "the processor has no AVX2 (Old)"),
+        (
+            {"machine": {"vectors": "avx2"}, "world": "MuJoCo; drawn by RTX 5090, OpenGL 4.6"},
+            "images of another renderer, RTX 5090, OpenGL 4.6 for nothing drawn",
+        ),
+        ({"machine": {"vectors": "avx2", "libc": "musl"}}, "another C library, musl for "),
+    ],
+)
+def test_a_difference_has_its_reason(events, folder, changes, reason):
+    other = with_start(with_trial(events, 0, path_length=99.0), **changes)
+    assert reason in golden_words(other, folder)
+
+
+def test_a_renderer_s_vectors_are_no_difference(events, tmp_path):
+    here = with_start(
+        events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 512 bits)"
+    )
+    there = with_start(
+        events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 256 bits)"
+    )
+    Golden.of(there, "").save(tmp_path / "golden.json")
+    assert "another renderer" not in golden_words(with_trial(here, 0, path_length=99.0), tmp_path)
+
+
+def test_what_only_changes_how_a_session_is_run_does_not_change_its_conditions(events):
+    started = next(event for event in events if isinstance(event, SessionStarted))
+    session = {"seed": 1, "fast": False, "output": "runs", "max_trials": None}
+    conditions = conditions_digest(replace(started, parameters={"session": session}))
+    same = {**session, "fast": True, "output": "elsewhere", "max_trials": 3}
+    assert conditions_digest(replace(started, parameters={"session": same})) == conditions
+    assert conditions_digest(replace(started, parameters={"session": {**session, "seed": 2}})) != conditions
+
+
+def test_nothing_is_said_of_a_session_without_golden_digests(events, tmp_path):
+    assert golden_words(events, tmp_path) == ""
