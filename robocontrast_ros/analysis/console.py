@@ -10,6 +10,7 @@ from robocontrast_ros.analysis.effort import MeanSpent, Spent
 from robocontrast_ros.analysis.summary import ALL, Row, Summary
 from robocontrast_ros.analysis.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
 from robocontrast_ros.domain import METRICS
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
 NONE = "-"
@@ -88,7 +89,7 @@ def _biases(summary: Summary) -> str:
         if found.without:
             lines.append(f"No adjusted mean{whose}: {found.without}")
         else:
-            lines.append(f"{found.run} of the {found.instances} instances of X were run{whose}.")
+            lines.append(f"Run{whose}: {found.run} of {counted(found.instances, 'instance')} of X.")
     return "\n".join(lines)
 
 
@@ -99,16 +100,16 @@ def effort_table(summary: Summary) -> Table:
     table.add_column("cost of set-ups", no_wrap=True)
     for heading in ("[m]", "[s]", "over"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
-    table.add_row("all", *_both(effort.total), f"{effort.set_ups} set-ups")
+    table.add_row("all", *_both(effort.total), counted(effort.set_ups, "set-up"))
     for words, mean, of in (
-        ("a test instance in a standard evaluation", effort.standard_instance, "instances"),
-        ("a perturbed instance", effort.perturbed_instance, "instances"),
-        ("all perturbations of a test instance", effort.perturbations, "instances"),
-        ("a perturbed trial", effort.perturbed_trial, "trials"),
+        ("a test instance in a standard evaluation", effort.standard_instance, "instance"),
+        ("a perturbed instance", effort.perturbed_instance, "instance"),
+        ("all perturbations of a test instance", effort.perturbations, "instance"),
+        ("a perturbed trial", effort.perturbed_trial, "trial"),
     ):
-        table.add_row(words, *_mean(mean), f"{mean.number} {of}" if mean.number else NONE)
+        table.add_row(words, *_mean(mean), counted(mean.number, of) if mean.number else NONE)
     if effort.went_back:
-        table.add_row("going back, all of it", *_both(effort.gone_back), f"{effort.went_back} instances")
+        table.add_row("going back, all of it", *_both(effort.gone_back), counted(effort.went_back, "instance"))
     return table
 
 
@@ -119,12 +120,14 @@ def _explained(summary: Summary) -> str:
     elif effort.measured == effort.set_ups:
         seconds = "measured"
     else:
-        seconds = f"measured for {effort.measured} of {effort.set_ups} set-ups, else by the model"
+        seconds = f"measured for {effort.measured} of {counted(effort.set_ups, 'set-up')}, else by the model"
     words = f"Seconds {seconds}. A scene that was brought in from outside costs nothing and is in no mean."
     if effort.within is None:
         return words
-    limit = f"{effort.within:.4g} {summary.cost_unit} ({effort.within_is})"
-    words += f"\nTrials within {limit}: {effort.trials_within} of {effort.trials} of this session"
+    limit = f"within {effort.within:.4g} {summary.cost_unit}" if effort.within > 0.0 else "at no cost"
+    words += (
+        f"\nTrials {limit} ({effort.within_is}): {effort.trials_within} of {effort.trials} of this session"
+    )
     if effort.standard_trials:
         words += f", {effort.standard_within} of {effort.standard_trials} of a standard evaluation"
     return f"{words}."

@@ -224,11 +224,9 @@ def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -
         return float(named), "compare_within"
     if math.isfinite(started.budget):
         return started.budget, "the budget"
-    if standard:
-        return math.fsum(
-            t.spent.of(started.cost_unit) for t in standard
-        ), "what the standard evaluation costs"
-    return None, ""
+    paid = math.fsum(t.spent.of(started.cost_unit) for t in standard)
+    # One whose only scene was brought in from outside costs nothing that could be compared.
+    return (paid, "what the standard evaluation costs") if paid > 0.0 else (None, "")
 
 
 def cumulative(standard: Sequence[StandardTrial], unit: str) -> NDArray[np.float64]:

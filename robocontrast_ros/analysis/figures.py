@@ -14,6 +14,7 @@ from robocontrast_ros.analysis.effort import StandardTrial, cumulative
 from robocontrast_ros.analysis.latency import Latency
 from robocontrast_ros.analysis.summary import ALL, Row, Summary
 from robocontrast_ros.domain import BASE, METRICS
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.curves import running_means
 
 # From the palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
@@ -116,7 +117,7 @@ def draw_estimate(
             run = counting.filter(pl.col("policy") == policy)
             means = running_means(run[summary.metric].to_list())
             colour = POLICY_COLOURS[number % len(POLICY_COLOURS)] if several else ORANGE
-            label = f"{policy if several else 'this session'}, {len(run)} trials"
+            label = f"{policy if several else 'this session'}, {counted(len(run), 'trial')}"
             axes.step(run["cumulative_cost"], means, color=colour, linewidth=2.0, label=label, **step)
             if link is not None:
                 points = axes.scatter(run["cumulative_cost"], means, s=14.0, color=colour, zorder=3)
@@ -127,7 +128,7 @@ def draw_estimate(
                 running_means([getattr(trial.result, summary.metric) for trial in standard]),
                 color=BLUE,
                 linestyle="--",
-                label=f"standard evaluation of its test set, {len(standard)} trials",
+                label=f"standard evaluation of its test set, {counted(len(standard), 'trial')}",
                 **step,
             )
     else:

@@ -109,15 +109,15 @@ def _needed(half_width: float, more: int | None, instances: int, trials: int, sp
 def precision_report(precisions: Sequence[Precision]) -> Group:
     """Return what more precision takes, as a table."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("it takes further", no_wrap=True)
-    for heading in ("±", "now", "instances", "trials", "[m]", "[s]"):
+    table.add_column("for an interval of", no_wrap=True)
+    for heading in ("± now", "± wanted", "more instances", "more trials", "[m]", "[s]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     several = len({found.policy for found in precisions}) > 1
     for found in precisions:
         name = ESTIMATORS[found.estimator] + (f" ({found.policy})" if several else "")
         now = found.estimate.half_width
         for needed in found.needed:
-            cells = [f"{needed.half_width:g}", NONE if now is None else f"{now:.3f}"]
+            cells = [NONE if now is None else f"{now:.3f}", f"{needed.half_width:g}"]
             if needed.instances is None:
                 cells += [NONE] * 4
             else:

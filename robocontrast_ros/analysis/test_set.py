@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record
 from robocontrast_ros.domain import BASE, TestInstance
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.parameters import SessionParameters
 from robocontrast_ros.sessions.run_folder import RunFolder
@@ -75,7 +76,9 @@ def draw_test_set(run: RunFolder) -> Runnable | str:
     except ConfigurationError as error:
         return f"the test set cannot be drawn again: {error}"
     asked = session.test_set
-    drawn = Evaluation(session.name, session.seed, task, Standard(), asked.size, families=asked.families or ())
+    drawn = Evaluation(
+        session.name, session.seed, task, Standard(), asked.size, families=asked.families or ()
+    )
     return tuple(x for x in drawn.test_set() if not solved_at_start(task, x))
 
 
@@ -121,7 +124,7 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
     )
     return TestSetEstimates(
         metric,
-        f"the mean over the {len(test_set)} instances of the test set",
+        f"the mean over the {counted(len(test_set), 'instance')} of the test set",
         len(test_set),
         run,
         plain,

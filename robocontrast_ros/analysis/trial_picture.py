@@ -18,6 +18,7 @@ from robocontrast_ros.analysis.trial_map import draw_map, legend_of, title_of
 from robocontrast_ros.bags.decoding import NANOSECONDS, stamp_from_msg
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import BagContent, read_bag, read_trial
+from robocontrast_ros.configuration import ConfigurationError
 
 FRAMES = 3
 """Camera images in the picture: the first, the last, and those between at equal distances in time."""
@@ -46,7 +47,10 @@ def draw_trial(bag: Path, path: Path) -> None:
     Raises:
         BagError: there is no bag, it holds no trial, or the task's parameter file is not to be found.
         JournalError: the run folder has a journal that cannot be read.
+        ConfigurationError: the picture cannot be written.
     """
+    if path.suffix.lower() != ".png":
+        raise _unwritable(path, "The name of a picture ends in .png.")
     recording = read_trial(bag)
     images = read_images(bag)
     figure = Figure(figsize=(13.0, 3.7), dpi=120, layout="constrained")
@@ -61,7 +65,14 @@ def draw_trial(bag: Path, path: Path) -> None:
         axes.axis("off")
     draw_map(above, content, names_size=5.0)
     above.set_title("\n".join(wrap(legend_of(content), 60)), fontsize=6, color=GREY)
-    figure.savefig(path)
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        raise _unwritable(path, f"{error.strerror}.") from None
+
+
+def _unwritable(path: Path, why: str) -> ConfigurationError:
+    return ConfigurationError("command line", "--to", str(path), "a .png file that can be written", why)
 
 
 def read_images(bag: Path) -> list[CameraImage]:

@@ -14,6 +14,7 @@ from robocontrast_ros.cli import fast
 from robocontrast_ros.cli.live import LiveView
 from robocontrast_ros.cli.processes import Domain, ProcessDied, Processes, quiet_environment, start_nodes
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions import events
 from robocontrast_ros.sessions.graph import nodes_of
 from robocontrast_ros.sessions.journal import JournalWriter, read_begun, read_journal
@@ -94,7 +95,7 @@ def _run(session: ResolvedSession, run: RunFolder, resuming: bool, console: Cons
     policy = session.policy_file.stem if session.policy_file else f"that of '{_server(session)}'"
     console.print(
         f"[bold]{session.parameters.name}[/]: {session.parameters.strategy.name} on {session.robot.name}, policy "
-        f"{policy}, about {len(plan.within_budget)} trials and {plan.cost:.1f} {plan.cost_unit}",
+        f"{policy}, about {counted(len(plan.within_budget), 'trial')} and {plan.cost:.1f} {plan.cost_unit}",
         highlight=False,
     )
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)

@@ -35,6 +35,9 @@ COLUMNS = {
 }
 """Heading -> whether its lines are broken where the terminal is narrow."""
 
+WIDE = 10_000
+"""Columns of a terminal that any table fits."""
+
 NO_FILE = "a plug-in; no parameter file of its package names it"
 
 
@@ -67,17 +70,15 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
     """
     places = list(_places(robot, session))
     chosen = [find_file("policies", file, "command line", "policy", Path.cwd()) for file in files]
-    table = Table(show_lines=True)
-    for heading, wraps in COLUMNS.items():
-        table.add_column(heading, no_wrap=not wraps, overflow="fold")
-    for file in chosen or known_names("policies").values():
-        table.add_row(*_row(look_up(file), places))
+    rows = [tuple(_row(look_up(file), places)) for file in chosen or known_names("policies").values()]
     for name, found in ({} if chosen else plugin_files()).items():
-        for file in found:
-            table.add_row(*_row(look_up(file), places))
+        rows += [tuple(_row(look_up(file), places)) for file in found]
         if not found:
-            table.add_row(Text(name), "", "", "", "", Text(NO_FILE))
-    console.print(table)
+            rows.append((Text(name), *(Text() for _ in range(len(COLUMNS) - 2)), Text(NO_FILE)))
+    table = _as_table(rows)
+    fits = console.measure(table, options=console.options.update(width=WIDE)).minimum <= console.width
+    for shown in [table] if fits else map(_as_block, rows):
+        console.print(shown)
     console.print(
         "Whether it also fits a session's control rate and images: robocontrast policies --session SESSION."
         if session is None
@@ -85,6 +86,26 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
         style="dim",
         highlight=False,
     )
+
+
+def _as_table(rows: Iterable[tuple[Text, ...]]) -> Table:
+    table = Table(show_lines=True)
+    for heading, wraps in COLUMNS.items():
+        table.add_column(heading, no_wrap=not wraps, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _as_block(row: tuple[Text, ...]) -> Table:
+    """Return one policy below the other, for a terminal too narrow for the table without breaking words."""
+    block = Table(box=None, show_header=False, padding=(0, 1, 1, 0), collapse_padding=True)
+    block.add_column(no_wrap=True, style="dim")
+    block.add_column(overflow="fold")
+    for heading, cell in zip(COLUMNS, row, strict=True):
+        if cell.plain:
+            block.add_row(heading, cell)
+    return block
 
 
 def _places(robot: str | None, session: str | None) -> Iterable[Place]:

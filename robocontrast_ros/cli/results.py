@@ -14,6 +14,7 @@ from robocontrast_ros.analysis.golden import golden_words
 from robocontrast_ros.analysis.maps import write_maps
 from robocontrast_ros.analysis.precision import precision, precision_report
 from robocontrast_ros.analysis.results import write_results
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.parameters import Overrides, resolve
 from robocontrast_ros.sessions.plan import plan_session
@@ -48,7 +49,7 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
         console.print(f"skipped: {perturbation} of {base_id}: {reason}", style="dim", highlight=False)
     limit = "" if math.isinf(plan.budget) else f", within a budget of {plan.budget:g} {unit}"
     console.print(
-        f"{len(plan.within_budget)} of {len(plan.trials)} trials, {plan.cost:.2f} {unit}{limit}, "
+        f"{len(plan.within_budget)} of {counted(len(plan.trials), 'trial')}, {plan.cost:.2f} {unit}{limit}, "
         "if every trial succeeds."
     )
     if resolved.parameters.stop_early is not None:
@@ -72,7 +73,10 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         console.print(results.warning, style="yellow", highlight=False)
     console.print(summary_report(results.summary))
     if not results.trials["counts"].any():
-        console.print(f"No trial counts; {len(results.trials)} attempts were void.", style="yellow")
+        console.print(
+            f"No trial counts; {counted(len(results.trials), 'attempt was', 'attempts were')} void.",
+            style="yellow",
+        )
     if within is not None:
         console.print("", precision_report(precision(results, (within,))), sep="\n")
     # Paths are for copying: they must not be broken at the terminal's edge.

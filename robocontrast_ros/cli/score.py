@@ -17,6 +17,7 @@ from robocontrast_ros.analysis.offline import OfflineScore, find_recorded, score
 from robocontrast_ros.analysis.rescoring import Rescored, Thresholds
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import METRICS, Outcome
+from robocontrast_ros.domain.words import counted
 
 if TYPE_CHECKING:
     from robocontrast_ros.analysis.offline_tables import Mean
@@ -56,7 +57,8 @@ def show_scores(
         return True
     if not any(trial.bag for trial in trials):
         console.print(
-            f"None of the {len(trials)} trials was recorded: there is no bag to score.", highlight=False
+            f"{counted(len(trials), 'trial')}, none of them recorded: there is no bag to score.",
+            highlight=False,
         )
         return False
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -77,13 +79,11 @@ def show_scores(
     if compared:
         equal = sum(score.equal for score in compared)
         console.print(
-            f"{equal} of {len(compared)} trials: the scores from the bag are exactly the journal's."
+            f"{equal} of {counted(len(compared), 'trial')}: the scores from the bag are exactly the journal's."
         )
     if len(compared) < len(scores):
-        words = (
-            f"{len(alone)} of {len(scores) - len(compared)} bags were scored with no journal to compare with."
-        )
-        console.print(words)
+        others = counted(len(scores) - len(compared), "bag was", "bags were")
+        console.print(f"{len(alone)} of {others} scored with no journal to compare with.")
     if thresholds is not None:
         _show_rescored(scores, names, console)
     if to is not None:
@@ -175,7 +175,7 @@ def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], consol
     console.print(means)
     reasons = Counter(_words(s.rescored) for s in rescored if s.rescored and s.rescored.reason)
     for words, number in reasons.items():
-        console.print(Text(f"{number} of {len(rescored)} trials: {words}"))
+        console.print(Text(f"{number} of {counted(len(rescored), 'trial')}: {words}"))
 
 
 def _sections(table: Table, means: Sequence[Mean]) -> Sequence[Mean]:

@@ -8,7 +8,13 @@ from robocontrast_ros.configuration.loading import (
     read_yaml,
     resolve_uri,
 )
-from robocontrast_ros.configuration.plugins import find_configured, load_configured, load_plugin, plugin_names
+from robocontrast_ros.configuration.plugins import (
+    find_configured,
+    import_object,
+    load_configured,
+    load_plugin,
+    plugin_names,
+)
 from robocontrast_ros.configuration.record import record
 from robocontrast_ros.configuration.settings import parse_settings, with_settings
 
@@ -16,6 +22,7 @@ __all__ = [
     "ConfigurationError",
     "dump_record",
     "find_configured",
+    "import_object",
     "load_configured",
     "load_plugin",
     "load_record",

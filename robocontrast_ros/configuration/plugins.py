@@ -24,12 +24,32 @@ METHODS = {
 MADE = {"policies": ("describe", "reset", "act"), "tasks": ("sample", "goal", "plan")}
 """Kind -> methods of what ``from_file`` makes."""
 
+IMPORTABLE = "an importable `module:Object`"
+
 _SINGULAR = {"policies": "policy", "strategies": "strategy"}
 
 
 def plugin_names(kind: str) -> tuple[str, ...]:
     """Return the names registered for a kind: ``tasks``, ``perturbations``, ``strategies``, ``policies``."""
     return tuple(sorted({entry.name for entry in entry_points(group=GROUP_PREFIX + kind)}))
+
+
+def import_object(name: str, source: str, key: str) -> Any:
+    """Return the object that ``module:Object`` names; what importing its module raises is passed on.
+
+    Args:
+        name: ``module:Object``.
+        source: the file that named it, for the error.
+        key: the key in that file, for the error.
+
+    Raises:
+        ConfigurationError: there is no such module, or no such object in it.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(source, key, name, IMPORTABLE, f"Python says: {error}.") from None
 
 
 def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
@@ -45,17 +65,14 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
         ConfigurationError: there is no such name, it cannot be imported, or it is no plug-in of that kind.
     """
     if ":" in name:
-        module, _, attribute = name.partition(":")
         try:
-            found = getattr(importlib.import_module(module), attribute)
-        except Exception as error:  # a module of the user's may fail in any way
+            found = import_object(name, source, key)
+        except ConfigurationError:
+            raise
+        except Exception as error:  # importing runs the user's code
             said = str(error).partition("\n")[0]
             raise ConfigurationError(
-                source,
-                key,
-                name,
-                "an importable `module:Object`",
-                f"Python says: {type(error).__name__}: {said}.",
+                source, key, name, IMPORTABLE, f"It raises {type(error).__name__}: {said}."
             ) from None
         _require(found, METHODS.get(kind, ()), kind, source, key, name)
         return found

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from typing_extensions import Self
 
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.events import (
     Event,
     ProcessDied,
@@ -88,7 +89,7 @@ class Journal:
             return ""
         return (
             f"{self.path}: the last line was cut off after {self.torn} bytes (a crash); "
-            f"the {len(self.events)} events before it are whole."
+            f"{counted(len(self.events), 'event before it is', 'events before it are')} whole."
         )
 
 

@@ -44,7 +44,7 @@ class Plan:
 
     Attributes:
         trials: all of them in order, those that the budget cuts included.
-        skipped: (base_id, perturbation, reason) of what cannot be applied.
+        skipped: (base_id, perturbation, reason) of what cannot be applied before the budget ends the session.
         cost_unit: what costs are counted in, ``m`` or ``s``.
         budget: K; infinity when there is none.
     """
@@ -85,15 +85,16 @@ def plan_session(evaluation: Evaluation) -> Plan:
     )
     session.run()
     budget = Budget(evaluation.budget, unit=evaluation.cost_model.unit)
-    trials, cut = [], False
+    trials, skipped, cut = [], [], False
     spent = 0.0
     for event in events.kept:
         if isinstance(event, TrialFinished):
             cut = cut or not replace(budget, spent=spent).allows(event.cost)
             spent += event.cost
             trials.append(PlannedTrial(event.trial, event.cost, spent, not cut))
-    skipped = tuple((e.base_id, e.perturbation, e.reason) for e in events.kept if isinstance(e, TrialSkipped))
-    return Plan(tuple(trials), skipped, budget.unit, budget.limit)
+        elif isinstance(event, TrialSkipped) and not cut:
+            skipped.append((event.base_id, event.perturbation, event.reason))
+    return Plan(tuple(trials), tuple(skipped), budget.unit, budget.limit)
 
 
 class _PredictingBench:

@@ -33,6 +33,7 @@ from pydantic_core import to_json
 from robocontrast_ros import __version__
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialResult
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.bench import (
     Bench,
     BenchFault,
@@ -179,7 +180,8 @@ class Session:
                 self._open(past if resumed else None)
                 self._begin_with_policy()
                 self._run_trials()
-                detail = f"all {len(self._history.finished)} trials are done"
+                done = len(self._history.finished)
+                detail = f"{'all ' if done > 1 else ''}{counted(done, 'trial is', 'trials are')} done"
                 end: SessionEnd = SessionFinished("all_trials", detail, self._clock())
             except _End as ending:
                 end = ending.event
@@ -317,7 +319,7 @@ class Session:
                 _refuse_other_trial(done[index].trial, trial)
             else:
                 if evaluation.max_trials is not None and index >= evaluation.max_trials:
-                    detail = f"max_trials: {evaluation.max_trials} trials are done"
+                    detail = f"max_trials: {counted(evaluation.max_trials, 'trial is', 'trials are')} done"
                     raise _End(SessionFinished("max_trials", detail, self._clock()))
                 self._run_trial(trial)
             finished = self._history.finished[index]

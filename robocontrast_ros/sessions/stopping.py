@@ -12,6 +12,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import METRICS, TestInstance
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.differences import first_difference
 from robocontrast_ros.sessions.events import PolicyLoaded, SequentialTest, TrialFinished
 from robocontrast_ros.sessions.history import History
@@ -152,7 +153,7 @@ class Stopping:
         wanted, name = self._parameters, METRICS.get(self._score, self._score)
         low, high = self._test.interval
         known = (
-            f"from {self._test.number} test instances it is between {low:.3f} and {high:.3f}, "
+            f"from {counted(self._test.number, 'test instance')} it is between {low:.3f} and {high:.3f}, "
             f"at an error rate of {wanted.error_rate:g} whenever one stops"
         )
         if self._reference is not None:

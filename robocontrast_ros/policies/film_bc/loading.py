@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -109,10 +108,21 @@ def _restored(kind: type[Network], uri: str, path: Path, key: str) -> Network:
     import torch
 
     file = resolve_uri(uri, path.parent)
+    expected = f"a checkpoint of a {kind.__name__} network"
     try:
-        return kind.restored(torch.load(file, map_location="cpu", weights_only=True))
-    except (OSError, RuntimeError, pickle.UnpicklingError, KeyError, TypeError) as error:
-        reason = str(error).partition("\n")[0]
+        content = torch.load(file, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise ConfigurationError(str(path), key, uri, expected, f"{error.strerror or error}.") from None
+    except Exception:  # what is no checkpoint fails in many ways, and PyTorch's advice is to load it unsafely
         raise ConfigurationError(
-            str(path), key, uri, f"a checkpoint of a {kind.__name__} network", f"PyTorch says: {reason}"
+            str(path),
+            key,
+            uri,
+            expected,
+            "It is no file of PyTorch, or holds more than names, numbers and tensors and might run code.",
         ) from None
+    try:
+        return kind.restored(content)
+    except (RuntimeError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigurationError(str(path), key, uri, expected, f"PyTorch says: {reason}") from None

@@ -22,7 +22,7 @@ from safetensors.torch import load_file
 from torch import nn
 from torch.export.passes import move_to_device_pass
 
-from robocontrast_ros.configuration import ConfigurationError, load_plugin, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, import_object, resolve_uri
 from robocontrast_ros.policies.torch_model.parameters import CallParameters, ModelParameters, TorchParameters
 
 KINDS = {
@@ -377,7 +377,7 @@ def _made(path: Path, model: ModelParameters) -> nn.Module:
     if ":" not in name:
         raise ConfigurationError(str(path), "model.class", name, expected)
     try:
-        cls = load_plugin("policies", name, str(path), "model.class")
+        cls = import_object(name, str(path), "model.class")
     except ConfigurationError as error:
         cure = f"{error.cure} Install it into the environment, or put its folder in PYTHONPATH."
         raise ConfigurationError(str(path), "model.class", name, expected, cure) from None
@@ -437,7 +437,9 @@ def _refuse_code(path: Path, model: ModelParameters, error: Exception) -> NoRetu
 
 
 def _unreadable(path: Path, model: ModelParameters, error: Exception | None = None) -> ConfigurationError:
-    said = f"PyTorch says: {told(error)}" if error is not None else ""
+    # PyTorch's own words on what it does not load safely are an advice to load it unsafely.
+    unsafe = error is None or "weights_only" in str(error)
+    said = "" if unsafe else f"PyTorch says: {told(error)}"
     return ConfigurationError(str(path), "model.file", model.file, KINDS[model.format], said)
 
 

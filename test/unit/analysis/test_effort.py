@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
+from io import StringIO
 
 import pytest
 from line_world import Invert, LineBench, OnlyAtHome, line, line_evaluation
+from rich.console import Console
 
-from robocontrast_ros.analysis.console import effort_table
+from robocontrast_ros.analysis.console import effort_table, summary_report
 from robocontrast_ros.analysis.effort import (
     MeanSpent,
     Prices,
@@ -20,6 +23,7 @@ from robocontrast_ros.analysis.effort import (
 from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.analysis.tables import trials_table
 from robocontrast_ros.domain import Scene
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.events import SetUp, TrialFinished
 from robocontrast_ros.sessions.journal import Journal, read_journal
 from robocontrast_ros.sessions.session import run_session
@@ -182,3 +186,20 @@ def test_a_scene_within_the_session_s_tolerance_of_the_one_before_costs_nothing(
     started = replace(journal.started, parameters=wide)
     trials = standard_evaluation(journal.events, Prices(started))
     assert trials[1].spent == Spent()
+
+
+def test_one_is_singular_and_what_costs_nothing_is_compared_with_nothing(ran):
+    journal = ran(test_set_size=1, perturbations=(), bench=empty())
+    shown = Console(file=StringIO(), width=120)
+    shown.print(summary_report(compute_results(journal).summary))
+    words = shown.file.getvalue()
+    assert re.search(r"\b1 set-up\b", words)
+    assert "Trials within" not in words
+    at_no_cost = ran(test_set_size=1, perturbations=(), bench=empty(), budget=0.0)
+    shown.print(summary_report(compute_results(at_no_cost).summary))
+    assert "Trials at no cost (the budget): 1 of 1 of this session" in shown.file.getvalue()
+    assert [counted(n, "trial is", "trials are") for n in (0, 1, 2)] == [
+        "0 trials are",
+        "1 trial is",
+        "2 trials are",
+    ]

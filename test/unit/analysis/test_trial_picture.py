@@ -9,7 +9,7 @@ from trial_bags import record_trial
 
 from robocontrast_ros.analysis.trial_picture import draw_trial, read_images
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri
 from robocontrast_ros.domain import Trial
 
 
@@ -23,6 +23,12 @@ def test_a_trial_without_images_or_result_is_drawn_from_above(tmp_path):
     assert read_images(tmp_path / "bag") == []
     draw_trial(tmp_path / "bag", tmp_path / "trial.png")
     colours = np.unique(np.asarray(Image.open(tmp_path / "trial.png").convert("RGB")).reshape(-1, 3), axis=0)
+    (tmp_path / "folder.png").mkdir()
+    for name in ("x.notanimage", "nowhere/x.png", "folder.png", "x"):
+        with pytest.raises(
+            ConfigurationError, match=r"`--to`: got .* expected a \.png file that can be written"
+        ):
+            draw_trial(tmp_path / "bag", tmp_path / name)
     assert (0, 114, 178) in {tuple(map(int, colour)) for colour in colours}, "the tool's path is there"
 
 

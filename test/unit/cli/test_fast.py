@@ -63,7 +63,7 @@ def test_control_c_ends_a_fast_session_at_once_and_it_goes_on_as_if_nothing_had_
     assert scores(run) == scores(whole.path), "nothing is lost, and nothing is different"
 
     scored = CliRunner().invoke(app, ["score", str(run)])
-    assert scored.exit_code == 1 and "was recorded: there is no bag to score" in scored.output
+    assert scored.exit_code == 1 and "none of them recorded: there is no bag to score" in scored.output
     swapped = CliRunner().invoke(app, ["swap", str(run), "oracle"])
     assert swapped.exit_code == 2 and "a fast one keeps its policy" in swapped.output
 

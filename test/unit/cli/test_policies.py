@@ -171,3 +171,17 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments, word):
     (line,) = result.stderr.strip().splitlines()
     assert line.startswith("error: ")
     assert word in line
+
+
+def test_a_narrow_terminal_breaks_no_word():
+    told = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["policies"])
+    assert told.exit_code == 0
+    for name in known_names("policies"):
+        assert f"policy       {name} " in told.output
+    for words in (
+        "locobot: takes discrete_navigation",
+        "PyTorch (extra `learned`)",
+        "http://localhost:8000/act",
+    ):
+        assert words in told.output
+    assert max(map(len, told.output.splitlines())) <= 80

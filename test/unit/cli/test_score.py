@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from robocontrast_ros.analysis.results import write_results
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
 
@@ -100,7 +101,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(run, tmp_path):
     [
         ([], 0, "No trial that counts in"),
         ([], 2, "No trial that counts in"),
-        ([Fault.NONE], 0, "1 of 1 trials: the scores"),
+        ([Fault.NONE], 0, "1 of 1 trial: the scores"),
     ],
     ids=["empty", "void only", "one trial"],
 )
@@ -111,7 +112,9 @@ def test_a_run_that_came_to_little_says_so(tmp_path, faults, void, words):
     assert words in result.output
     shown = CliRunner().invoke(app, ["results", str(folder)])
     assert shown.exit_code == 0
-    assert (f"No trial counts; {void} attempts were void." in shown.output) is (not faults)
+    assert (f"No trial counts; {counted(void, 'attempt was', 'attempts were')} void." in shown.output) is (
+        not faults
+    )
 
 
 def test_a_run_without_bags_is_one_sentence(copy):
@@ -119,7 +122,7 @@ def test_a_run_without_bags_is_one_sentence(copy):
     journal.write_text(re.sub(r'"bags/\d+"', '""', journal.read_text()))
     result = score(copy)
     assert result.exit_code == 1
-    assert result.output == "None of the 3 trials was recorded: there is no bag to score.\n"
+    assert result.output == "3 trials, none of them recorded: there is no bag to score.\n"
 
 
 def test_control_c_ends_it_in_a_word(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import subprocess
 import sys
 
@@ -179,6 +180,28 @@ def test_a_file_that_is_no_checkpoint_is_refused_in_words(tmp_path):
     file.write_text("policy: film_bc\nname: mine\nnetwork: network.pt\n")
     with pytest.raises(ConfigurationError, match="network"):
         load_configured("policies", file)
+
+
+class RunsCode:
+    def __reduce__(self):
+        return print, ("it ran",)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"junk", b"no checkpoint", pickle.dumps(RunsCode()), pickle.dumps({"a": 1})], ids=len
+)
+def test_a_file_that_is_no_checkpoint_is_refused_without_advice_to_load_it_unsafely(tmp_path, content, capfd):
+    (tmp_path / "network.pt").write_bytes(content)
+    file = tmp_path / "policy.yaml"
+    file.write_text("policy: film_bc\nname: mine\nnetwork: network.pt\n")
+    with pytest.raises(ConfigurationError) as caught:
+        load_configured("policies", file)
+    said = str(caught.value)
+    assert said.startswith(
+        f"{file}: `network`: got 'network.pt', expected a checkpoint of a FilmBc network. It is no"
+    )
+    assert "weights_only" not in said and "\n" not in said
+    assert "it ran" not in "".join(capfd.readouterr())
 
 
 def test_it_is_described_without_pytorch_and_refused_in_words_when_loaded():

@@ -372,6 +372,15 @@ def test_code_in_a_file_is_refused_and_never_run(files, capfd):
     assert "it ran" not in "".join(capfd.readouterr())
 
 
+def test_a_network_of_another_kind_is_refused_without_advice_to_load_it_unsafely(files):
+    torch.jit.script(torch.nn.Linear(1, 1)).save(str(files / "scripted.pt"))
+    (files / "junk.pt").write_bytes(b"junk")
+    for file in ("scripted.pt", "junk.pt"):
+        model = {"class": "torch_networks:Pushing"}
+        error = refused(write_policy(files / "a.yaml", file, "state_dict", model=model, **PUSHING))
+        assert "weights_only" not in str(error) and "\n" not in str(error)
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_network_that_was_exported_on_a_gpu_is_told_how_to_be_exported_for_both(files):
     copied(files / "named.pt2", files / "gpu.pt2", lambda name, content: content.replace(b'"cpu"', b'"cuda"'))

@@ -93,7 +93,7 @@ def test_an_unfinished_last_line_is_told_of_and_taken_away_before_the_next_is_wr
     journal = read_journal(path)
     assert journal.events == (STARTED,)
     assert journal.warning == (
-        f"{path}: the last line was cut off after {cut} bytes (a crash); the 1 events before it are whole."
+        f"{path}: the last line was cut off after {cut} bytes (a crash); 1 event before it is whole."
     )
     with JournalWriter(path) as writer:
         assert writer.past.torn == cut

@@ -41,6 +41,15 @@ def test_the_budget_cuts_every_trial_from_the_first_that_it_does_not_allow(seed,
     assert [t.cumulative_cost for t in plan.trials] == sorted(t.cumulative_cost for t in plan.trials)
 
 
+def test_what_does_not_apply_behind_the_budget_is_not_in_the_plan():
+    everything = plan_session(line_evaluation(families=("block_to_block",)))
+    last = everything.trials[-1].cumulative_cost
+    half = plan_session(line_evaluation(families=("block_to_block",), budget=last / 2))
+    assert len(half.trials) == len(everything.trials)
+    assert 0 < len(half.skipped) < len(everything.skipped)
+    assert half.skipped == everything.skipped[: len(half.skipped)]
+
+
 def test_what_does_not_apply_is_in_the_plan_with_its_reason():
     plan = plan_session(line_evaluation(families=("block_to_block",)))
     assert {(name, reason) for _, name, reason in plan.skipped} == {
