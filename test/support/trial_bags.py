@@ -97,6 +97,7 @@ class Messages:
             task_digest=task_digest,
             start_scene=self.scene(start, start_stamp),
             seed=trial.seed,
+            start=int(trial.start),
             robot="franka",
             policy="oracle",
         )
