@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 RESULTS = ROOT / "docs" / "results"
 
-PACKAGES = ("daqp", "mink", "mujoco", "numpy", "robocontrast_ros", "scipy", "tokenizers", "torch")
+PACKAGES = ("daqp", "mujoco", "numpy", "robocontrast_ros", "scipy", "tokenizers", "torch")
 """What the behaviour of trials depends on."""
 
 DECIMALS = 6
