@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -82,6 +84,10 @@ class Region(Protocol):
         """Return the region's edge."""
 
 
+SMALLEST = math.sqrt(sys.float_info.min)
+"""Length up to which a vector has no direction [m]: its square has lost digits."""
+
+
 @dataclass(frozen=True)
 class Capsule:
     """All points within ``radius`` [m] of the segment from ``start`` to ``end``; a disc when they are one."""
@@ -139,7 +145,7 @@ class Outside:
         gap = float(norm(away))
         if gap >= self.radius:
             return np.asarray(point, dtype=float)
-        unit = away / gap if gap > 0 else np.array([1.0, 0.0])
+        unit = away / gap if gap > SMALLEST else np.array([1.0, 0.0])
         return np.asarray(self.centre) + unit * self.radius
 
     def shrunk(self, by: float) -> Outside:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from language_table_instances import EIGHT, instance, scene, seeds
 
@@ -140,6 +140,7 @@ points = st.tuples(st.floats(-1, 1), st.floats(-1, 1))
     ),
     points,
 )
+@example(Outside((0.0, 0.0), 0.1), (1.77e-160, 1.77e-160))
 def test_the_nearest_point_of_a_region_is_in_it_and_as_far_away_as_the_region(region, point):
     nearest = region.nearest(point)
     assert region.distance(nearest) < 1e-9
