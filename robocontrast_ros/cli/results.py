@@ -14,6 +14,7 @@ from robocontrast_ros.analysis.golden import golden_words
 from robocontrast_ros.analysis.maps import write_maps
 from robocontrast_ros.analysis.precision import precision, precision_report
 from robocontrast_ros.analysis.results import write_results
+from robocontrast_ros.domain import Start
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.parameters import Overrides, resolve
@@ -47,6 +48,13 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
     console.print(table)
     for base_id, perturbation, reason in plan.skipped:
         console.print(f"skipped: {perturbation} of {base_id}: {reason}", style="dim", highlight=False)
+    back = [trial for trial in plan.within_budget if trial.trial.start is Start.GONE_BACK]
+    if back:
+        cost = math.fsum(trial.cost for trial in back)
+        console.print(
+            f"{cost:.2f} {unit} are for going back to the scene of the test instance "
+            f"({counted(len(back), 'perturbed trial')}); another order of the perturbations may need less."
+        )
     limit = "" if math.isinf(plan.budget) else f", within a budget of {plan.budget:g} {unit}"
     console.print(
         f"{len(plan.within_budget)} of {counted(len(plan.trials), 'trial')}, {plan.cost:.2f} {unit}{limit}, "

@@ -64,6 +64,13 @@ def test_a_plan_shows_trials_costs_and_what_the_budget_cuts():
     assert 0 < int(kept) < int(everything)
 
 
+@pytest.mark.parametrize(("order", "goes_back"), [("LB1,LB2", True), ("LB2,SB1", False)])
+def test_a_plan_says_what_going_back_to_the_scene_of_the_test_instance_costs(order, goes_back):
+    result = run("plan", "language_table_demo", "--size", "3", "--set", f"strategy.perturbations=[{order}]")
+    assert result.exit_code == 0
+    assert ("m are for going back to the scene of the test instance" in result.output) is goes_back
+
+
 def test_a_plan_takes_every_key_of_the_session_from_the_command_line():
     chosen = ("--strategy", "standard", "--size", "2", "--repeats", "3")
     result = run("plan", "language_table_demo", *chosen, "--set", "seed=3")
