@@ -31,6 +31,9 @@ KERNELS = (
 )
 """Environments of the processes. The second needs a processor with AVX-512."""
 
+STEP = 1e-6
+"""What answers are rounded to [m]."""
+
 SESSION = "language_table_demo"
 TRIALS = {"film_bc_state": 30, "film_bc": 4}
 
@@ -78,7 +81,7 @@ def measured(policy: str, trials: int) -> dict[str, float]:
     stacked = np.stack(found)
     apart = stacked.max(axis=0) - stacked.min(axis=0)
     mean = float(apart.mean())
-    return {"numbers": apart.size, "largest": float(apart.max()), "mean": mean, "probability": mean / 1e-6}
+    return {"numbers": apart.size, "largest": float(apart.max()), "mean": mean, "probability": mean / STEP}
 
 
 def main() -> None:
@@ -98,7 +101,9 @@ def main() -> None:
     if asked.json:
         from robocontrast_ros.sessions.parameters import resolve
 
-        print(json.dumps({"seed": resolve(SESSION).parameters.seed, **found}))
+        # As texts: numbers this small would be rounded to zero where results are kept.
+        shown = {policy: {k: f"{v:.3g}" for k, v in row.items()} for policy, row in found.items()}
+        print(json.dumps({"seed": resolve(SESSION).parameters.seed, **shown}))
         return
     table = Table("policy", "numbers", "largest [m]", "mean [m]", "probability of a tie")
     for policy, row in found.items():

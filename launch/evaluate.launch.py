@@ -1,5 +1,6 @@
 """Run an evaluation session: the same graph that `robocontrast evaluate` starts, for `ros2 launch`."""
 
+import os
 import time
 
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
@@ -9,6 +10,7 @@ from launch_ros.actions import Node
 from launch import LaunchDescription
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.graph import nodes_of
+from robocontrast_ros.sessions.numerics import pin
 from robocontrast_ros.sessions.parameters import Overrides, resolve
 from robocontrast_ros.sessions.policy_check import check_policy
 from robocontrast_ros.sessions.run_folder import RunFolder
@@ -50,12 +52,14 @@ def nodes(context):
     check_policy(session)
     folder = run.parameters / "nodes"
     folder.mkdir(exist_ok=True)
+    pins = pin(dict(os.environ))
     return [
         Node(
             package="robocontrast_ros",
             executable=node.name,
             name=node.name,
             parameters=[str(node.write_parameters(folder))],
+            additional_env=pins,
             output="screen",
             on_exit=Shutdown(reason=f"{node.name} ended"),
         )

@@ -104,7 +104,7 @@ def gone_back(name: str) -> str:
 
 def tie(policy: str) -> SimpleNamespace:
     """Return how far a policy's answers are apart under other kernels, as ``benchmark.rounding_ties`` prints it."""
-    return _space(result("ties").values[policy])
+    return SimpleNamespace(**{key: float(text) for key, text in result("ties").values[policy].items()})
 
 
 def metres(mean: SimpleNamespace, decimals: int = 1) -> str:
