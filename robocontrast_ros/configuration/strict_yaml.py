@@ -56,11 +56,11 @@ class _StrictLoader(yaml.SafeLoader):
         event = self.peek_event()
         self._around.append(parent)
         if len(self._around) > MAX_DEPTH:
-            raise _Refused("one more", event, f"no more than {MAX_DEPTH} levels of mappings and lists")
+            raise _Refused(f"level {MAX_DEPTH + 1}", event, f"no more than {MAX_DEPTH} levels of mappings and lists")
         if isinstance(event, yaml.AliasEvent):
             self._aliases += 1
             if self._aliases > MAX_ALIASES:
-                raise _Refused("one more", event, f"no more than {MAX_ALIASES} aliases")
+                raise _Refused(f"alias {MAX_ALIASES + 1}", event, f"no more than {MAX_ALIASES} aliases")
             if any(node is self.anchors.get(event.anchor) for node in self._around):
                 raise _Refused(f"*{event.anchor} within &{event.anchor}", event, "no alias of what it is in")
         node = super().compose_node(parent, index)
