@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Callable
@@ -34,14 +35,21 @@ def run_node(make: Callable[[], Node], threads: int = 1) -> None:
     """
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     stop = _StopRequest()
+    node, code = None, 0
     try:
         node = make()
     except ConfigurationError as error:
-        raise SystemExit(_refused(error, 2)) from None
+        code = _refused(error, 2)
     except BenchFault as error:
-        raise SystemExit(_refused(error, 3)) from None
+        code = _refused(error, 3)
     except KeyboardInterrupt:
-        raise SystemExit(0) from None
+        pass
+    if node is None:
+        # What was made of the node goes before its context: at the interpreter's end their order is not certain, and
+        # one process in many ended with a segmentation fault.
+        gc.collect()
+        rclpy.try_shutdown()
+        raise SystemExit(code)
     stop.interrupt = getattr(node, "interrupt", None)
     executor = lockstep_executor() if threads == 1 else MultiThreadedExecutor(threads)
     executor.add_node(node)
@@ -78,5 +86,4 @@ class _StopRequest:
 
 def _refused(error: Exception, code: int) -> int:
     print(f"error: {error}", file=sys.stderr, flush=True)
-    rclpy.try_shutdown()
     return code
