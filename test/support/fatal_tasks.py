@@ -32,3 +32,8 @@ class Slow:
         while not (path.parent / "go").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         return cls()
+
+    def sample(self, *arguments: object) -> None:
+        raise AssertionError("nothing is scored")
+
+    goal = plan = sample
