@@ -28,8 +28,7 @@ test: PURPOSE := tests
 test: setup  ## run every test, the import contracts and the linter
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m alone
-	$(BIN)/pytest -m "not alone" --numprocesses 2 --dist worksteal
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 bench: setup  ## time the graph against the same loop without ROS
 	@$(BIN)/python benchmark/graph_overhead.py

@@ -110,8 +110,6 @@ def test_a_policy_server_elsewhere_that_dies_voids_the_trial_and_another_one_goe
     assert_one_trial_of_random(place, domain, code, output)
 
 
-# Beside another ROS graph on this machine the two hosts did not discover each other (three of four runs).
-@pytest.mark.alone
 def test_the_policy_server_may_be_on_another_host(place, hosts, serve, domain):
     place.environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
     here, there = hosts

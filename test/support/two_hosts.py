@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -37,10 +38,26 @@ def two_hosts() -> Iterator[tuple[list[str], list[str]]]:
             _ip("-n", name, "address", "add", f"10.77.0.{number}/24", "dev", f"{name}0")
             _ip("-n", name, "link", "set", "lo", "up")
             _ip("-n", name, "link", "set", f"{name}0", "up")
+        for name in names:
+            _wait_for_addresses(name)
         yield tuple(_on(name) for name in names)
     finally:
         for name in names:
             subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True)
+
+
+def _wait_for_addresses(name: str, timeout: float = 5.0) -> None:
+    """Wait until the interface's IPv6 address may be used too, where there is one.
+
+    A participant that looks for interfaces before was never discovered from the other host.
+    """
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        show = ["ip", "-n", name, "-o", "address", "show", "dev", f"{name}0"]
+        shown = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+        if "inet6" in shown and "tentative" not in shown:
+            return
+        time.sleep(0.05)
 
 
 def _on(name: str) -> list[str]:
