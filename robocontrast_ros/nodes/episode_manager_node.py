@@ -47,7 +47,7 @@ class EpisodeManager(Node):
     def __init__(self) -> None:
         """Declare the parameters and load the session."""
         super().__init__("episode_manager")
-        self._parameters = parameters = declare_record(self, EpisodeManagerParameters)
+        self._node_parameters = parameters = declare_record(self, EpisodeManagerParameters)
         self._run = RunFolder.open(parameters.run)
         self._session = self._run.resolve()
         self._control = SessionControl()
@@ -96,7 +96,7 @@ class EpisodeManager(Node):
                 self._session.evaluation(),
                 self._bench,
                 self._run.journal,
-                resume=self._parameters.resume,
+                resume=self._node_parameters.resume,
                 control=self._control,
                 observer=self._publish,
             )

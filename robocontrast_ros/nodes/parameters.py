@@ -50,15 +50,37 @@ def declare_record(node: Node, cls: type[Record]) -> Record:
     values: dict[str, Any] = {}
     for name in known:
         info, kind = infos[name], _type_of(hints[name])
-        descriptor = _descriptor(info, kind)
         try:
-            parameter = node.declare_parameter(name, kind, descriptor)
+            parameter = _declare(node, name, kind, info)
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             got = node._parameter_overrides[name].value
             raise ConfigurationError(source, name, got, f"{kind.name.lower()}: {error}") from None
         if parameter.type_ is not Parameter.Type.NOT_SET:
             values[name] = parameter.value
     return parse_record(cls, values, source)
+
+
+def _declare(node: Node, name: str, kind: Parameter.Type, info: Any) -> Parameter:
+    """Declare a parameter with its default, so that ROS's tools show its value even where nobody gave one."""
+    descriptor = _descriptor(info, kind)
+    if info.is_required():
+        return node.declare_parameter(name, kind, descriptor)
+    default = info.get_default(call_default_factory=True)
+    if default != ():
+        return node.declare_parameter(name, _plain(default), descriptor)
+    # rclpy takes the type from the default, and an empty list has none: it is set, then made read-only.
+    parameter = node.declare_parameter(name, kind, ParameterDescriptor())
+    if parameter.type_ is Parameter.Type.NOT_SET:
+        node.set_parameters([Parameter(name, kind, [])])
+    descriptor.name, descriptor.type = name, kind.value
+    node.set_descriptor(name, descriptor)
+    return node.get_parameter(name)
+
+
+def _plain(default: Any) -> Any:
+    if isinstance(default, Path):
+        return str(default)
+    return list(default) if isinstance(default, tuple) else default
 
 
 def _type_of(annotation: Any) -> Parameter.Type:

@@ -51,7 +51,7 @@ class PolicyServer(LifecycleNode):
     def __init__(self) -> None:
         """Declare the parameters and the services; load the policy when `autostart` is set."""
         super().__init__("policy_server")
-        self._parameters = declare_record(self, PolicyServerParameters)
+        self._node_parameters = declare_record(self, PolicyServerParameters)
         self._slot: PolicySlot | None = None
         self._active = False
         # Held while policies come and go; never while one answers.
@@ -63,7 +63,7 @@ class PolicyServer(LifecycleNode):
         # Loading takes long; meanwhile the policy that serves goes on answering.
         self._loading = Channel(self)
         self._loading.node.create_service(LoadPolicy, f"{self.get_name()}/load", self._on_load)
-        if self._parameters.autostart:
+        if self._node_parameters.autostart:
             self._load()
             self._slot.serving.warm_up()
             self.trigger_configure()
@@ -116,7 +116,7 @@ class PolicyServer(LifecycleNode):
 
     def _load(self) -> None:
         if self._slot is None:
-            p = self._parameters
+            p = self._node_parameters
             runner = PolicyRunner(p.policy.expanduser().absolute(), p.timeout, p.load_timeout)
             self._slot = PolicySlot(runner)
 

@@ -74,7 +74,7 @@ class RecorderNode(Node):
         """Declare parameters, subscriptions and services."""
         super().__init__("recorder")
         self._acquainted = False
-        self._parameters = declare_record(self, RecorderParameters)
+        self._node_parameters = declare_record(self, RecorderParameters)
         self._topics = self._bag_topics()
         self._recorder = self._make_recorder()
         self._expected: dict[str, int] = {}
@@ -91,7 +91,7 @@ class RecorderNode(Node):
             self._recorder.stop({})
 
     def _make_recorder(self) -> Recorder:
-        parameters = self._parameters
+        parameters = self._node_parameters
         return Recorder(
             self._topics,
             parameters.queue_size,
@@ -102,7 +102,7 @@ class RecorderNode(Node):
 
     def _bag_topics(self) -> dict[str, BagTopic]:
         topics: dict[str, BagTopic] = {}
-        for index, entry in enumerate(self._parameters.topics):
+        for index, entry in enumerate(self._node_parameters.topics):
             source, key = f"parameters of node '{self.get_name()}'", f"topics.{index}"
             name, _, type_name = entry.partition(" ")
             if not name or type_name.count("/") != 2:
@@ -116,7 +116,7 @@ class RecorderNode(Node):
             topics[name] = BagTopic(
                 name=self.resolve_topic_name(name),
                 type_name=definition.type_name,
-                latched=name in (*self._parameters.latched, *self._parameters.kept),
+                latched=name in (*self._node_parameters.latched, *self._node_parameters.kept),
             )
         return topics
 
@@ -140,12 +140,12 @@ class RecorderNode(Node):
         """
         if self._acquainted:
             return
-        deadline = time.monotonic() + self._parameters.discovery_deadline
+        deadline = time.monotonic() + self._node_parameters.discovery_deadline
         while (unknown := self._without_publisher()) and time.monotonic() < deadline:
             time.sleep(0.02)
         if unknown:
             self.get_logger().warning(f"nothing publishes {', '.join(unknown)}: nothing is recorded of it")
-        time.sleep(min(MUTUAL_DISCOVERY, self._parameters.discovery_deadline))
+        time.sleep(min(MUTUAL_DISCOVERY, self._node_parameters.discovery_deadline))
         self._acquainted = True
 
     def _without_publisher(self) -> list[str]:
@@ -208,7 +208,7 @@ class RecorderNode(Node):
             return
         self._complete = complete = Future(executor=self.executor)
         deadline = self.create_timer(
-            self._parameters.stop_deadline,
+            self._node_parameters.stop_deadline,
             lambda: complete.set_result(None),
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )

@@ -459,8 +459,8 @@ class Rollout(Node):
     def __init__(self) -> None:
         """Declare the parameters; wait for the policy server and check that it fits the robot."""
         super().__init__("rollout")
-        self._parameters = declare_record(self, RolloutParameters)
-        self._bench = RosEpisodeBench(self, self._parameters)
+        self._node_parameters = declare_record(self, RolloutParameters)
+        self._bench = RosEpisodeBench(self, self._node_parameters)
         self._server = ActionServer(
             self,
             RunEpisode,
@@ -513,7 +513,7 @@ class Rollout(Node):
 
     def _result(self, report: EpisodeReport) -> RunEpisode.Result:
         profile = self._bench.profile
-        images = self._bench.captures if self._parameters.capture_images else report.observations
+        images = self._bench.captures if self._node_parameters.capture_images else report.observations
         cameras = (topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic))
         counts = {
             **dict.fromkeys(cameras, images),

@@ -67,7 +67,7 @@ class SimBridge(Node):
     def __init__(self) -> None:
         """Declare the parameters, wait for the simulator, check its features."""
         super().__init__("sim_bridge")
-        self._parameters = parameters = declare_record(self, SimBridgeParameters)
+        self._node_parameters = parameters = declare_record(self, SimBridgeParameters)
         task = load_configured("tasks", parameters.task)
         self._scene: SimulatedScene | None = None
         self._touched = threading.Condition()
@@ -106,12 +106,12 @@ class SimBridge(Node):
         now = seconds(message.clock)
         if self._scene is None:
             return
-        if now >= self._last_published + 0.999 * self._parameters.scene_period or now < self._last_published:
+        if now >= self._last_published + 0.999 * self._node_parameters.scene_period or now < self._last_published:
             self._last_published = now
             self._simulation.request_poses(self._on_poses)
 
     def _on_poses(self, stamp: float, poses: dict[str, Pose]) -> None:
-        if not self._parameters.contacts_topic:
+        if not self._node_parameters.contacts_topic:
             self._publish(stamp, poses, ())
             return
         with self._touched:
@@ -142,7 +142,7 @@ class SimBridge(Node):
         Raises:
             BenchFault: nobody says it, so that no scene of the trial would be complete.
         """
-        topic, timeout = self._parameters.contacts_topic, self._parameters.sensor_timeout
+        topic, timeout = self._node_parameters.contacts_topic, self._node_parameters.sensor_timeout
         if not topic:
             return
         due = round(stamp * NANOSECONDS)

@@ -103,7 +103,7 @@ class Simulator(Node):
     def __init__(self) -> None:
         """Declare the parameters, compose the world and draw a first image of each camera."""
         super().__init__("simulator")
-        self._parameters = parameters = declare_record(self, SimulatorParameters)
+        self._node_parameters = parameters = declare_record(self, SimulatorParameters)
         self._profile = load_profile(parameters.robot)
         self._cameras = self._choose_cameras()
         self._world = self._make_world()
@@ -197,7 +197,7 @@ class Simulator(Node):
         now = self._world.time
         self._clock_publisher.publish(ClockMsg(clock=time_to_msg(now)))
         self._publish_sensors(self._world.sensors())
-        period = self._parameters.camera_period
+        period = self._node_parameters.camera_period
         # A nanosecond more or less must not cost an image.
         if period and not 0.0 <= now - self._last_image < 0.999 * period:
             self._take_images()
@@ -355,7 +355,7 @@ class Simulator(Node):
                 raise Refusal(
                     Result.RESULT_OPERATION_FAILED, "no other sources are searched; leave `sources` empty"
                 )
-            response.spawnables = [Spawnable(uri=uri) for uri in self._parameters.spawnables]
+            response.spawnables = [Spawnable(uri=uri) for uri in self._node_parameters.spawnables]
 
         response.result = result_of(answer)
         return response
@@ -364,15 +364,15 @@ class Simulator(Node):
 
     def _choose_cameras(self) -> tuple[CameraInterface, ...]:
         offered = {camera.name: camera for camera in self._profile.cameras}
-        for name in self._parameters.cameras:
+        for name in self._node_parameters.cameras:
             if name not in offered:
                 raise ConfigurationError.unknown(
                     self._source(), "cameras", name, offered, f"camera of '{self._profile.name}'"
                 )
-        return tuple(offered[name] for name in self._parameters.cameras)
+        return tuple(offered[name] for name in self._node_parameters.cameras)
 
     def _make_world(self) -> World:
-        parameters = self._parameters
+        parameters = self._node_parameters
         cameras = tuple(
             Camera(name, width, height)
             for name, width, height in zip(

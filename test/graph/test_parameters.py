@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import pkgutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,7 @@ from pydantic import Field  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
+from robocontrast_ros import nodes as shells  # noqa: E402
 from robocontrast_ros.configuration import ConfigurationError, record  # noqa: E402
 from robocontrast_ros.nodes.parameters import declare_record  # noqa: E402
 
@@ -63,6 +68,25 @@ def test_each_parameter_is_described_ranged_and_read_only(make_node):
     assert node.describe_parameter("soft").floating_point_range == []
 
 
+def test_a_parameter_that_nobody_gave_is_listed_with_its_default(make_node):
+    node = make_node(file="/tmp/x.yaml")
+    declare_record(node, Gripper)
+    values = {name: node.get_parameter(name) for name in node.list_parameters([], 0).names}
+    assert values["speed"].value == 0.1 and values["soft"].value is True
+    assert list(values["offsets"].value) == [0.0, 0.1]
+    assert list(values["names"].value) == [] and values["names"].type_ is Parameter.Type.STRING_ARRAY
+
+
+@pytest.mark.parametrize("name", ["speed", "names", "file"])
+def test_a_parameter_cannot_be_set_later(make_node, name):
+    node = make_node(file="/tmp/x.yaml", names=["a"])
+    declare_record(node, Gripper)
+    before = node.get_parameter(name)
+    (result,) = node.set_parameters([before])
+    assert not result.successful and "read-only" in result.reason
+    assert node.get_parameter(name).value == before.value
+
+
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
@@ -80,3 +104,24 @@ def test_what_does_not_fit_is_refused_by_name(make_node, overrides, words):
         declare_record(make_node(**overrides), Gripper)
     for word in ["node 'gripper'", *words]:
         assert word in str(error.value)
+
+
+def _node_classes():
+    for module in pkgutil.iter_modules(shells.__path__, f"{shells.__name__}."):
+        for _, cls in inspect.getmembers(import_module(module.name), inspect.isclass):
+            if issubclass(cls, Node) and cls.__module__ == module.name:
+                yield cls
+
+
+def test_no_node_of_ours_takes_an_attribute_that_is_rclpy_s(make_node):
+    ours = list(_node_classes())
+    assert len(ours) == 7
+    for cls in ours:
+        base = next(parent for parent in cls.__mro__ if parent.__module__.startswith("rclpy"))
+        theirs = {*dir(base), *vars(make_node()), *vars(base("base", context=make_node().context))}
+        assigned = {
+            node.attr
+            for node in ast.walk(ast.parse(inspect.getsource(cls)))
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        }
+        assert not assigned & theirs, (cls.__name__, assigned & theirs)
