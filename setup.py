@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
 
-NODES = ("simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder")
+NODES = ("simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder", "container")
 
 manifest = ElementTree.parse(Path(__file__).with_name("package.xml"))
 

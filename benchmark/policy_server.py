@@ -40,7 +40,7 @@ from rich.table import Table
 from robocontrast_ros.cli.processes import Domain, node_environment, start_nodes
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.sessions.graph import NodeProcess
+from robocontrast_ros.sessions.graph import GraphNode, NodeProcess
 
 SIZE = 224
 """Columns and rows of a camera's image [pixel]."""
@@ -283,7 +283,7 @@ def compare(cameras: int, blocks: int, calls: int, folder: Path) -> dict[str, li
         domain = Domain()
         ending.callback(domain.close)
         environment = node_environment(domain.number)
-        node = NodeProcess("policy_server", {"policy": str(policy)})
+        node = NodeProcess((GraphNode("policy_server", {"policy": str(policy)}),))
         ours = start_nodes([node], folder / "parameters", folder / "logs", domain.number)
         ending.callback(ours.stop)
         openpi = start(["--serve-openpi", str(cameras)], environment)

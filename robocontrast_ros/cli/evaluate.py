@@ -16,7 +16,7 @@ from robocontrast_ros.cli.processes import Domain, ProcessDied, Processes, quiet
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions import events
-from robocontrast_ros.sessions.graph import nodes_of
+from robocontrast_ros.sessions.graph import checked_namespace, processes_of
 from robocontrast_ros.sessions.journal import JournalWriter, read_begun, read_journal
 from robocontrast_ros.sessions.parameters import Overrides, ResolvedSession, resolve
 from robocontrast_ros.sessions.plan import plan_session
@@ -30,7 +30,7 @@ CONTROL_C = 130
 """Exit code after Ctrl-C, as shells expect it."""
 
 
-def start(session: str, overrides: Overrides, console: Console) -> tuple[RunFolder, int]:
+def start(session: str, overrides: Overrides, console: Console, namespace: str = "") -> tuple[RunFolder, int]:
     """Run a new session and return its folder and the exit code.
 
     Raises:
@@ -38,10 +38,11 @@ def start(session: str, overrides: Overrides, console: Console) -> tuple[RunFold
     """
     resolved = resolve(session, overrides)
     _check(resolved)
-    return _run(resolved, RunFolder.create(resolved, time.time()), False, console)
+    place = _namespace(resolved, namespace)
+    return _run(resolved, RunFolder.create(resolved, time.time()), False, console, place)
 
 
-def resume(run: Path, console: Console) -> tuple[RunFolder, int]:
+def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder, int]:
     """Go on with a session and return its folder and the exit code.
 
     Raises:
@@ -52,7 +53,7 @@ def resume(run: Path, console: Console) -> tuple[RunFolder, int]:
     read_begun(folder.journal)
     resolved = folder.resolve()
     _check(resolved)
-    return _run(resolved, folder, True, console)
+    return _run(resolved, folder, True, console, _namespace(resolved, namespace))
 
 
 def begun(run: RunFolder) -> bool:
@@ -89,7 +90,18 @@ def _check(session: ResolvedSession) -> None:
     session.evaluation().stopping()
 
 
-def _run(session: ResolvedSession, run: RunFolder, resuming: bool, console: Console) -> tuple[RunFolder, int]:
+def _namespace(session: ResolvedSession, namespace: str) -> str:
+    place = checked_namespace(namespace)
+    if place and session.parameters.fast:
+        raise ConfigurationError(
+            "command line", "--namespace", namespace, "a graph of nodes; a fast session has none"
+        )
+    return place
+
+
+def _run(
+    session: ResolvedSession, run: RunFolder, resuming: bool, console: Console, namespace: str
+) -> tuple[RunFolder, int]:
     with console.status("planning the session …"):
         plan = plan_session(session.evaluation())
     policy = session.policy_file.stem if session.policy_file else f"that of '{_server(session)}'"
@@ -99,8 +111,9 @@ def _run(session: ResolvedSession, run: RunFolder, resuming: bool, console: Cons
         highlight=False,
     )
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
-    begin = _in_one_process if session.parameters.fast else _as_a_graph
-    return run, begin(session, run, resuming, view, console)
+    if session.parameters.fast:
+        return run, _in_one_process(session, run, resuming, view, console)
+    return run, _as_a_graph(session, run, resuming, view, console, namespace)
 
 
 def _server(session: ResolvedSession) -> str:
@@ -124,22 +137,24 @@ def _in_one_process(
 
 
 def _as_a_graph(
-    session: ResolvedSession, run: RunFolder, resuming: bool, view: LiveView, console: Console
+    session: ResolvedSession, run: RunFolder, resuming: bool, view: LiveView, console: Console, namespace: str
 ) -> int:
     domain = Domain()
     external = session.parameters.policy_server.external
-    console.print(f"ROS_DOMAIN_ID {domain.number}", highlight=False)
+    where = f", namespace /{namespace}" if namespace else ""
+    console.print(f"ROS_DOMAIN_ID {domain.number}{where}", highlight=False)
     if external:
         console.print(
             f"'{_server(session)}' is waited for; start it with: "
-            f"robocontrast serve POLICY --domain {domain.number}",
+            f"robocontrast serve POLICY --domain {domain.number}"
+            f"{f' --namespace {namespace}' if namespace else ''}",
             highlight=False,
             soft_wrap=True,
         )
-    nodes, folder = nodes_of(session, run, resuming), run.parameters / "nodes"
+    nodes, folder, logs = processes_of(session, run, resuming), run.parameters / "nodes", run.path / "logs"
     try:
         return _led(
-            lambda: start_nodes(nodes, folder, run.path / "logs", domain.number, external), view, run, console
+            lambda: start_nodes(nodes, folder, logs, domain.number, external, namespace), view, run, console
         )
     finally:
         domain.close()

@@ -152,6 +152,14 @@ def _main(
     pass
 
 
+NamespaceOption = Annotated[
+    str,
+    typer.Option(
+        help="ROS namespace of all nodes, so that several robots share a domain.", show_default=False
+    ),
+]
+
+
 @app.command()
 @_explained
 def evaluate(
@@ -168,6 +176,7 @@ def evaluate(
     size: SizeOption = None,
     strategy: StrategyOption = None,
     settings: SetOption = None,
+    namespace: NamespaceOption = "",
     resume: Annotated[
         Path | None, typer.Option(help="Run folder of a session to go on with.", show_default=False)
     ] = None,
@@ -206,7 +215,7 @@ def evaluate(
                 "nothing else",
                 "A session goes on as it was begun.",
             )
-        run, code = runner.resume(resume, console)
+        run, code = runner.resume(resume, console, namespace)
     elif session is None:
         raise ConfigurationError(
             "command line",
@@ -215,7 +224,7 @@ def evaluate(
             f"one of {', '.join(known_names('sessions'))}, or a .yaml file",
         )
     else:
-        run, code = runner.start(session, overrides, console)
+        run, code = runner.start(session, overrides, console, namespace)
     if runner.begun(run):
         # Tables and figures need large libraries, which must not keep the session waiting.
         from robocontrast_ros.cli.results import show_results
@@ -270,6 +279,7 @@ def serve(
     load_timeout: Annotated[
         float, typer.Option(help="Limit of loading it, and of warming it up [s].")
     ] = 120.0,
+    namespace: NamespaceOption = "",
 ) -> None:
     """Run the policy server alone, for instance on the machine with the GPU, for a session elsewhere.
 
@@ -277,7 +287,7 @@ def serve(
     """
     from robocontrast_ros.cli.serve import serve_policy
 
-    serve_policy(policy, domain, timeout, load_timeout)
+    serve_policy(policy, domain, timeout, load_timeout, namespace)
 
 
 @app.command()

@@ -15,11 +15,8 @@ from pathlib import Path
 from typing import IO
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.sessions.graph import NodeProcess
+from robocontrast_ros.sessions.graph import LEADER, NodeProcess
 from robocontrast_ros.sessions.numerics import pin
-
-LEADER = "episode_manager"
-"""The process whose end is the session's end."""
 
 GRACE = 8.0
 """Time for a process to end after a signal, before the next, harder one [s]."""
@@ -152,22 +149,29 @@ class Processes:
 
 
 def start_nodes(
-    nodes: Sequence[NodeProcess], parameters: Path, logs: Path, domain: int, elsewhere: bool = False
+    processes: Sequence[NodeProcess],
+    parameters: Path,
+    logs: Path,
+    domain: int,
+    elsewhere: bool = False,
+    namespace: str = "",
 ) -> Processes:
     """Write the parameter files of a graph's nodes and start every node.
 
     Args:
-        nodes: what to start.
+        processes: what to start.
         parameters: folder for the ROS parameter files.
         logs: folder for the log files.
         domain: ROS domain of the graph.
         elsewhere: whether a node of it may be on another machine.
+        namespace: of all nodes, without a slash at either end; empty for the root.
     """
     parameters.mkdir(exist_ok=True)
-    commands = {
-        node.name: node_command(node.name, "--params-file", str(node.write_parameters(parameters)))
-        for node in nodes
-    }
+    commands = {}
+    for process in processes:
+        file = str(process.write_parameters(parameters, namespace))
+        words = *in_namespace(namespace), "--params-file", file
+        commands[process.name] = node_command(process.name, *words, arguments=process.arguments)
     return Processes(commands, logs, node_environment(domain, elsewhere))
 
 
@@ -196,10 +200,15 @@ def quiet_environment() -> dict[str, str]:
     return environment
 
 
-def node_command(name: str, *ros_arguments: str) -> list[str]:
-    """Return the command that runs a node of ours."""
+def node_command(name: str, *ros_arguments: str, arguments: Sequence[str] = ()) -> list[str]:
+    """Return the command that runs an executable of ours, with its own arguments and with ROS's."""
     main = f"from robocontrast_ros.nodes.{name}_node import main; main()"
-    return [sys.executable, "-c", main, "--ros-args", *ros_arguments]
+    return [sys.executable, "-c", main, *arguments, "--ros-args", *ros_arguments]
+
+
+def in_namespace(namespace: str) -> list[str]:
+    """Return ROS's arguments that put a process's nodes into a namespace; none for the root."""
+    return ["-r", f"__ns:=/{namespace}"] if namespace else []
 
 
 def _start(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

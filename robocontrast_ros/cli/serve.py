@@ -7,15 +7,18 @@ import os
 import sys
 from pathlib import Path
 
-from robocontrast_ros.cli.processes import node_command, node_environment
+from robocontrast_ros.cli.processes import in_namespace, node_command, node_environment
 from robocontrast_ros.configuration import ConfigurationError, find_configured
+from robocontrast_ros.sessions.graph import checked_namespace
 from robocontrast_ros.sessions.parameters import find_file
 
 LARGEST_DOMAIN = 232
 """Port numbers end there (DDS-RTPS, port mapping)."""
 
 
-def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: float) -> None:
+def serve_policy(
+    policy: str, domain: int | None, timeout: float, load_timeout: float, namespace: str
+) -> None:
     """Become the policy server; this process goes on as the node and ends as it does.
 
     Args:
@@ -23,21 +26,24 @@ def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: 
         domain: ROS domain; ROS_DOMAIN_ID, or 0, when None.
         timeout: limit of each call of the policy [s].
         load_timeout: limit of loading it, and of warming it up [s].
+        namespace: of its node; empty for the root.
 
     Raises:
-        ConfigurationError: there is no such policy, or no such domain.
+        ConfigurationError: there is no such policy, domain or namespace.
     """
     file = find_file("policies", policy, "command line", "policy", Path.cwd())
     find_configured("policies", file)
     number = int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain
     if not 0 <= number <= LARGEST_DOMAIN:
         raise ConfigurationError("command line", "--domain", number, f"0 to {LARGEST_DOMAIN}")
+    place = checked_namespace(namespace)
+    option = f" --namespace {place}" if place else ""
     print(
         f"ROS domain {number}. When the policy serves, start the session, here or on a machine of the same network:\n"
-        f"  ROS_DOMAIN_ID={number} robocontrast evaluate SESSION --policy-server external",
+        f"  ROS_DOMAIN_ID={number} robocontrast evaluate SESSION --policy-server external{option}",
         flush=True,
     )
     # A string in JSON is one in YAML, which ROS reads.
     parameters = f"policy:={json.dumps(str(file))}", f"timeout:={timeout}", f"load_timeout:={load_timeout}"
-    words = [word for parameter in parameters for word in ("-p", parameter)]
+    words = [*in_namespace(place), *(word for parameter in parameters for word in ("-p", parameter))]
     os.execve(sys.executable, node_command("policy_server", *words), node_environment(number, elsewhere=True))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Sequence
 from typing import NoReturn
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -21,69 +22,145 @@ POLL = 0.1
 """How often a node is asked whether it is done [s]."""
 
 
-def run_node(make: Callable[[], Node], threads: int = 1) -> None:
-    """Initialise ROS, make the node, spin until it is told to end, and exit.
+def run_node(cls: type[Node]) -> None:
+    """Run one node in this process until it is told to end, and exit; see ``run_nodes``."""
+    run_nodes([cls])
+
+
+def run_nodes(classes: Sequence[type[Node]]) -> None:
+    """Initialise ROS, run nodes in this process until they are told to end, and exit.
 
     Ends the process with one line and code 2 on a mistake in the parameters, code 3 when another node
-    that it needs from the start does not come up, else with 0. SIGINT and SIGTERM are the ordinary end:
-    a node with ``interrupt()`` is asked to end its work, and the process ends, with the node's
-    ``exit_code``, once that is set; any other node ends at once. A node with ``on_end()`` is told before
-    its handles go.
+    that is needed from the start does not come up, else with the last node's ``exit_code``, or 0.
+
+    SIGINT and SIGTERM are the ordinary end. A node with ``interrupt()`` is asked to end its work, and the process ends
+    once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter ``leader``,
+    goes on until that node is gone: who interrupts a launch interrupts all nodes at once, and the manager needs the
+    others to stop the robot and to close the bag. Any other node ends at once, and so does each at a second signal. A
+    node with ``on_end()`` is told before its handles go.
 
     Args:
-        make: makes the node, with the parameters that ROS was started with.
-        threads: more than one for a node with callbacks that wait for other nodes.
+        classes: what makes each node, with the parameters that ROS was started with. Its ``threads``, where it has
+            such an attribute, is more than one for callbacks that wait for other nodes. Each node is served before the
+            next one is made.
     """
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    stop = _StopRequest()
+    signals = _Signals()
+    running: list[_Running] = []
     try:
-        node = make()
+        for cls in classes:
+            if running:
+                running[-1].spin_on_a_thread()
+            running.append(_Running(cls()))
     except ConfigurationError as error:
-        _refuse(error, 2)
+        refuse(error, 2)
     except BenchFault as error:
-        _refuse(error, 3)
+        refuse(error, 3)
     except KeyboardInterrupt:
-        raise SystemExit(0) from None
-    stop.interrupt = getattr(node, "interrupt", None)
-    executor = lockstep_executor() if threads == 1 else MultiThreadedExecutor(threads)
-    executor.add_node(node)
+        _end_at_once(0)
+    signals.nodes_are_made()
+    last = running[-1]
     try:
-        while not stop.now and getattr(node, "exit_code", None) is None:
-            executor.spin_once(timeout_sec=POLL)
+        while not signals.time_to_end([each.node for each in running]) and last.exit_code is None:
+            last.executor.spin_once(timeout_sec=POLL)
+            if any(each.failed for each in running):
+                break
     except ExternalShutdownException:
         pass
     finally:
-        on_end = getattr(node, "on_end", None)
+        for each in reversed(running):
+            each.end()
+        rclpy.try_shutdown()
+    raise SystemExit(1 if any(each.failed for each in running) else last.exit_code or 0)
+
+
+class _Running:
+    """A node with its executor."""
+
+    def __init__(self, node: Node) -> None:
+        self.node, self.failed = node, False
+        threads = getattr(node, "threads", 1)
+        self.executor: Executor = lockstep_executor() if threads == 1 else MultiThreadedExecutor(threads)
+        self.executor.add_node(node)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def exit_code(self) -> int | None:
+        return getattr(self.node, "exit_code", None)
+
+    def spin_on_a_thread(self) -> None:
+        self._thread = threading.Thread(target=self._spin, name=self.node.get_name(), daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        try:
+            self.executor.spin()
+        except ExternalShutdownException:
+            pass
+        except BaseException:
+            self.failed = True
+            raise
+
+    def end(self) -> None:
+        on_end = getattr(self.node, "on_end", None)
         if on_end is not None:
             on_end()
-        executor.shutdown(timeout_sec=1.0)
-        node.destroy_node()
-        rclpy.try_shutdown()
-    raise SystemExit(getattr(node, "exit_code", None) or 0)
+        self.executor.shutdown(timeout_sec=1.0)
+        if self._thread is not None:
+            self._thread.join(timeout=1.0)
+        self.node.destroy_node()
 
 
-class _StopRequest:
-    """SIGINT and SIGTERM, turned into a flag or into the node's own way of ending."""
+class _Signals:
+    """SIGINT and SIGTERM: how often they came, and what follows from it."""
 
     def __init__(self) -> None:
-        self.now = False
-        self.interrupt: Callable[[], None] | None = None
+        self._count, self._told, self._made = 0, False, False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._handle)
 
+    def nodes_are_made(self) -> None:
+        """From now on a signal does not end the process by itself."""
+        self._made = True
+
+    def time_to_end(self, nodes: list[Node]) -> bool:
+        """Tell whether the process is to end now; the first time that it is asked to, tell the nodes."""
+        if self._count == 0:
+            return False
+        interruptible = [node for node in nodes if hasattr(node, "interrupt")]
+        if not self._told:
+            self._told = True
+            for node in interruptible:
+                node.interrupt()
+        return self._count > 1 or not (interruptible or any(map(_has_leader, nodes)))
+
     def _handle(self, number: int, frame: object) -> None:
-        if self.interrupt is not None:
-            self.interrupt()
-        else:
-            self.now = True
+        self._count += 1
+        # A node that is being made may be waiting for others that have ended already.
+        if not self._made:
+            raise KeyboardInterrupt
 
 
-def _refuse(error: Exception, code: int) -> NoReturn:
+def _has_leader(node: Node) -> bool:
+    """Tell whether the node serves a session whose manager is still there."""
+    leader = node.get_parameter("leader").value if node.has_parameter("leader") else ""
+    if not leader:
+        return False
+    namespace, _, name = node.resolve_service_name(leader).rpartition("/")
+    return (name, namespace or "/") in node.get_node_names_and_namespaces()
+
+
+def refuse(error: Exception, code: int) -> NoReturn:
+    """Say why a node cannot be, and end the process with a code."""
+    print(f"error: {error}", file=sys.stderr, flush=True)
+    _end_at_once(code)
+
+
+def _end_at_once(code: int) -> NoReturn:
     """End the process at once.
 
     What was made of the node has threads and handles. At an ordinary end they go in no certain order, and one process
     in some hundreds ended with a segmentation fault in place of its code.
     """
-    print(f"error: {error}", file=sys.stderr, flush=True)
     sys.stdout.flush()
     os._exit(code)

@@ -16,7 +16,7 @@ from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.observation import observation_from_msg
 from robocontrast_ros.nodes.conversions.policy import description_to_msg
 from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.policies.direct_line import DirectLine
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.runner import LOAD_TIMEOUT, Answer, PolicyRunner
@@ -29,7 +29,7 @@ END_TIMEOUT = 1.0
 
 
 @record
-class PolicyServerParameters:
+class PolicyServerParameters(LedParameters):
     """Parameters of the policy server."""
 
     policy: Path = Field(description="Parameter file of the policy.")

@@ -26,7 +26,7 @@ from robocontrast_ros.domain import Fault
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.srv import StartRecording, StopRecording
 
 MUTUAL_DISCOVERY = 0.3
@@ -34,7 +34,7 @@ MUTUAL_DISCOVERY = 0.3
 
 
 @record
-class RecorderParameters:
+class RecorderParameters(LedParameters):
     """Parameters of the recorder."""
 
     topics: tuple[str, ...] = Field(

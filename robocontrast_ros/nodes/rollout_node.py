@@ -52,7 +52,7 @@ from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg, state_message_type
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
 from robocontrast_ros.policies.direct_line import Caller, LineLost
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
@@ -71,7 +71,7 @@ FEEDBACK_EVERY = 10
 
 
 @record
-class RolloutParameters:
+class RolloutParameters(LedParameters):
     """Parameters of the rollout."""
 
     robot: Path = Field(description="Parameter file of the robot.")
@@ -456,6 +456,8 @@ def _server_lost() -> Iterator[None]:
 class Rollout(Node):
     """Serves RunEpisode."""
 
+    threads = 2
+
     def __init__(self) -> None:
         """Declare the parameters; wait for the policy server and check that it fits the robot."""
         super().__init__("rollout")
@@ -547,4 +549,4 @@ def _named(fault: Fault, detail: str) -> PolicyFault | BenchFault:
 
 def main() -> None:
     """Run the node."""
-    run_node(Rollout, threads=2)
+    run_node(Rollout)

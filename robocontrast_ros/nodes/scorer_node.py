@@ -27,14 +27,14 @@ from robocontrast_ros.nodes.conversions.domain import (
     result_to_msg,
 )
 from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
 from robocontrast_ros.scoring import EpisodeScorer, Sample, StampJoin
 from robocontrast_ros.srv import FinishScoring, StartScoring
 
 
 @record
-class ScorerParameters:
+class ScorerParameters(LedParameters):
     """Parameters of the scorer."""
 
     task: Path = Field(description="Parameter file of the task, which makes the goals.")

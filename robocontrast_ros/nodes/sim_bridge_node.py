@@ -22,7 +22,7 @@ from robocontrast_ros.nodes.channel import Channel
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, scene_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
 from robocontrast_ros.nodes.simulation_client import RosSimulation, SimulationServices
 from robocontrast_ros.sessions.bench import BenchFault
@@ -30,7 +30,7 @@ from robocontrast_ros.srv import GetScene, SetupScene
 
 
 @record
-class SimBridgeParameters(SimulationServices):
+class SimBridgeParameters(LedParameters, SimulationServices):
     """Parameters of the bridge to a simulator."""
 
     task: Path = Field(description="Parameter file of the task, which names the movable objects' models.")
@@ -38,6 +38,10 @@ class SimBridgeParameters(SimulationServices):
     robot: str = Field(
         default="",
         description="Entity whose pose is the robot's, where it moves about; empty where it stands still.",
+    )
+    clock_topic: str = Field(
+        default="clock",
+        description="Simulated time; `/clock` where a simulator in another namespace publishes it.",
     )
     contacts_topic: str = Field(
         default="", description="Contacts of each control step; empty where nothing reports them."
@@ -64,6 +68,8 @@ class SimBridgeParameters(SimulationServices):
 class SimBridge(Node):
     """Serves SetupScene and GetScene; publishes `scene` once a control period of simulated time."""
 
+    threads = 2
+
     def __init__(self) -> None:
         """Declare the parameters, wait for the simulator, check its features."""
         super().__init__("sim_bridge")
@@ -79,7 +85,7 @@ class SimBridge(Node):
         self._simulation = RosSimulation(self._channel.node, names, parameters.frame_id, parameters.timeout)
         self._publisher = self._channel.node.create_publisher(SceneMsg, "scene", LOCKSTEP)
         self._last_published = float("-inf")
-        self._channel.node.create_subscription(Clock, "/clock", self._on_clock, LOCKSTEP)
+        self._channel.node.create_subscription(Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
         if parameters.contacts_topic:
             self._channel.node.create_subscription(
                 Contacts, parameters.contacts_topic, self._on_contacts, LOCKSTEP
@@ -106,7 +112,10 @@ class SimBridge(Node):
         now = seconds(message.clock)
         if self._scene is None:
             return
-        if now >= self._last_published + 0.999 * self._node_parameters.scene_period or now < self._last_published:
+        if (
+            now >= self._last_published + 0.999 * self._node_parameters.scene_period
+            or now < self._last_published
+        ):
             self._last_published = now
             self._simulation.request_poses(self._on_poses)
 
@@ -179,4 +188,4 @@ class SimBridge(Node):
 
 def main() -> None:
     """Run the node."""
-    run_node(SimBridge, threads=2)
+    run_node(SimBridge)

@@ -38,7 +38,7 @@ from robocontrast_ros.nodes.conversions.sensors import sensor_message_type, sens
 from robocontrast_ros.nodes.conversions.simulation import Refusal, result_of
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import declare_record
+from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP
 from robocontrast_ros.robots.common import CameraInterface
 from robocontrast_ros.robots.kinematics import Unreachable
@@ -65,7 +65,7 @@ VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*
 
 
 @record
-class SimulatorParameters:
+class SimulatorParameters(LedParameters):
     """Parameters of the simulator."""
 
     robot: Path = Field(description="Parameter file of the robot.")
@@ -110,7 +110,7 @@ class Simulator(Node):
         self.exit_code: int | None = None
         self._state = SimulationState.STATE_PAUSED
         self._last_image = float("-inf")
-        self._clock_publisher = self.create_publisher(ClockMsg, "/clock", LOCKSTEP)
+        self._clock_publisher = self.create_publisher(ClockMsg, "clock", LOCKSTEP)
         self._sensors = {
             topic: self.create_publisher(sensor_message_type(kind), topic, quality)
             for topics, quality in (

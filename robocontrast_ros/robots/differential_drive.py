@@ -143,9 +143,9 @@ class DifferentialDriveProfile(RobotProfile):
     contacts_topic: str = Field(
         min_length=1, description="robocontrast_ros/msg/Contacts: what the robot touches."
     )
-    transforms_topic: str = Field(default="/tf", min_length=1, description="odom frame -> base frame.")
+    transforms_topic: str = Field(default="tf", min_length=1, description="odom frame -> base frame.")
     static_transforms_topic: str = Field(
-        default="/tf_static", min_length=1, description="base frame -> camera's optical frame, latched."
+        default="tf_static", min_length=1, description="base frame -> camera's optical frame, latched."
     )
 
     def __post_init__(self) -> None:

@@ -5,10 +5,12 @@ The launch files and the ``robocontrast`` command are both made from it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.parameters import ResolvedSession, steps_per_control, write_yaml
 from robocontrast_ros.sessions.run_folder import RunFolder
 
@@ -16,9 +18,19 @@ CONTACTS = "robocontrast_ros/msg/Contacts"
 """Type of the topic on which a robot's driver says what the robot touches."""
 
 
+LEADER = "episode_manager"
+"""The node whose end is the session's end."""
+
+CONTAINER = "container"
+"""The process with the nodes that may be composed."""
+
+_PART = r"(?!.*__)[A-Za-z_][A-Za-z0-9_]*"
+_NAMESPACE = re.compile(rf"{_PART}(/{_PART})*")
+
+
 @dataclass(frozen=True)
-class NodeProcess:
-    """One node in a process of its own.
+class GraphNode:
+    """One node of a session.
 
     Attributes:
         name: the node's name, and its executable's.
@@ -28,16 +40,84 @@ class NodeProcess:
     name: str
     parameters: dict[str, Any]
 
-    def write_parameters(self, folder: Path) -> Path:
-        """Write a ROS parameter file for the node and return its path."""
+
+@dataclass(frozen=True)
+class NodeProcess:
+    """One or more nodes in a process of their own.
+
+    Attributes:
+        nodes: what runs in it.
+    """
+
+    nodes: tuple[GraphNode, ...]
+
+    @property
+    def composed(self) -> bool:
+        """Whether its executable is the container, which is told the names of its nodes."""
+        return len(self.nodes) > 1
+
+    @property
+    def name(self) -> str:
+        """Name of the process, of its executable and of its parameter file."""
+        return CONTAINER if self.composed else self.nodes[0].name
+
+    @property
+    def arguments(self) -> list[str]:
+        """What the executable is told beside what ROS understands."""
+        return [node.name for node in self.nodes] if self.composed else []
+
+    def write_parameters(self, folder: Path, namespace: str = "") -> Path:
+        """Write the ROS parameter file of the process's nodes and return its path.
+
+        Args:
+            folder: where.
+            namespace: of the nodes, without a slash at either end; empty for the root.
+        """
         path = folder / f"{self.name}.yaml"
-        # A ROS parameter file cannot say of what type an empty list is; where there is none, the default is empty.
-        given = {name: value for name, value in self.parameters.items() if value != []}
-        write_yaml(path, {f"/{self.name}": {"ros__parameters": given}})
+        place = f"/{namespace}" if namespace else ""
+        content = {}
+        for node in self.nodes:
+            # A ROS parameter file cannot say of what type an empty list is; where there is none, the default is empty.
+            given = {name: value for name, value in node.parameters.items() if value != []}
+            content[f"{place}/{node.name}"] = {"ros__parameters": given}
+        write_yaml(path, content)
         return path
 
 
-def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
+def checked_namespace(namespace: str) -> str:
+    """Return a namespace for the nodes without a slash at either end.
+
+    Raises:
+        ConfigurationError: it is no ROS namespace.
+    """
+    bare = namespace.strip("/")
+    if bare and not _NAMESPACE.fullmatch(bare):
+        raise ConfigurationError(
+            "command line",
+            "namespace",
+            namespace,
+            "a ROS namespace: letters, digits and single underscores, no digit first",
+            "For instance: robot1",
+        )
+    return bare
+
+
+def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
+    """Return the processes of a session on the embedded simulator, each with its nodes.
+
+    What a fault must not spread to, or from, has a process of its own: the simulator, the recorder, the episode manager
+    and, unless the session says otherwise, the policy server.
+    """
+    composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
+    if session.parameters.policy_server.composed:
+        composed.add("policy_server")
+    nodes = nodes_of(session, run, resume)
+    together = tuple(node for node in nodes if node.name in composed)
+    processes = [NodeProcess((node,)) for node in nodes if node.name not in composed]
+    return (*processes[:-1], *([NodeProcess(together)] if together else ()), processes[-1])
+
+
+def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[GraphNode, ...]:
     """Return the nodes of a session on the embedded simulator; ``episode_manager`` is the last.
 
     A policy server elsewhere is not among them.
@@ -106,14 +186,17 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "timeout": timeouts.policy,
         "load_timeout": timeouts.load,
     }
+    led = {
+        "simulator": simulator,
+        "sim_bridge": bridge,
+        **({"policy_server": server} if session.policy_file else {}),
+        "scorer": {"task": task_file},
+        "rollout": rollout,
+        "recorder": recorder,
+    }
     return (
-        NodeProcess("simulator", simulator),
-        NodeProcess("sim_bridge", bridge),
-        *([NodeProcess("policy_server", server)] if session.policy_file else ()),
-        NodeProcess("scorer", {"task": task_file}),
-        NodeProcess("rollout", rollout),
-        NodeProcess("recorder", recorder),
-        NodeProcess("episode_manager", manager),
+        *(GraphNode(name, {**parameters, "leader": LEADER}) for name, parameters in led.items()),
+        GraphNode(LEADER, manager),
     )
 
 

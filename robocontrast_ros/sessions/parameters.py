@@ -104,9 +104,16 @@ class PolicyServerParameters:
     node: str = Field(
         default="policy_server", min_length=1, description="name of that server's node, with its namespace"
     )
+    composed: bool = Field(
+        default=False,
+        description="whether it is in the process of rollout, scorer and sim_bridge: faster, but a policy that crashes "
+        "takes these with it",
+    )
 
     def __post_init__(self) -> None:
-        """Refuse a name for a server that is started here."""
+        """Refuse a name for a server that is started here, and a process for one that is not."""
+        if self.external and self.composed:
+            raise ValueError("`composed: true` or `external: true`, not both")
         if not self.external and self.node != "policy_server":
             raise ValueError("`external: true` with another node's name")
 
@@ -168,6 +175,10 @@ class SessionParameters:
         description="name in config/policies/, or path of a file; left out where policy_server.external is true",
     )
     policy_server: PolicyServerParameters = Field(default_factory=PolicyServerParameters)
+    composed: bool = Field(
+        default=True,
+        description="whether rollout, scorer and sim_bridge are in one process, which is faster, or each in its own",
+    )
     strategy: StrategyParameters
     test_set: TestSetParameters
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
@@ -226,6 +237,8 @@ class SessionParameters:
         names = [camera.name for camera in self.cameras or ()]
         if len(set(names)) != len(names):
             raise ValueError("each of the cameras once")
+        if self.policy_server.composed and not self.composed:
+            raise ValueError("`composed: true` where `policy_server.composed` is true")
         if not self.policy and not self.policy_server.external:
             raise ValueError("a `policy`, or `policy_server` with `external: true`")
         if self.policy and self.policy_server.external:

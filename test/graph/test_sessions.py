@@ -146,7 +146,7 @@ def test_a_robot_that_drives_into_a_wall_is_stopped_by_it_and_that_is_scored_liv
     assert first.recording.missing == ()
     assert messages["locobot/camera/color/image_raw"] == len(AboutTurn.MOVES), "one for each answer"
     assert messages["locobot/mobile_base/contacts"] >= messages["scene"] - 1 >= first.result.steps
-    assert messages["/tf_static"] == 1, "published once for all trials, and in every bag"
+    assert messages["tf_static"] == 1, "published once for all trials, and in every bag"
     assert missing(layout("locobot"), run / first.recording.bag) == []
     code, output = place.run("score", run)
     assert code == 0, output

@@ -106,7 +106,7 @@ def test_a_step_brings_time_and_all_sensors_of_the_new_time(simulator):
         simulator.step()
         simulator.wait(lambda expected=count: all(len(h) == expected for h in simulator.heard.values()))
     due = [CONTROL * STEP_NS * count for count in (1, 2, 3)]
-    assert [stamp_from_msg(m.clock) for m in simulator.heard["/clock"]] == due
+    assert [stamp_from_msg(m.clock) for m in simulator.heard["clock"]] == due
     for topic in (PROFILE.state.topic, CAMERA.image_topic, CAMERA.info_topic):
         assert [stamp_from_msg(m.header.stamp) for m in simulator.heard[topic]] == due, topic
     joints = simulator.heard[PROFILE.state.topic][-1]
@@ -127,7 +127,7 @@ def test_images_are_rgb_in_the_optical_frame_and_fit_their_camera_info(simulator
 def test_short_steps_bring_an_image_only_once_a_camera_period(simulator):
     for _ in range(20):
         simulator.step(10)
-    simulator.wait(lambda: len(simulator.heard["/clock"]) == 20)
+    simulator.wait(lambda: len(simulator.heard["clock"]) == 20)
     simulator.wait(lambda: len(simulator.heard[CAMERA.image_topic]) == 4)
     stamps = [stamp_from_msg(m.header.stamp) // 1_000_000 for m in simulator.heard[CAMERA.image_topic]]
     assert stamps == [20, 120, 220, 320][: len(stamps)]
@@ -166,7 +166,7 @@ def test_a_command_for_other_joints_is_not_carried_out(simulator):
 def test_the_same_requests_give_the_same_states_and_pixels_to_the_last_bit(simulator):
     def run() -> list:
         simulator.call(ResetSimulation, scope=ResetSimulation.Request.SCOPE_ALL)
-        simulator.wait(lambda: bool(simulator.heard["/clock"]) and simulator.now() == 0)
+        simulator.wait(lambda: bool(simulator.heard["clock"]) and simulator.now() == 0)
         for heard in simulator.heard.values():
             heard.clear()
         simulator.spawn("block", x=0.26, y=0.002)
@@ -305,7 +305,7 @@ def test_it_plays_by_the_wall_clock_and_steps_only_when_it_is_paused(simulator):
     assert change(SimulationState.STATE_PLAYING) == OK
     began = time.monotonic()
     assert simulator.call(StepSimulation, steps=1).result.result == Result.RESULT_INCORRECT_STATE
-    simulator.wait(lambda: bool(simulator.heard["/clock"]) and simulator.now() > 500_000_000)
+    simulator.wait(lambda: bool(simulator.heard["clock"]) and simulator.now() > 500_000_000)
     assert simulator.now() * 1e-9 < time.monotonic() - began + 0.1, "it is not faster than the wall clock"
     assert change(SimulationState.STATE_PAUSED) == OK
     first = simulator.call(GetEntityState, entity="board").state.header.stamp

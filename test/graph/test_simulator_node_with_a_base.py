@@ -118,8 +118,8 @@ def test_a_twist_moves_the_base_and_odometry_and_tf_say_so_in_the_drivers_frames
 
 
 def test_a_late_subscriber_is_told_where_the_camera_is(simulator):
-    simulator.wait(lambda: len(simulator.latched["/tf_static"]) == 1)
-    (transform,) = simulator.latched["/tf_static"][0].transforms
+    simulator.wait(lambda: len(simulator.latched["tf_static"]) == 1)
+    (transform,) = simulator.latched["tf_static"][0].transforms
     assert transform.header.frame_id == PROFILE.base_frame
     assert transform.child_frame_id == PROFILE.cameras[0].frame_id
     translation = transform.transform.translation

@@ -95,7 +95,7 @@ class SimulatorClient:
         sensors = {topic: sensor_message_type(kind) for topic, kind in profile.driver_topics}
         images = {camera.image_topic: Image for camera in profile.cameras}
         infos = {camera.info_topic: CameraInfo for camera in profile.cameras}
-        self.heard = self._listen({"/clock": Clock, **sensors, **images, **infos}, LOCKSTEP)
+        self.heard = self._listen({"clock": Clock, **sensors, **images, **infos}, LOCKSTEP)
         latched = {topic: sensor_message_type(kind) for topic, kind in profile.latched_topics}
         self.latched = self._listen(latched, LATCHED)
         command = profile.command
@@ -146,13 +146,13 @@ class SimulatorClient:
         """Bring the simulator to where it was at its start, with nothing heard yet."""
         self.call(SetSimulationState, state=SimulationState(state=SimulationState.STATE_PAUSED))
         assert self.call(ResetSimulation, scope=ResetSimulation.Request.SCOPE_ALL).result.result == OK
-        self.wait(lambda: bool(self.heard["/clock"]) and self.now() == 0)
+        self.wait(lambda: bool(self.heard["clock"]) and self.now() == 0)
         for heard in self.heard.values():
             heard.clear()
 
     def now(self) -> int:
         """Return the time of the last /clock [ns]."""
-        return stamp_from_msg(self.heard["/clock"][-1].clock)
+        return stamp_from_msg(self.heard["clock"][-1].clock)
 
     def close(self) -> None:
         self._executor.shutdown()

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from robocontrast_ros.sessions.graph import NodeProcess, nodes_of, recorded_topics
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.sessions.graph import (
+    GraphNode,
+    NodeProcess,
+    checked_namespace,
+    nodes_of,
+    processes_of,
+    recorded_topics,
+)
 from robocontrast_ros.sessions.parameters import Overrides, resolve
 from robocontrast_ros.sessions.run_folder import RunFolder
 
@@ -33,7 +41,7 @@ def test_a_robot_that_moves_about_starts_where_the_scene_says_and_its_contacts_g
     assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
     assert nodes["simulator"]["camera_period"] == 0.0
     assert nodes["rollout"]["capture_images"] == "simulator/capture_images"
-    assert nodes["recorder"]["kept"] == ["/tf_static"]
+    assert nodes["recorder"]["kept"] == ["tf_static"]
 
 
 @pytest.mark.parametrize("name", ["language_table_demo", "locobot_vln"])
@@ -47,9 +55,60 @@ def test_each_topic_is_recorded_once_images_only_where_they_are_wanted(name):
     }
 
 
+RECORDER = GraphNode("recorder", {"topics": ["a b/msg/C"], "kept": []})
+
+
 def test_a_parameter_file_holds_no_empty_list_whose_type_nobody_knows(tmp_path):
-    path = NodeProcess("recorder", {"topics": ["a b/msg/C"], "kept": []}).write_parameters(tmp_path)
+    path = NodeProcess((RECORDER,)).write_parameters(tmp_path)
     assert yaml.safe_load(path.read_text()) == {"/recorder": {"ros__parameters": {"topics": ["a b/msg/C"]}}}
+
+
+def test_a_parameter_file_names_its_nodes_in_their_namespace(tmp_path):
+    process = NodeProcess((RECORDER, GraphNode("scorer", {"task": "t.yaml"})))
+    path = process.write_parameters(tmp_path, "lab/robot1")
+    assert list(yaml.safe_load(path.read_text())) == ["/lab/robot1/recorder", "/lab/robot1/scorer"]
+    assert (path.stem, process.arguments) == ("container", ["recorder", "scorer"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "together"),
+    [
+        ({}, ["sim_bridge", "scorer", "rollout"]),
+        ({"composed": False}, []),
+        ({"policy_server.composed": True}, ["sim_bridge", "policy_server", "scorer", "rollout"]),
+    ],
+)
+def test_what_a_fault_must_not_spread_to_has_a_process_of_its_own(tmp_path, changes, together):
+    session = resolve("language_table_demo", Overrides(output=str(tmp_path), settings=changes))
+    run = RunFolder.create(session, 0.0)
+    processes = processes_of(session, run)
+    assert [node.name for each in processes for node in each.nodes if each.composed] == together
+    assert sorted(node.name for each in processes for node in each.nodes) == sorted(
+        node.name for node in nodes_of(session, run)
+    )
+    assert processes[-1].name == "episode_manager"
+    assert all(len(each.nodes) == 1 for each in processes if each.name != "container")
+
+
+def test_every_node_but_the_manager_goes_on_until_the_manager_is_gone(tmp_path):
+    nodes = parameters("language_table_demo", tmp_path)
+    assert {name: p.get("leader") for name, p in nodes.items()} == {
+        **dict.fromkeys(nodes, "episode_manager"),
+        "episode_manager": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "namespace"), [("", ""), ("/", ""), ("robot1", "robot1"), ("/lab/robot_1/", "lab/robot_1")]
+)
+def test_a_namespace_may_be_written_with_or_without_slashes(given, namespace):
+    assert checked_namespace(given) == namespace
+
+
+@pytest.mark.parametrize("given", ["1robot", "robot 1", "a//b", "a__b", "röbot", "~"])
+def test_what_is_no_namespace_is_refused(given):
+    with pytest.raises(ConfigurationError, match="namespace"):
+        checked_namespace(given)
 
 
 def test_a_policy_server_elsewhere_is_not_started_and_found_by_its_name(tmp_path):

@@ -378,7 +378,7 @@ def test_sensors_are_those_that_the_profile_names_and_agree_with_each_other(worl
 def test_latched_sensors_say_where_the_camera_is(floor):
     world = make_world(floor, Camera("camera", 64, 48))
     (sensor,) = world.latched_sensors()
-    assert sensor.topic == "/tf_static"
+    assert sensor.topic == "tf_static"
     assert sensor.frame_id == "locobot/base_footprint"
     assert sensor.value.child_frame == PROFILE.cameras[0].frame_id
     world.set_entity_state("locobot", EntityState(Pose()))

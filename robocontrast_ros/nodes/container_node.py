@@ -1,0 +1,37 @@
+"""container: several nodes of a session in one process, where messages take less time than between processes."""
+
+from __future__ import annotations
+
+import sys
+
+from rclpy.utilities import remove_ros_args
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.nodes.main import refuse, run_nodes
+from robocontrast_ros.nodes.policy_server_node import PolicyServer
+from robocontrast_ros.nodes.rollout_node import Rollout
+from robocontrast_ros.nodes.scorer_node import Scorer
+from robocontrast_ros.nodes.sim_bridge_node import SimBridge
+
+COMPOSABLE = {
+    "sim_bridge": SimBridge,
+    "scorer": Scorer,
+    "policy_server": PolicyServer,
+    "rollout": Rollout,
+}
+"""The nodes that may be in one process, in the order in which they are made: `rollout` waits for the others."""
+
+
+def main() -> None:
+    """Run the nodes that the arguments name; each has the parameters that belong to its name."""
+    wanted = remove_ros_args(sys.argv)[1:]
+    for name in wanted or [""]:
+        if name not in COMPOSABLE:
+            refuse(
+                ConfigurationError.unknown("command line", "NODE", name, COMPOSABLE, "node of a container"), 2
+            )
+    run_nodes([cls for name, cls in COMPOSABLE.items() if name in wanted])
+
+
+if __name__ == "__main__":
+    main()
