@@ -94,7 +94,10 @@ SeedOption = Annotated[int | None, typer.Option(help="Seed that every random dra
 TrialsOption = Annotated[int | None, typer.Option(help="Trials after which the session ends.")]
 ServerOption = Annotated[
     str | None,
-    typer.Option(help="`external`: wait for a policy server that runs elsewhere (robocontrast serve)."),
+    typer.Option(
+        help="`external`: wait for a policy server that runs elsewhere (robocontrast serve); `composed`: in the "
+        "process of rollout, which is faster."
+    ),
 ]
 FastOption = Annotated[
     bool | None,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -21,6 +23,17 @@ from robocontrast_ros.sessions.bench import BenchFault
 POLL = 0.1
 """How often a node is asked whether it is done [s]."""
 
+ORDERLY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AT_ONCE = signal.SIGQUIT
+
+SAME_REQUEST = 1.0
+"""Time in which a further signal is the same request [s]."""
+
+END_WITH_PARENT = "ROBOCONTRAST_END_WITH_PARENT"
+"""Environment variable: the process id of what starts the node, which ends in order when that process is gone."""
+
+_PR_SET_PDEATHSIG = 1
+
 
 def run_node(cls: type[Node]) -> None:
     """Run one node in this process until it is told to end, and exit; see ``run_nodes``."""
@@ -33,11 +46,11 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
     Ends the process with one line and code 2 on a mistake in the parameters, code 3 when another node
     that is needed from the start does not come up, else with the last node's ``exit_code``, or 0.
 
-    SIGINT and SIGTERM are the ordinary end. A node with ``interrupt()`` is asked to end its work, and the process ends
-    once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter ``leader``,
-    goes on until that node is gone: who interrupts a launch interrupts all nodes at once, and the manager needs the
-    others to stop the robot and to close the bag. Any other node ends at once, and so does each at a second signal. A
-    node with ``on_end()`` is told before its handles go.
+    SIGINT, SIGTERM and SIGHUP are the ordinary end. A node with ``interrupt()`` is asked to end its work, and the
+    process ends once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter
+    ``leader``, goes on until that node is gone: who interrupts a launch interrupts all nodes at once, and the manager
+    needs the others to stop the robot and to close the bag. Any other node ends at once, and so does each at a second
+    signal, or at SIGQUIT. A node with ``on_end()`` is told before its handles go.
 
     Args:
         classes: what makes each node, with the parameters that ROS was started with. Its ``threads``, where it has
@@ -46,6 +59,7 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
     """
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     signals = _Signals()
+    _end_with_parent()
     running: list[_Running] = []
     try:
         for cls in classes:
@@ -68,6 +82,7 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
     except ExternalShutdownException:
         pass
     finally:
+        signals.ignore()
         for each in reversed(running):
             each.end()
         rclpy.try_shutdown()
@@ -112,33 +127,61 @@ class _Running:
 
 
 class _Signals:
-    """SIGINT and SIGTERM: how often they came, and what follows from it."""
+    """The signals that came, and what follows from them."""
 
     def __init__(self) -> None:
-        self._count, self._told, self._made = 0, False, False
-        for number in (signal.SIGINT, signal.SIGTERM):
+        self._first: float | None = None
+        self._at_once, self._told, self._made = False, False, False
+        for number in (*ORDERLY, AT_ONCE):
             signal.signal(number, self._handle)
 
     def nodes_are_made(self) -> None:
         """From now on a signal does not end the process by itself."""
         self._made = True
 
+    def ignore(self) -> None:
+        """Let no signal change the exit code of a process that is ending already."""
+        for number in (*ORDERLY, AT_ONCE):
+            signal.signal(number, signal.SIG_IGN)
+
     def time_to_end(self, nodes: list[Node]) -> bool:
         """Tell whether the process is to end now; the first time that it is asked to, tell the nodes."""
-        if self._count == 0:
+        if self._first is None:
             return False
         interruptible = [node for node in nodes if hasattr(node, "interrupt")]
         if not self._told:
             self._told = True
             for node in interruptible:
                 node.interrupt()
-        return self._count > 1 or not (interruptible or any(map(_has_leader, nodes)))
+        return self._at_once or not (interruptible or any(map(_has_leader, nodes)))
 
     def _handle(self, number: int, frame: object) -> None:
-        self._count += 1
+        now = time.monotonic()
+        # One request may come twice: a terminal that closes tells a node and what launched it, which tells the node.
+        again = self._first is not None and now > self._first + SAME_REQUEST
+        self._first = self._first or now
+        self._at_once |= again or number == AT_ONCE
         # A node that is being made may be waiting for others that have ended already.
         if not self._made:
             raise KeyboardInterrupt
+
+
+def _end_with_parent() -> None:
+    """Have the kernel send SIGTERM when what started us is gone, where it asked for that (Linux).
+
+    `ros2 launch` leaves its nodes behind when it is killed, and when it gets SIGTERM.
+    """
+    parent = os.environ.get(END_WITH_PARENT)
+    if not parent or sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    try:
+        os.kill(int(parent), 0)
+    except ProcessLookupError:
+        # It was gone before the kernel was told.
+        _end_at_once(0)
+    except PermissionError:
+        pass
 
 
 def _has_leader(node: Node) -> bool:

@@ -258,7 +258,8 @@ class Overrides:
         seed: the session's seed.
         max_trials: trials after which it ends.
         output: folder of the run folders.
-        policy_server: ``external`` for one that runs elsewhere, in place of the file's policy.
+        policy_server: ``external`` for one that runs elsewhere, in place of the file's policy; ``composed`` for one in
+            the container.
         fast: whether it runs in one process without ROS.
         repeats: how often each instance is run.
         size: number of test instances.
@@ -288,11 +289,13 @@ class Overrides:
         options = {key: value for key, value in vars(self).items() if value is not None and key != "settings"}
         given = {_KEYS.get(option, option): value for option, value in options.items()}
         if self.policy_server is not None:
-            if self.policy_server != "external":
+            wanted = _SERVERS.get(self.policy_server)
+            if wanted is None:
                 raise ConfigurationError(
-                    "command line", "policy_server", self.policy_server, "'external', or nothing"
+                    "command line", "policy_server", self.policy_server, "'external', 'composed', or nothing"
                 )
-            given = {"policy": "", **given, "policy_server.external": True}
+            del given[_KEYS["policy_server"]]
+            given = {**wanted, **given}
         for key, value in self.settings.items():
             if key in given:
                 raise ConfigurationError("command line", f"--set {key}", value, "each key once")
@@ -302,6 +305,12 @@ class Overrides:
 
 _KEYS = {"policy_server": "policy_server.external", "size": "test_set.size", "strategy": "strategy.name"}
 """Option -> key of the session's file, where they differ."""
+
+_SERVERS: dict[str, dict[str, Any]] = {
+    "external": {"policy": "", "policy_server.external": True},
+    "composed": {"policy_server.composed": True},
+}
+"""What the option `policy_server` stands for."""
 
 
 @dataclass(frozen=True)

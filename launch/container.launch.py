@@ -1,0 +1,8 @@
+"""Run several nodes of a session in one process."""
+
+from robocontrast_ros.nodes.launching import process_launch
+
+
+def generate_launch_description():
+    """Declare the arguments, and start the process."""
+    return process_launch("container")

@@ -1,0 +1,110 @@
+"""What the launch files are made of: each starts one process of ours, or includes those that do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from launch.actions import (
+    DeclareLaunchArgument,
+    EmitEvent,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+    Shutdown,
+)
+from launch.events.process import SignalProcess
+from launch.launch_context import LaunchContext
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from launch import LaunchDescription, LaunchDescriptionEntity
+from robocontrast_ros.nodes.main import AT_ONCE, END_WITH_PARENT
+from robocontrast_ros.sessions.graph import LEADER, processes_of
+from robocontrast_ros.sessions.launched import ARGUMENTS, launched_session
+from robocontrast_ros.sessions.numerics import pin
+
+TERM_AFTER, KILL_AFTER = "40", "10"
+"""How long launch waits for a process after SIGINT, and after SIGTERM [s].
+
+The manager stops the robot, has the trial's bag closed and writes the journal; the others wait for it.
+"""
+
+
+def process_launch(executable: str) -> LaunchDescription:
+    """Describe the launch of one executable of ours; its end ends the launch.
+
+    Args:
+        executable: its name; `container` takes the names of its nodes as an argument.
+    """
+    arguments = [
+        DeclareLaunchArgument("params_file", description="ROS parameter file of the node."),
+        DeclareLaunchArgument("namespace", default_value="", description=ARGUMENTS["namespace"].description),
+        DeclareLaunchArgument(
+            "log_level", default_value="info", description=ARGUMENTS["log_level"].description
+        ),
+    ]
+    if executable == "container":
+        arguments.append(
+            DeclareLaunchArgument(
+                "nodes", description="Names of the nodes to run in it, with spaces between."
+            )
+        )
+    return LaunchDescription([*arguments, OpaqueFunction(function=_process, args=[executable])])
+
+
+def _process(context: LaunchContext, executable: str) -> list[LaunchDescriptionEntity]:
+    def given(name: str) -> str:
+        return LaunchConfiguration(name).perform(context)
+
+    end = [Shutdown(reason=f"{executable} ended")]
+    if executable == LEADER:
+        # Nobody has to go on for it any more, even where ROS does not know yet that it is gone.
+        end.append(EmitEvent(event=SignalProcess(signal_number=AT_ONCE, process_matcher=lambda _: True)))
+    return [
+        Node(
+            package="robocontrast_ros",
+            executable=executable,
+            namespace=given("namespace"),
+            parameters=[given("params_file")],
+            arguments=given("nodes").split() if executable == "container" else [],
+            ros_arguments=["--log-level", given("log_level")],
+            additional_env={**pin(dict(os.environ)), END_WITH_PARENT: str(os.getpid())},
+            output="screen",
+            sigterm_timeout=TERM_AFTER,
+            sigkill_timeout=KILL_AFTER,
+            on_exit=end,
+        )
+    ]
+
+
+def session_launch(file: str) -> LaunchDescription:
+    """Describe the launch of a session: the launch files of its processes, beside the file that is given."""
+    declared = [
+        DeclareLaunchArgument(name, default_value=argument.default, description=argument.description)
+        for name, argument in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*declared, OpaqueFunction(function=_session, args=[Path(file)])])
+
+
+def _session(context: LaunchContext, file: Path) -> list[LaunchDescriptionEntity]:
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    # launch hands on whatever it is given. Where a user's own launch file includes ours, the rest is that file's.
+    if any(Path(word).name == file.name for word in sys.argv):
+        given |= {name: word for name, _, word in (text.partition(":=") for text in context.argv) if word}
+    launched = launched_session(given)
+    folder = launched.run.parameters / "nodes"
+    folder.mkdir(exist_ok=True)
+    return [
+        IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(str(file.with_name(f"{process.name}.launch.py"))),
+            launch_arguments={
+                "params_file": str(process.write_parameters(folder, launched.namespace)),
+                "namespace": launched.namespace,
+                "log_level": launched.log_level,
+                **({"nodes": " ".join(process.arguments)} if process.arguments else {}),
+            }.items(),
+        )
+        for process in processes_of(launched.session, launched.run, launched.resume)
+    ]
