@@ -1,0 +1,148 @@
+"""Two sessions side by side in one ROS domain, and a second terminal that looks at everything meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import time
+from importlib import import_module
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from rcl_interfaces.msg import ParameterType  # noqa: E402
+from rclpy.parameter import Parameter, parameter_value_to_python  # noqa: E402
+from rclpy.parameter_client import AsyncParameterClient  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
+from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until  # noqa: E402
+from spinning import spun_node  # noqa: E402
+
+from robocontrast_ros.domain import Fault  # noqa: E402
+from robocontrast_ros.sessions.events import TrialStarted, TrialVoid  # noqa: E402
+
+NODES = {"simulator", "sim_bridge", "policy_server", "scorer", "rollout", "recorder", "episode_manager"}
+STREAMS = {"clock", "joint_states", "scene", "tool_pose", "progress", "trial", "session_status"}
+TRIALS = 3
+READ_ONLY = {"simulator": "physics_step", "recorder": "kept", "episode_manager": "resume", "rollout": "robot"}
+
+
+@pytest.fixture(scope="module")
+def side_by_side(tmp_path_factory):
+    """Run two sessions of one seed in two namespaces until a second terminal has looked at everything of the first.
+
+    Return the nodes that it saw, their parameters, what it heard, and the runs.
+    """
+    place = Workplace(tmp_path_factory.mktemp("lab"))
+    session = place.session(policy="random", task=place.short_task(40), test_set={"size": 300})
+    places = [Workplace(place.folder / name) for name in ("robot1", "robot2")]
+    processes = []
+    for each in places:
+        each.folder.mkdir()
+        processes.append(
+            each.begin("evaluate", session, "--namespace", each.folder.name, "--output", each.folder / "runs")
+        )
+    try:
+        runs = [wait_until(lambda each=each: each.runs and each.runs[0], "a run folder") for each in places]
+        for run in runs:
+            wait_until(lambda run=run: any(isinstance(e, TrialStarted) for e in events_of(run)), "a trial")
+        with spun_node("second_terminal") as terminal:
+            heard = _echo_everything(terminal, "/robot1")
+            parameters = {name: _look_at(terminal, f"/robot1/{name}") for name in sorted(NODES)}
+            nodes = {
+                f"{space.rstrip('/')}/{name}" for name, space in terminal.get_node_names_and_namespaces()
+            }
+            wait_until(
+                lambda: {t for t, messages in heard.items() if messages} >= STREAMS, "every topic", 60.0
+            )
+        for run in runs:
+            wait_until(lambda run=run: len(finished(run)) >= TRIALS, "the trials")
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGINT)
+        ended = [finish(process) for process in processes]
+    assert [code for code, _ in ended] == [130, 130], ended
+    return nodes, parameters, heard, runs
+
+
+def _echo_everything(terminal, namespace: str) -> dict[str, list]:
+    """Subscribe to every topic of a namespace, as `ros2 topic echo` does."""
+    heard: dict[str, list] = {}
+    wanted = {f"{namespace}/{topic}" for topic in STREAMS}
+    wait_until(lambda: wanted <= set(_topics(terminal, namespace)), "all topics", 60.0)
+    for topic, kind in _topics(terminal, namespace).items():
+        package, _, message = kind.split("/")
+        name = topic.removeprefix(f"{namespace}/")
+        heard[name] = []
+        latched = any(
+            info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
+            for info in terminal.get_publishers_info_by_topic(topic)
+        )
+        qos = QoSProfile(
+            depth=10,
+            reliability=ReliabilityPolicy.RELIABLE,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+        )
+        terminal.create_subscription(
+            getattr(import_module(f"{package}.msg"), message), topic, heard[name].append, qos
+        )
+    return heard
+
+
+def _topics(terminal, namespace: str) -> dict[str, str]:
+    names = terminal.get_topic_names_and_types()
+    # Names with a part that begins with an underscore are hidden: those of actions.
+    return {
+        topic: kinds[0] for topic, kinds in names if topic.startswith(f"{namespace}/") and "/_" not in topic
+    }
+
+
+def _look_at(terminal, node: str) -> dict[str, object]:
+    """List, describe, get and try to set a node's parameters, as `ros2 param` and rqt do; return what it has."""
+    client = AsyncParameterClient(terminal, node)
+    assert client.wait_for_services(60.0), node
+    listed = list(_answer(client.list_parameters()).result.names)
+    described = {d.name: d for d in _answer(client.describe_parameters(listed)).descriptors}
+    values = dict(zip(listed, _answer(client.get_parameters(listed)).values, strict=True))
+    ours = [name for name in listed if described[name].description and described[name].read_only]
+    change = Parameter(ours[0], value=parameter_value_to_python(values[ours[0]]))
+    (set_,) = _answer(client.set_parameters([change])).results
+    assert not set_.successful and "read-only" in set_.reason, (node, set_)
+    assert not [name for name in ours if values[name].type == ParameterType.PARAMETER_NOT_SET], node
+    return {name: parameter_value_to_python(values[name]) for name in ours}
+
+
+def _answer(future):
+    deadline = time.monotonic() + 60.0
+    while not future.done():
+        assert time.monotonic() < deadline, "no answer"
+        time.sleep(0.01)
+    return future.result()
+
+
+def test_every_node_of_both_sessions_is_there_in_its_own_namespace(side_by_side):
+    nodes, _, _, _ = side_by_side
+    assert {f"/{robot}/{name}" for robot in ("robot1", "robot2") for name in NODES} <= nodes
+
+
+def test_every_parameter_of_every_node_is_listed_and_described_with_its_value_and_cannot_be_set(side_by_side):
+    _, parameters, _, runs = side_by_side
+    for node, name in READ_ONLY.items():
+        assert name in parameters[node]
+    assert parameters["recorder"]["kept"] == [] and parameters["simulator"]["physics_step"] == 0.002
+    assert parameters["episode_manager"]["run"] == str(runs[0])
+
+
+def test_every_topic_of_the_session_can_be_echoed(side_by_side):
+    _, _, heard, _ = side_by_side
+    assert {topic for topic, messages in heard.items() if messages} >= STREAMS
+
+
+def test_neither_session_notices_the_other_nor_the_second_terminal(side_by_side):
+    _, _, _, runs = side_by_side
+    assert scores(runs[0])[:TRIALS] == scores(runs[1])[:TRIALS]
+    for run in runs:
+        void = [event for event in events_of(run) if isinstance(event, TrialVoid)]
+        assert all(event.fault is Fault.ABORTED for event in void), void
+        assert not [event for event in finished(run) if event.recording.missing]
+        assert all("trial" in dict(event.recording.messages) for event in finished(run))
+        assert node_pids(run) == {}
