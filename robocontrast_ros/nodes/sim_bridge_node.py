@@ -25,6 +25,7 @@ from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP
 from robocontrast_ros.nodes.simulation_client import RosSimulation, SimulationServices
+from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.srv import GetScene, SetupScene
 
@@ -74,6 +75,7 @@ class SimBridge(Node):
         """Declare the parameters, wait for the simulator, check its features."""
         super().__init__("sim_bridge")
         self._node_parameters = parameters = declare_record(self, SimBridgeParameters)
+        check_installed()
         task = load_configured("tasks", parameters.task)
         self._scene: SimulatedScene | None = None
         self._touched = threading.Condition()

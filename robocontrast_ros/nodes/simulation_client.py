@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -24,10 +25,14 @@ from robocontrast_ros.bags.decoding import pose_from_msg
 from robocontrast_ros.bridges import SimulationError
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Fault, Pose
-from robocontrast_ros.nodes.channel import NoAnswer, call, first_call, wait_for
+from robocontrast_ros.nodes.channel import NoAnswer, call, first_call
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.simulation_version import check_spoken
 from robocontrast_ros.sessions.bench import BenchFault
+
+VERSION_PERIOD = 0.5
+"""How often who waits for a simulator looks whether it speaks another version [s]."""
 
 
 @record
@@ -62,6 +67,7 @@ class RosSimulation:
             timeout: limit of each call [s].
         """
         self.description = ""
+        self._node = node
         self._frame_id = frame_id
         self._timeout = timeout
         self._states = node.create_client(GetEntitiesStates, services.get_entities_states)
@@ -83,12 +89,19 @@ class RosSimulation:
 
         Raises:
             BenchFault: it did not within the time [s].
+            ConfigurationError: it speaks another version of simulation_interfaces.
         """
-        try:
-            for client in (self._states, *self._clients.values()):
-                wait_for(client, timeout)
-        except NoAnswer as error:
-            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        clients = (self._states, *self._clients.values())
+        deadline = time.monotonic() + timeout
+        for client in clients:
+            # A service of another version is there for some middlewares, and for others it never is.
+            while not client.wait_for_service(timeout_sec=VERSION_PERIOD):
+                check_spoken(self._node, clients)
+                if time.monotonic() > deadline:
+                    raise BenchFault(
+                        Fault.SIMULATOR_LOST, f"'{client.srv_name}' is not there after {timeout:g} s"
+                    )
+        check_spoken(self._node, clients)
 
     def features(self) -> frozenset[int]:
         """Return the numbers of the features it announces."""

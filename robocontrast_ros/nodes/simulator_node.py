@@ -40,6 +40,7 @@ from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP
+from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.robots.common import CameraInterface
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile import load_profile
@@ -104,6 +105,7 @@ class Simulator(Node):
         """Declare the parameters, compose the world and draw a first image of each camera."""
         super().__init__("simulator")
         self._node_parameters = parameters = declare_record(self, SimulatorParameters)
+        check_installed()
         self._profile = load_profile(parameters.robot)
         self._cameras = self._choose_cameras()
         self._world = self._make_world()
