@@ -30,7 +30,7 @@ class SpawnEntity_Request(SpawnEntity.Request):  # noqa: N801 - as rosidl names 
 
 def test_installed_interfaces_of_2_are_refused_with_what_to_install():
     check_installed()
-    with pytest.raises(ConfigurationError, match="2.x") as error:
+    with pytest.raises(ConfigurationError, match=r"2\.x") as error:
         check_installed([SpawnEntity_Request, SetEntityState.Request])
     assert "SpawnEntity.entity_resource" in str(error.value) and "apt install" in str(error.value)
 
