@@ -518,7 +518,7 @@ def _origin(key: str, source: Path, given: Collection[str]) -> Origin:
 def _given(parameters: SessionParameters, overrides: Overrides) -> dict[str, Any]:
     """Return what the command line sets, as dotted keys, with what follows from it."""
     given = overrides.given()
-    if overrides.policy and (overrides.policy_server or parameters.policy_server.external):
+    if overrides.policy and (overrides.policy_server == "external" or parameters.policy_server.external):
         raise ConfigurationError(
             "command line",
             "policy",

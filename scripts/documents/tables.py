@@ -9,10 +9,12 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cache, lru_cache
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -21,6 +23,7 @@ from benchmark import navigation_success, policy_success
 from benchmark.jobs import markdown
 from robocontrast_ros.analysis.summary import Row, summary_rows
 from robocontrast_ros.domain import BASE
+from robocontrast_ros.sessions.launched import ARGUMENTS
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.studies import results as study_results
@@ -506,3 +509,48 @@ def signed(number: float | None, decimals: int = 2) -> str:
     """Return a number with its sign; zero has none."""
     text = f"{number or 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
     return text[1:] if float(text[1:]) == 0.0 else text
+
+
+# --- the graph ------------------------------------------------------------------------------------------------------
+
+
+def node_parameters(node: str) -> str:
+    """Return the table of a node's parameters, from the record that declares them (needs ROS 2)."""
+    module = import_module(f"robocontrast_ros.nodes.{node}_node")
+    (cls,) = (
+        value
+        for name, value in vars(module).items()
+        if name.endswith("Parameters") and getattr(value, "__module__", "") == module.__name__
+    )
+    hints = get_type_hints(cls)
+    rows = [("parameter", "type", "default", "description")]
+    for field in fields(cls):
+        info = cls.__pydantic_fields__[field.name]
+        default = "required" if info.is_required() else _shown(info.get_default())
+        rows.append((f"`{field.name}`", _ros_type(hints[field.name]), default, info.description))
+    return markdown(rows)
+
+
+_ROS_TYPES = {bool: "bool", int: "integer", float: "double", str: "string", Path: "string"}
+
+
+def _ros_type(annotation: Any) -> str:
+    if get_origin(annotation) is tuple:
+        return f"{_ROS_TYPES[get_args(annotation)[0]]}_array"
+    return _ROS_TYPES.get(annotation, "string")
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, tuple):
+        return f"`[{', '.join(map(str, default))}]`"
+    return f"`{default}`" if default != "" else "empty"
+
+
+def launch_arguments() -> str:
+    """Return the table of the launch file's arguments."""
+    rows = [("argument", "default", "meaning")]
+    for name, argument in ARGUMENTS.items():
+        rows.append((f"`{name}`", f"`{argument.default}`" if argument.default else "", argument.description))
+    return markdown(rows)
