@@ -1,4 +1,4 @@
-"""A session under a real `ros2 launch`: it runs to its end, every node ends cleanly, and the bags are there."""
+"""A session under a real `ros2 launch`, in a namespace: it ends by itself, every process cleanly, with its bags."""
 
 import os
 import tempfile
@@ -20,6 +20,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 import launch
 from robocontrast_ros.analysis.offline import score_run
+from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.sessions.events import SessionFinished
 from robocontrast_ros.sessions.journal import read_journal
 
@@ -36,6 +37,7 @@ def generate_test_description():
         "policy": "oracle",
         "budget": "2.0",
         "max_trials": "2",
+        "namespace": "robot1",
         "output": OUTPUT,
     }
     return launch.LaunchDescription(
@@ -61,9 +63,9 @@ class AfterIt(unittest.TestCase):
     """What is left behind."""
 
     def test_every_node_ended_cleanly(self, proc_info):
-        """All seven of them, with exit code 0."""
+        """All five processes, the container among them, with exit code 0."""
         launch_testing.asserts.assertExitCodes(proc_info)
-        self.assertEqual(len(proc_info.process_names()), 7)
+        self.assertEqual(len(proc_info.process_names()), 5)
 
     def test_the_run_is_whole_and_its_bags_give_the_same_scores(self):
         """Journal and bags agree."""
@@ -72,3 +74,11 @@ class AfterIt(unittest.TestCase):
         scores = score_run(run)
         self.assertEqual(len(scores), 2)
         self.assertTrue(all(score.equal for score in scores), [score.differences for score in scores])
+
+    def test_the_topics_in_the_bags_are_those_of_the_namespace(self):
+        """All of them: no node is outside."""
+        (run,) = Path(OUTPUT).iterdir()
+        for bag in sorted((run / "bags").iterdir()):
+            topics = read_bag(bag, lambda topic, kind: False).counts
+            self.assertEqual([topic for topic in topics if not topic.startswith("/robot1/")], [])
+            self.assertIn("/robot1/scene", topics)
