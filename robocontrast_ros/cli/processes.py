@@ -123,9 +123,16 @@ class Processes:
             if code is not None:
                 return code
             for name, process in self._processes.items():
-                if process.poll() is not None:
-                    raise ProcessDied(name, process.returncode, self.last_line(name))
+                if process.poll() is None:
+                    continue
+                if self._leader_ends(process.returncode, poll):
+                    break
+                raise ProcessDied(name, process.returncode, self.last_line(name))
             time.sleep(0.05)
+
+    def _leader_ends(self, code: int, poll: Callable[[], None]) -> bool:
+        """Tell whether another node ended because the leader ends: its node is gone a little before its process."""
+        return code == 0 and _all_ended([self._processes[self.leader]], GRACE, poll)
 
     def last_line(self, name: str) -> str:
         """Return the last line of a process's log that is not empty, with the indented ones that go on with it."""
