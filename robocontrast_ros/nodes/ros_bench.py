@@ -38,6 +38,7 @@ from robocontrast_ros.nodes.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.runner import LOAD_TIMEOUT
 from robocontrast_ros.sessions.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
+from robocontrast_ros.sessions.recorder_lag import counts_in_words
 from robocontrast_ros.srv import (
     DescribePolicy,
     FinishScoring,
@@ -131,6 +132,8 @@ class RosBench:
         ]
         self._others = [(Acquaintance(node, name), fault) for name, fault in others]
         self._start: tuple[float, Scene] | None = None
+        self._recording = False
+        self.now = 0.0
         self._channel.start()
 
     def close(self) -> None:
@@ -219,6 +222,7 @@ class RosBench:
     def scene(self) -> Scene:
         """Return the scene that actually is."""
         response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
+        self.now = seconds(response.scene.header.stamp)
         return scene_from_msg(response.scene)
 
     def description(self) -> str:
@@ -232,7 +236,8 @@ class RosBench:
             self._setup_scene, request, Fault.SIMULATOR_LOST, timeout=self._parameters.setup_timeout
         )
         scene = scene_from_msg(response.scene)
-        self._start = seconds(response.scene.header.stamp), scene
+        self.now = seconds(response.scene.header.stamp)
+        self._start = self.now, scene
         return scene
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
@@ -247,16 +252,23 @@ class RosBench:
         episode, fault, detail = RunEpisode.Result(), Fault.NONE, ""
         try:
             self._ask(self._start_scoring, StartScoring.Request(trial=message), Fault.SCORER_LOST)
-            episode = self._run(trial, start, scene)
+            episode = self._run(trial, bag, start, scene)
+            self.now = seconds(episode.last_stamp)
             fault, detail = fault_from_msg(episode.fault)
         except BenchFault as error:
             fault, detail = error.fault, error.detail
+        # What went wrong first makes a trial void; the rest is ended all the same.
+        void = BenchFault(fault, detail) if fault.voids else None
         try:
             result = self._finish(episode, fault, detail)
-        finally:
+        except BenchFault as error:
+            void = void or error
+        try:
             recording = self._close_bag(bag, episode)
-        if fault.voids:
-            raise BenchFault(fault, detail)
+        except BenchFault as error:
+            void = void or error
+        if void is not None:
+            raise void
         return Execution(
             result=result_from_msg(result),
             observed=Observed(episode.observed_instruction, episode.image_digest),
@@ -265,7 +277,7 @@ class RosBench:
             policy_latency=tuple(episode.policy_latency),
         )
 
-    def _run(self, trial: Trial, start: float, scene: Scene) -> RunEpisode.Result:
+    def _run(self, trial: Trial, bag: str, start: float, scene: Scene) -> RunEpisode.Result:
         goal = RunEpisode.Goal(
             trial_id=trial.trial_id,
             instruction=trial.instance.instruction.text,
@@ -274,6 +286,7 @@ class RosBench:
             stop_on_success=self._stop_on_success,
             start=time_to_msg(start),
             start_pose=pose_to_msg(robot_start(self._task, scene)),
+            recording=self._folder(bag),
         )
         heard = _Heard()
         # rclpy 9.1 registers a goal a second time after it has sent it; an answer that another thread takes in between
@@ -320,37 +333,46 @@ class RosBench:
             last_stamp=episode.last_stamp,
         )
         request.fault.code, request.fault.detail = int(fault), detail
-        try:
-            return self._ask(self._finish_scoring, request, Fault.SCORER_LOST).result
-        except BenchFault:
-            if fault.voids:
-                return None
-            raise
+        return self._ask(self._finish_scoring, request, Fault.SCORER_LOST).result
 
     def _open_bag(self, trial: Trial, attempt: int) -> str:
         if not self._parameters.recorder:
             return ""
+        if self._recording:
+            # The recorder did not answer in time when the last recording was to end, so it may be recording still.
+            self._end_recording()
         name = f"bags/{trial.trial_id}" + (f"_attempt{attempt}" if attempt else "")
-        request = StartRecording.Request(bag=str(self._run_folder / name))
-        self._ask(self._start_recording, request, Fault.RECORDER_LOST)
+        self._recording = True
+        self._ask(self._start_recording, StartRecording.Request(bag=self._folder(name)), Fault.RECORDER_LOST)
         return name
+
+    def _folder(self, bag: str) -> str:
+        """Return the bag as the recorder knows it; empty where nothing is recorded."""
+        return str(self._run_folder / bag) if bag else ""
+
+    def _end_recording(self, *expected: TopicCount) -> StopRecording.Response:
+        request = StopRecording.Request(expected=list(expected))
+        try:
+            response = call(self._stop_recording, request, self._parameters.answer_timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.RECORDER_LOST, str(error)) from None
+        self._recording = False
+        return response
 
     def _close_bag(self, bag: str, episode: RunEpisode.Result) -> Recording:
         if not bag:
             return Recording()
-        published = [
-            *(count for count in episode.published if count.topic in self._recorded),
-            TopicCount(topic="trial", count=1),
-            TopicCount(topic="trial_result", count=1),
-        ]
-        response = self._ask(
-            self._stop_recording, StopRecording.Request(expected=published), Fault.RECORDER_LOST
+        response = _checked(
+            self._end_recording(
+                *(count for count in episode.published if count.topic in self._recorded),
+                TopicCount(topic="trial", count=1),
+                TopicCount(topic="trial_result", count=1),
+            )
         )
-        return Recording(
-            bag=bag,
-            messages=tuple((c.topic, c.count) for c in response.received),
-            missing=tuple((c.topic, c.count) for c in response.missing),
-        )
+        if response.missing:
+            lost = counts_in_words({c.topic: c.count for c in response.missing})
+            raise BenchFault(Fault.RECORDER_LOST, f"{bag} misses {lost}")
+        return Recording(bag=bag, messages=tuple((c.topic, c.count) for c in response.received))
 
     def _ask(
         self,
@@ -363,10 +385,14 @@ class RosBench:
             response = call(client, request, timeout or self._parameters.answer_timeout)
         except NoAnswer as error:
             raise BenchFault(silent, str(error)) from None
-        fault, detail = fault_from_msg(response.fault)
-        if fault is not Fault.NONE:
-            raise BenchFault(fault, detail)
-        return response
+        return _checked(response)
+
+
+def _checked(response: Any) -> Any:
+    fault, detail = fault_from_msg(response.fault)
+    if fault is not Fault.NONE:
+        raise BenchFault(fault, detail)
+    return response
 
 
 def _told(answer: DescribePolicy.Response | LoadPolicy.Response) -> ServingPolicy:
