@@ -15,6 +15,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.nodes.executor import lockstep_executor
+from robocontrast_ros.nodes.middleware import tune_middleware
 from robocontrast_ros.sessions.bench import BenchFault
 
 POLL = 0.1
@@ -34,6 +35,7 @@ def run_node(make: Callable[[], Node], threads: int = 1) -> None:
         make: makes the node, with the parameters that ROS was started with.
         threads: more than one for a node with callbacks that wait for other nodes.
     """
+    tune_middleware()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     stop = _StopRequest()
     try:

@@ -108,7 +108,7 @@ class RolloutParameters:
     )
     recorder: str = Field(default="recorder", description="Name of the recorder's node.")
     recording_timeout: float = Field(
-        default=5.0, gt=0.0, description="Wait for a recorder that is too far behind, wall clock [s]."
+        default=30.0, gt=0.0, description="Wait for a recorder that is too far behind, wall clock [s]."
     )
     image_depth: int = Field(
         default=SMALLEST_DEPTH,

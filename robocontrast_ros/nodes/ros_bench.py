@@ -69,7 +69,10 @@ class BenchParameters:
         gt=0.0,
         description="Wait for a policy to be loaded and warmed up; the server's own limits end before [s].",
     )
-    answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for scorer and recorder [s].")
+    answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for the scorer [s].")
+    recording_timeout: float = Field(
+        default=40.0, gt=0.0, description="Wait for the recorder; its own limits end before [s]."
+    )
     silence_timeout: float = Field(
         default=60.0,
         gt=0.0,
@@ -343,7 +346,12 @@ class RosBench:
             self._end_recording()
         name = f"bags/{trial.trial_id}" + (f"_attempt{attempt}" if attempt else "")
         self._recording = True
-        self._ask(self._start_recording, StartRecording.Request(bag=self._folder(name)), Fault.RECORDER_LOST)
+        self._ask(
+            self._start_recording,
+            StartRecording.Request(bag=self._folder(name)),
+            Fault.RECORDER_LOST,
+            timeout=self._parameters.recording_timeout,
+        )
         return name
 
     def _folder(self, bag: str) -> str:
@@ -353,7 +361,7 @@ class RosBench:
     def _end_recording(self, *expected: TopicCount) -> StopRecording.Response:
         request = StopRecording.Request(expected=list(expected))
         try:
-            response = call(self._stop_recording, request, self._parameters.answer_timeout)
+            response = call(self._stop_recording, request, self._parameters.recording_timeout)
         except NoAnswer as error:
             raise BenchFault(Fault.RECORDER_LOST, str(error)) from None
         self._recording = False

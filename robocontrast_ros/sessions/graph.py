@@ -100,8 +100,9 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "run": str(run.path),
         "resume": resume,
         "setup_timeout": timeouts.set_up + 5.0,
+        "answer_timeout": timeouts.scoring,
         # The recorder answers when the last messages are there, or after its own limit.
-        "answer_timeout": max(timeouts.scoring, timeouts.recording + 5.0),
+        "recording_timeout": timeouts.recording + 5.0,
         # Before the first step of an episode, a policy that hung in the one before is loaded afresh and warmed up.
         "silence_timeout": 2.0 * timeouts.load
         + timeouts.policy

@@ -125,7 +125,7 @@ class TimeoutParameters:
     set_up: float = Field(default=30.0, gt=0, le=86400, description="one set-up; a person may need long [s]")
     scoring: float = Field(default=10.0, gt=0, le=3600, description="one answer of the scorer [s]")
     recording: float = Field(
-        default=5.0,
+        default=30.0,
         gt=0,
         le=60,
         description="wait for a recorder that is too far behind, and for the last messages of a trial [s]",
