@@ -184,12 +184,8 @@ class RecorderNode(Node):
         self._recorder.receive(name, info["received_timestamp"], cdr)
         if self._recorder.recording and self._reports.due(name, len(cdr)):
             self._report()
-        if (
-            self._complete is not None
-            and not self._complete.done()
-            and self._recorder.arrived(self._expected)
-        ):
-            self._complete.set_result(None)
+        if self._complete is not None and self._recorder.arrived(self._expected):
+            self._end_arrival(True)
 
     def _report(self) -> None:
         received = [TopicCount(topic=name, count=count) for name, count in self._recorder.received.items()]
@@ -213,11 +209,10 @@ class RecorderNode(Node):
     async def _stop(
         self, request: StopRecording.Request, response: StopRecording.Response
     ) -> StopRecording.Response:
-        if self._complete is not None and not self._complete.done():
-            # Who asked first has given the answer up.
-            self._complete.set_result(None)
         self._expected = {e.topic: e.count for e in request.expected}
-        await self._arrival()
+        if not await self._arrival():
+            response.fault = fault_to_msg(Fault.RECORDER_LOST, "it was asked to stop once more")
+            return response
         try:
             recorded = self._recorder.stop(self._expected)
         except BagError as error:
@@ -229,20 +224,28 @@ class RecorderNode(Node):
             response.fault = fault_to_msg(Fault.RECORDER_LOST, recorded.problem)
         return response
 
-    async def _arrival(self) -> None:
-        """Wait until the expected messages are here or the deadline passes, while others are received."""
+    async def _arrival(self) -> bool:
+        """Wait until the expected messages are here or the deadline passes, while others are received.
+
+        Returns false when it was asked to stop again meanwhile, by somebody who gave the first answer up.
+        """
+        self._end_arrival(False)
         if not self._recorder.recording or self._recorder.arrived(self._expected):
-            return
+            return True
         self._complete = complete = Future(executor=self.executor)
         deadline = self.create_timer(
             self._node_parameters.stop_deadline,
-            lambda: complete.done() or complete.set_result(None),
+            lambda: self._end_arrival(True) if self._complete is complete else None,
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
-        await complete
-        if self._complete is complete:
-            self._complete = None
+        is_last = await complete
         self.destroy_timer(deadline)
+        return is_last
+
+    def _end_arrival(self, is_last: bool) -> None:
+        complete, self._complete = self._complete, None
+        if complete is not None:
+            complete.set_result(is_last)
 
 
 def main() -> None:

@@ -135,7 +135,7 @@ class RosBench:
         ]
         self._others = [(Acquaintance(node, name), fault) for name, fault in others]
         self._start: tuple[float, Scene] | None = None
-        self._recording = False
+        self._to_stop: StopRecording.Request | None = None
         self.now = 0.0
         self._channel.start()
 
@@ -341,11 +341,12 @@ class RosBench:
     def _open_bag(self, trial: Trial, attempt: int) -> str:
         if not self._parameters.recorder:
             return ""
-        if self._recording:
-            # The recorder did not answer in time when the last recording was to end, so it may be recording still.
-            self._end_recording()
+        if self._to_stop is not None:
+            # The recorder did not answer, so it may be recording still. What it has not received yet must not get
+            # into the next bag.
+            self._end_recording(self._to_stop)
         name = f"bags/{trial.trial_id}" + (f"_attempt{attempt}" if attempt else "")
-        self._recording = True
+        self._to_stop = StopRecording.Request()
         self._ask(
             self._start_recording,
             StartRecording.Request(bag=self._folder(name)),
@@ -358,25 +359,24 @@ class RosBench:
         """Return the bag as the recorder knows it; empty where nothing is recorded."""
         return str(self._run_folder / bag) if bag else ""
 
-    def _end_recording(self, *expected: TopicCount) -> StopRecording.Response:
-        request = StopRecording.Request(expected=list(expected))
+    def _end_recording(self, request: StopRecording.Request) -> StopRecording.Response:
+        self._to_stop = request
         try:
             response = call(self._stop_recording, request, self._parameters.recording_timeout)
         except NoAnswer as error:
             raise BenchFault(Fault.RECORDER_LOST, str(error)) from None
-        self._recording = False
+        self._to_stop = None
         return response
 
     def _close_bag(self, bag: str, episode: RunEpisode.Result) -> Recording:
         if not bag:
             return Recording()
-        response = _checked(
-            self._end_recording(
-                *(count for count in episode.published if count.topic in self._recorded),
-                TopicCount(topic="trial", count=1),
-                TopicCount(topic="trial_result", count=1),
-            )
-        )
+        published = [
+            *(count for count in episode.published if count.topic in self._recorded),
+            TopicCount(topic="trial", count=1),
+            TopicCount(topic="trial_result", count=1),
+        ]
+        response = _checked(self._end_recording(StopRecording.Request(expected=published)))
         if response.missing:
             lost = counts_in_words({c.topic: c.count for c in response.missing})
             raise BenchFault(Fault.RECORDER_LOST, f"{bag} misses {lost}")
