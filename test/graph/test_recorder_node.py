@@ -349,12 +349,14 @@ def test_a_stop_whose_asker_gave_up_is_over_when_somebody_asks_again(graph, reco
 
 
 def test_the_metadata_is_written_for_humble_where_it_is_asked_for(graph, camera, tmp_path):
-    graph.run_recorder("old", TOPICS, stop_deadline=30.0, format="humble")
+    process = graph.run_recorder("old", TOPICS, stop_deadline=30.0, format="humble")
     graph.start("old", tmp_path / "bag")
     camera.publish(1, subscriptions=2)
     assert counts(graph.stop("old", image=1), "missing") == {}
     assert "version: 8" in (tmp_path / "bag" / "metadata.yaml").read_text()
     assert read_bag(tmp_path / "bag").counts["/eval/camera/image_raw"] == 1
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
 
 
 def test_sigint_closes_the_bag(graph, camera, tmp_path):

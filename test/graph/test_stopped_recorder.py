@@ -20,7 +20,7 @@ from robocontrast_ros.bags.decoding import stamp_from_msg
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.nodes.qos import LATCHED
-from robocontrast_ros.sessions.events import TrialStarted, TrialVoid
+from robocontrast_ros.sessions.events import TrialVoid
 
 STEPS = 100
 CAMERA = "/camera/camera/color/image_raw"
@@ -66,15 +66,14 @@ def test_a_recorder_that_is_stopped_loses_nothing_and_one_that_is_stopped_for_to
             assert echo.stdout.readline(), "somebody else listens, too"
             echo.send_signal(signal.SIGSTOP)
 
-            def began(trials: int) -> bool:
-                return sum(isinstance(e, TrialStarted) for e in events_of(run)) >= trials
-
-            wait_until(lambda: began(1), "the first trial")
+            wait_until((run / "bags/0000").exists, "the first trial")
             recorder = node_pids(run)["recorder"]
             for _ in range(2):
                 stop(recorder, 1.0)
                 time.sleep(0.2)
-            wait_until(lambda: began(2), "the second trial")
+            wait_until((run / "bags/0001").exists, "the second trial")
+            # Its first control steps: the recorder has answered by now.
+            time.sleep(0.3)
             os.kill(recorder, signal.SIGSTOP)
             wait_until(lambda: any(isinstance(e, TrialVoid) for e in events_of(run)), "a void trial")
             os.kill(recorder, signal.SIGCONT)
