@@ -23,7 +23,15 @@ from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.msg import PolicyDescription as PolicyDescriptionMsg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
-from robocontrast_ros.nodes.channel import Acquaintance, Channel, NoAnswer, PendingResponse, call, wait_for
+from robocontrast_ros.nodes.channel import (
+    Acquaintance,
+    Channel,
+    NoAnswer,
+    PendingResponse,
+    call,
+    patient_call,
+    wait_for,
+)
 from robocontrast_ros.nodes.conversions.domain import (
     TrialContext,
     fault_from_msg,
@@ -137,6 +145,7 @@ class RosBench:
         self._start: tuple[float, Scene] | None = None
         self._to_stop: StopRecording.Request | None = None
         self.now = 0.0
+        """Stamp of the newest scene or observation, in the clock of the graph [s]; 0 before the first."""
         self._channel.start()
 
     def close(self) -> None:
@@ -260,7 +269,7 @@ class RosBench:
             fault, detail = fault_from_msg(episode.fault)
         except BenchFault as error:
             fault, detail = error.fault, error.detail
-        # What went wrong first makes a trial void; the rest is ended all the same.
+        # What went wrong first makes the trial void; scoring and recording are ended all the same.
         void = BenchFault(fault, detail) if fault.voids else None
         try:
             result = self._finish(episode, fault, detail)
@@ -362,7 +371,7 @@ class RosBench:
     def _end_recording(self, request: StopRecording.Request) -> StopRecording.Response:
         self._to_stop = request
         try:
-            response = call(self._stop_recording, request, self._parameters.recording_timeout)
+            response = patient_call(self._stop_recording, request, self._parameters.recording_timeout)
         except NoAnswer as error:
             raise BenchFault(Fault.RECORDER_LOST, str(error)) from None
         self._to_stop = None
