@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.bags.writer import BagTopic, BagWriter, Compression
+from robocontrast_ros.bags.writer import BagTopic, BagWriter, Compression, MetadataFormat
 
 _MEBIBYTE = 1 << 20
 
@@ -49,6 +49,7 @@ class Recorder:
         flush_period: float = 1.0,
         compression: Compression = "zstd",
         kept: Container[str] = (),
+        metadata: MetadataFormat = "jazzy",
     ) -> None:
         """Make a recorder that records nothing yet.
 
@@ -59,11 +60,13 @@ class Recorder:
             compression: of the bags.
             kept: names of topics that are published once for all trials: what came on them, at any time, goes
                 to the beginning of every bag.
+            metadata: form of the bags' ``metadata.yaml``.
         """
         self._topics = dict(topics)
         self._queue_bytes = int(queue_size * _MEBIBYTE)
         self._flush_period = flush_period
         self._compression: Compression = compression
+        self._metadata: MetadataFormat = metadata
         self._kept_names = kept
         self._kept: dict[tuple[str, bytes], None] = {}
         self._recording: _Recording | None = None
@@ -82,7 +85,7 @@ class Recorder:
         if self._recording is not None:
             raise BagError(f"{bag}: '{self._recording.bag}' is still being recorded. Stop it first.")
         self._recording = recording = _Recording(
-            bag, self._topics, self._queue_bytes, self._flush_period, self._compression
+            bag, self._topics, self._queue_bytes, self._flush_period, self._compression, self._metadata
         )
         for name, cdr in tuple(self._kept):
             recording.receive(name, time.time_ns(), cdr)
@@ -102,6 +105,12 @@ class Recorder:
             self._kept[name, cdr] = None
         if recording is not None:
             recording.receive(name, timestamp, cdr)
+
+    @property
+    def received(self) -> dict[str, int]:
+        """Messages received since the open bag's start, for each topic; 0 where none is open."""
+        counts = self._recording.received if self._recording is not None else Counter()
+        return {name: counts[name] for name in self._topics}
 
     def arrived(self, expected: Mapping[str, int]) -> bool:
         """Tell whether the open bag's trial has at least these numbers of messages."""
@@ -132,10 +141,11 @@ class _Recording:
     queue_bytes: int
     flush_period: float
     compression: Compression
+    metadata: MetadataFormat
     received: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self._writer = BagWriter(self.bag, list(self.topics.values()), self.compression)
+        self._writer = BagWriter(self.bag, list(self.topics.values()), self.compression, self.metadata)
         self._overflowed: Counter[str] = Counter()
         self._latest: dict[str, int] = {}
         self._problem = ""

@@ -26,6 +26,17 @@ from robocontrast_ros.bags.errors import BagError
 Compression = Literal["zstd", "none"]
 """How the chunks of a bag's file are compressed."""
 
+MetadataFormat = Literal["jazzy", "humble"]
+"""Which ROS reads a bag's ``metadata.yaml``.
+
+They differ in how the offered QoS is written. ``jazzy``, for Jazzy and later: as YAML, each policy by its name.
+``humble``: as a text that holds YAML, each policy by its number; Humble, Iron and all later ones read it. Source:
+rosbag2, ``rosbag2_storage``, ``metadata_io.cpp`` (Humble) and ``yaml.hpp`` (Jazzy).
+"""
+
+_VERSIONS: dict[MetadataFormat, Literal[8, 9]] = {"jazzy": 9, "humble": 8}
+"""Of the metadata, as rosbags writes them."""
+
 _INFINITE = QosTime(9223372036, 854775807)
 
 
@@ -38,7 +49,7 @@ class BagTopic:
         type_name: message type, for instance ``sensor_msgs/msg/Image``.
         latched: whether its publisher keeps the last message for late subscribers (transient local).
         best_effort: whether its publisher offers no reliable delivery.
-        depth: of the history that the publisher keeps, at least 1.
+        depth: of the history of a publisher that plays the topic, at least 1.
     """
 
     name: str
@@ -55,13 +66,20 @@ class BagWriter:
     process is killed, unless ``flush`` was called; what is on the disk stays readable in any case.
     """
 
-    def __init__(self, bag: Path, topics: Sequence[BagTopic], compression: Compression = "zstd") -> None:
+    def __init__(
+        self,
+        bag: Path,
+        topics: Sequence[BagTopic],
+        compression: Compression = "zstd",
+        metadata: MetadataFormat = "jazzy",
+    ) -> None:
         """Make the bag's folder and open it.
 
         Args:
             bag: the folder; it must not be there yet. Folders above it are made.
             topics: what it will hold.
             compression: of the file's chunks, which every reader of MCAP undoes by itself.
+            metadata: form of ``metadata.yaml``.
 
         Raises:
             BagError: it is there, a definition is not to be found, or the system refuses to write.
@@ -72,7 +90,7 @@ class BagWriter:
         self._connections: dict[str, Connection] = {}
         self._open = False
         try:
-            self._writer = Writer(bag, version=Writer.VERSION_LATEST, storage_plugin=StoragePlugin.MCAP)
+            self._writer = Writer(bag, version=_VERSIONS[metadata], storage_plugin=StoragePlugin.MCAP)
             if compression == "zstd":
                 self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
             self._writer.open()

@@ -120,13 +120,11 @@ class LiveView:
             self._refresh(f"{event.trial.trial_id} {event.trial.perturbation:<5} “{text}”")
         elif isinstance(event, TrialFinished):
             trial, result = event.trial, event.result
-            missing = sum(count for _, count in event.recording.missing)
-            lost = f"  [yellow]{missing} messages not recorded[/]" if missing else ""
             self._console.print(
                 f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
                 f"{METRICS[self._metric]} {getattr(result, self._metric):4.2f}  "
                 f"{event.cost:5.2f} {self._unit}  “{trial.instance.instruction.text}”"
-                f"{'  ' + result.detail if result.detail else ''}{lost}",
+                f"{'  ' + result.detail if result.detail else ''}",
                 **_PLAIN,
             )
             self._refresh("")

@@ -15,6 +15,7 @@ from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
 from robocontrast_ros.nodes.conversions.domain import TrialContext
+from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import declare_record
 from robocontrast_ros.nodes.qos import LATCHED
@@ -149,7 +150,7 @@ class EpisodeManager(Node):
             ),
             time_left=status.time_left,
         )
-        message.header.stamp = self.get_clock().now().to_msg()
+        message.header.stamp = time_to_msg(self._bench.now)
         self._publisher.publish(message)
 
     def _on_start(self, _: Any, response: StartSession.Response) -> StartSession.Response:

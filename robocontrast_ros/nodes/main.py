@@ -18,6 +18,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.nodes.executor import lockstep_executor
+from robocontrast_ros.nodes.middleware import tune_middleware
 from robocontrast_ros.sessions.bench import BenchFault
 
 POLL = 0.1
@@ -57,6 +58,7 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
             such an attribute, is more than one for callbacks that wait for other nodes. Each node is served before the
             next one is made.
     """
+    tune_middleware()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     signals = _Signals()
     _end_with_parent()

@@ -20,13 +20,15 @@ from rclpy.task import Future
 from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.recorder import Recorder
-from robocontrast_ros.bags.writer import BagTopic, Compression
+from robocontrast_ros.bags.writer import BagTopic, Compression, MetadataFormat
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.msg import TopicCount
+from robocontrast_ros.msg import RecordingStatus, TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
+from robocontrast_ros.nodes.qos import LATCHED
+from robocontrast_ros.sessions.recorder_lag import ReportSchedule
 from robocontrast_ros.srv import StartRecording, StopRecording
 
 MUTUAL_DISCOVERY = 0.3
@@ -50,6 +52,10 @@ class RecorderParameters(LedParameters):
         description="Those of the latched topics that are published once, for all trials: they go into every bag.",
     )
     compression: Compression = Field(default="zstd", description="Of the bags' chunks: zstd or none.")
+    format: MetadataFormat = Field(
+        default="jazzy",
+        description="Of metadata.yaml: jazzy, for Jazzy and later, or humble, which all of them read.",
+    )
     queue_size: float = Field(
         default=256.0, gt=0.0, le=65536.0, description="Messages that wait to be written, at most [MiB]."
     )
@@ -77,8 +83,11 @@ class RecorderNode(Node):
         self._node_parameters = declare_record(self, RecorderParameters)
         self._topics = self._bag_topics()
         self._recorder = self._make_recorder()
+        self._bag = ""
         self._expected: dict[str, int] = {}
         self._complete: Future | None = None
+        self._reports = ReportSchedule()
+        self._status = self.create_publisher(RecordingStatus, "~/status", LATCHED)
         self._subscriptions_by_name = {name: self._subscribe(name) for name in self._topics}
         # A group of its own: messages are taken while stop waits for them.
         services = MutuallyExclusiveCallbackGroup()
@@ -98,6 +107,7 @@ class RecorderNode(Node):
             parameters.flush_period,
             parameters.compression,
             parameters.kept,
+            parameters.format,
         )
 
     def _bag_topics(self) -> dict[str, BagTopic]:
@@ -124,7 +134,8 @@ class RecorderNode(Node):
         topic = self._topics[name]
         package, _, message = topic.type_name.split("/")
         qos = QoSProfile(
-            # The middleware holds back a publisher rather than to overwrite what was not taken yet.
+            # What has arrived waits here until it is taken. What has not is kept by its publisher, as far as that one's
+            # history goes back (nodes/qos.py); rollout waits before that is too short.
             history=HistoryPolicy.KEEP_ALL,
             reliability=ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE,
@@ -171,8 +182,14 @@ class RecorderNode(Node):
 
     def _receive(self, name: str, cdr: bytes, info: dict[str, Any]) -> None:
         self._recorder.receive(name, info["received_timestamp"], cdr)
+        if self._recorder.recording and self._reports.due(name, len(cdr)):
+            self._report()
         if self._complete is not None and self._recorder.arrived(self._expected):
-            self._complete.set_result(None)
+            self._end_arrival(True)
+
+    def _report(self) -> None:
+        received = [TopicCount(topic=name, count=count) for name, count in self._recorder.received.items()]
+        self._status.publish(RecordingStatus(bag=self._bag, received=received))
 
     def _start(
         self, request: StartRecording.Request, response: StartRecording.Response
@@ -184,13 +201,18 @@ class RecorderNode(Node):
             self._recorder.start(Path(request.bag))
         except BagError as error:
             response.fault = fault_to_msg(Fault.RECORDER_LOST, str(error))
+            return response
+        self._bag = request.bag
+        self._report()
         return response
 
     async def _stop(
         self, request: StopRecording.Request, response: StopRecording.Response
     ) -> StopRecording.Response:
         self._expected = {e.topic: e.count for e in request.expected}
-        await self._arrival()
+        if not await self._arrival():
+            response.fault = fault_to_msg(Fault.RECORDER_LOST, "it was asked to stop once more")
+            return response
         try:
             recorded = self._recorder.stop(self._expected)
         except BagError as error:
@@ -202,19 +224,28 @@ class RecorderNode(Node):
             response.fault = fault_to_msg(Fault.RECORDER_LOST, recorded.problem)
         return response
 
-    async def _arrival(self) -> None:
-        """Wait until the expected messages are here or the deadline passes, while others are received."""
+    async def _arrival(self) -> bool:
+        """Wait until the expected messages are here or the deadline passes, while others are received.
+
+        Returns false when it was asked to stop again meanwhile, by somebody who gave the first answer up.
+        """
+        self._end_arrival(False)
         if not self._recorder.recording or self._recorder.arrived(self._expected):
-            return
+            return True
         self._complete = complete = Future(executor=self.executor)
         deadline = self.create_timer(
             self._node_parameters.stop_deadline,
-            lambda: complete.set_result(None),
+            lambda: self._end_arrival(True) if self._complete is complete else None,
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
-        await complete
-        self._complete = None
+        is_last = await complete
         self.destroy_timer(deadline)
+        return is_last
+
+    def _end_arrival(self, is_last: bool) -> None:
+        complete, self._complete = self._complete, None
+        if complete is not None:
+            complete.set_result(is_last)
 
 
 def main() -> None:

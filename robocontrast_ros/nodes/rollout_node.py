@@ -25,8 +25,8 @@ from robocontrast_ros.bags.decoding import pose_from_msg, progress_from_msg, sce
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault, Observed, Progress
 from robocontrast_ros.msg import Progress as ProgressMsg
+from robocontrast_ros.msg import RecordingStatus, TopicCount
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.channel import (
     FIRST_CALL_PERIOD,
     Acquaintance,
@@ -53,7 +53,7 @@ from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg, sta
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.policies.direct_line import Caller, LineLost
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.runner import LOAD_TIMEOUT, Answer
@@ -64,6 +64,7 @@ from robocontrast_ros.robots.state_estimation import NotAtStart, make_state_esti
 from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.episode import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.sessions.policy_check import check_fit
+from robocontrast_ros.sessions.recorder_lag import SMALLEST_DEPTH, RecorderLag
 from robocontrast_ros.srv import Act, CaptureImages, DescribePolicy, ResetPolicy
 
 FEEDBACK_EVERY = 10
@@ -104,6 +105,16 @@ class RolloutParameters(LedParameters):
     )
     startup_timeout: float = Field(
         default=90.0, gt=0.0, description="Time for the other nodes to come up [s]."
+    )
+    recorder: str = Field(default="recorder", description="Name of the recorder's node.")
+    recording_timeout: float = Field(
+        default=30.0, gt=0.0, description="Wait for a recorder that is too far behind, wall clock [s]."
+    )
+    image_depth: int = Field(
+        default=SMALLEST_DEPTH,
+        ge=1,
+        description="Images that a camera's publisher keeps for subscribers that are behind: the recorder may be "
+        "behind by half of them.",
     )
 
 
@@ -176,9 +187,17 @@ class RosEpisodeBench:
         self._capture = node.create_client(CaptureImages, capture) if capture else None
         # Made last and asked first: when the server knows this client, it knows those before it.
         self._describe = node.create_client(DescribePolicy, f"{server}/describe")
-        self._tool_pose = node.create_publisher(PoseStamped, "tool_pose", LOCKSTEP)
+        self._tool_pose = node.create_publisher(PoseStamped, "tool_pose", RECORDED)
         self._command = node.create_publisher(
-            command_message_type(self.profile.command.type), self.profile.command.topic, LOCKSTEP
+            command_message_type(self.profile.command.type), self.profile.command.topic, RECORDED
+        )
+        depths = {camera.image_topic: parameters.image_depth for camera in self.profile.cameras}
+        self._recorder_lag = RecorderLag(depths, parameters.recording_timeout)
+        node.create_subscription(
+            RecordingStatus,
+            f"{parameters.recorder}/status",
+            lambda m: self._recorder_lag.report(m.bag, {c.topic: c.count for c in m.received}),
+            LATCHED,
         )
         self._subscribed: set[str] = set()
         self._subscribe(ProgressMsg, "progress")
@@ -188,7 +207,7 @@ class RosEpisodeBench:
         self._wait_for_services()
         self._take(self._ask_for_policy(first_call))
         self._stamp = 0.0
-        self.captures = 0
+        self.begin_recording("")
         self._get_to_know_the_others()
 
     def close(self) -> None:
@@ -217,10 +236,31 @@ class RosEpisodeBench:
                 except NoAnswer as error:
                     raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
 
+    def begin_recording(self, bag: str) -> None:
+        """Count from now on what is published; take no step while the recorder of a bag is too far behind."""
+        self._observations = self._captures = self._commands = 0
+        self._recorder_lag.begin(bag)
+
+    def published(self) -> dict[str, int]:
+        """Return how many messages were published on each topic since then, as far as is known."""
+        images = self._observations if self._capture is None else self._captures
+        cameras = (t for camera in self.profile.cameras for t in (camera.image_topic, camera.info_topic))
+        steps = (
+            "clock",
+            *(topic for topic, _ in self.profile.driver_topics),
+            "tool_pose",
+            "scene",
+            "progress",
+        )
+        return {
+            **dict.fromkeys(cameras, images),
+            **dict.fromkeys(steps, self._observations),
+            self.profile.command.topic: self._commands,
+        }
+
     def begin(self, request: EpisodeRequest) -> None:
         """Tell the estimator where the robot starts."""
         self._estimator.begin(request.start_pose)
-        self.captures = 0
 
     def reset_policy(self, instruction: str, seed: int) -> None:
         """Tell the policy the instruction."""
@@ -232,7 +272,8 @@ class RosEpisodeBench:
             raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
 
     def step(self, how: Call = call) -> None:
-        """Let one control period of simulated time pass."""
+        """Let one control period of simulated time pass, once the recorder is not too far behind."""
+        self._recorder_lag.wait(self.published())
         request = StepSimulation.Request(steps=self._parameters.steps_per_control)
         try:
             result = how(self._step, request, self._parameters.simulator_timeout).result
@@ -256,6 +297,7 @@ class RosEpisodeBench:
         self._tool_pose.publish(
             PoseStamped(header=header(self.profile.world_frame, self._stamp), pose=pose_to_msg(robot.pose))
         )
+        self._observations += 1
         return Observation(
             stamp=self._stamp,
             images={},
@@ -293,6 +335,7 @@ class RosEpisodeBench:
     def command(self, command: RobotCommand) -> None:
         """Send a command, stamped with the observation that it answers."""
         self._command.publish(command_to_msg(command, self._stamp))
+        self._commands += 1
 
     def _capture_images(self, how: Call = call) -> None:
         if self._capture is None:
@@ -301,7 +344,7 @@ class RosEpisodeBench:
             how(self._capture, CaptureImages.Request(), self._parameters.simulator_timeout)
         except NoAnswer as error:
             raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
-        self.captures += 1
+        self._captures += 1
 
     def _step_and_capture(self) -> None:
         self.step(first_call)
@@ -494,6 +537,7 @@ class Rollout(Node):
                 return
             handle.publish_feedback(RunEpisode.Feedback(step=step, progress=progress_to_msg(progress, frame)))
 
+        self._bench.begin_recording(goal.recording)
         try:
             self._bench.follow_policy()
         except (BenchFault, ConfigurationError) as error:
@@ -514,15 +558,6 @@ class Rollout(Node):
         return self._result(report)
 
     def _result(self, report: EpisodeReport) -> RunEpisode.Result:
-        profile = self._bench.profile
-        images = self._bench.captures if self._node_parameters.capture_images else report.observations
-        cameras = (topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic))
-        counts = {
-            **dict.fromkeys(cameras, images),
-            **dict.fromkeys((topic for topic, _ in profile.driver_topics), report.observations),
-            **dict.fromkeys(("tool_pose", "scene", "progress"), report.observations),
-            profile.command.topic: report.steps,
-        }
         return RunEpisode.Result(
             fault=fault_to_msg(report.fault, report.detail),
             steps=report.steps,
@@ -531,7 +566,9 @@ class Rollout(Node):
             last_stamp=time_to_msg(report.last_stamp),
             observed_instruction=report.observed.instruction,
             image_digest=report.observed.image_digest,
-            published=[TopicCount(topic=topic, count=count) for topic, count in counts.items()],
+            published=[
+                TopicCount(topic=topic, count=count) for topic, count in self._bench.published().items()
+            ],
             policy_latency=list(report.policy_latency),
         )
 

@@ -23,7 +23,15 @@ from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.msg import PolicyDescription as PolicyDescriptionMsg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
-from robocontrast_ros.nodes.channel import Acquaintance, Channel, NoAnswer, PendingResponse, call, wait_for
+from robocontrast_ros.nodes.channel import (
+    Acquaintance,
+    Channel,
+    NoAnswer,
+    PendingResponse,
+    call,
+    patient_call,
+    wait_for,
+)
 from robocontrast_ros.nodes.conversions.domain import (
     TrialContext,
     fault_from_msg,
@@ -38,6 +46,7 @@ from robocontrast_ros.nodes.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.runner import LOAD_TIMEOUT
 from robocontrast_ros.sessions.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
+from robocontrast_ros.sessions.recorder_lag import counts_in_words
 from robocontrast_ros.srv import (
     DescribePolicy,
     FinishScoring,
@@ -68,7 +77,10 @@ class BenchParameters:
         gt=0.0,
         description="Wait for a policy to be loaded and warmed up; the server's own limits end before [s].",
     )
-    answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for scorer and recorder [s].")
+    answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for the scorer [s].")
+    recording_timeout: float = Field(
+        default=40.0, gt=0.0, description="Wait for the recorder; its own limits end before [s]."
+    )
     silence_timeout: float = Field(
         default=60.0,
         gt=0.0,
@@ -131,6 +143,9 @@ class RosBench:
         ]
         self._others = [(Acquaintance(node, name), fault) for name, fault in others]
         self._start: tuple[float, Scene] | None = None
+        self._to_stop: StopRecording.Request | None = None
+        self.now = 0.0
+        """Stamp of the newest scene or observation, in the clock of the graph [s]; 0 before the first."""
         self._channel.start()
 
     def close(self) -> None:
@@ -219,6 +234,7 @@ class RosBench:
     def scene(self) -> Scene:
         """Return the scene that actually is."""
         response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
+        self.now = seconds(response.scene.header.stamp)
         return scene_from_msg(response.scene)
 
     def description(self) -> str:
@@ -232,7 +248,8 @@ class RosBench:
             self._setup_scene, request, Fault.SIMULATOR_LOST, timeout=self._parameters.setup_timeout
         )
         scene = scene_from_msg(response.scene)
-        self._start = seconds(response.scene.header.stamp), scene
+        self.now = seconds(response.scene.header.stamp)
+        self._start = self.now, scene
         return scene
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
@@ -247,16 +264,23 @@ class RosBench:
         episode, fault, detail = RunEpisode.Result(), Fault.NONE, ""
         try:
             self._ask(self._start_scoring, StartScoring.Request(trial=message), Fault.SCORER_LOST)
-            episode = self._run(trial, start, scene)
+            episode = self._run(trial, bag, start, scene)
+            self.now = seconds(episode.last_stamp)
             fault, detail = fault_from_msg(episode.fault)
         except BenchFault as error:
             fault, detail = error.fault, error.detail
+        # What went wrong first makes the trial void; scoring and recording are ended all the same.
+        void = BenchFault(fault, detail) if fault.voids else None
         try:
             result = self._finish(episode, fault, detail)
-        finally:
+        except BenchFault as error:
+            void = void or error
+        try:
             recording = self._close_bag(bag, episode)
-        if fault.voids:
-            raise BenchFault(fault, detail)
+        except BenchFault as error:
+            void = void or error
+        if void is not None:
+            raise void
         return Execution(
             result=result_from_msg(result),
             observed=Observed(episode.observed_instruction, episode.image_digest),
@@ -265,7 +289,7 @@ class RosBench:
             policy_latency=tuple(episode.policy_latency),
         )
 
-    def _run(self, trial: Trial, start: float, scene: Scene) -> RunEpisode.Result:
+    def _run(self, trial: Trial, bag: str, start: float, scene: Scene) -> RunEpisode.Result:
         goal = RunEpisode.Goal(
             trial_id=trial.trial_id,
             instruction=trial.instance.instruction.text,
@@ -274,6 +298,7 @@ class RosBench:
             stop_on_success=self._stop_on_success,
             start=time_to_msg(start),
             start_pose=pose_to_msg(robot_start(self._task, scene)),
+            recording=self._folder(bag),
         )
         heard = _Heard()
         # rclpy 9.1 registers a goal a second time after it has sent it; an answer that another thread takes in between
@@ -320,20 +345,37 @@ class RosBench:
             last_stamp=episode.last_stamp,
         )
         request.fault.code, request.fault.detail = int(fault), detail
-        try:
-            return self._ask(self._finish_scoring, request, Fault.SCORER_LOST).result
-        except BenchFault:
-            if fault.voids:
-                return None
-            raise
+        return self._ask(self._finish_scoring, request, Fault.SCORER_LOST).result
 
     def _open_bag(self, trial: Trial, attempt: int) -> str:
         if not self._parameters.recorder:
             return ""
+        if self._to_stop is not None:
+            # The recorder did not answer, so it may be recording still. What it has not received yet must not get
+            # into the next bag.
+            self._end_recording(self._to_stop)
         name = f"bags/{trial.trial_id}" + (f"_attempt{attempt}" if attempt else "")
-        request = StartRecording.Request(bag=str(self._run_folder / name))
-        self._ask(self._start_recording, request, Fault.RECORDER_LOST)
+        self._to_stop = StopRecording.Request()
+        self._ask(
+            self._start_recording,
+            StartRecording.Request(bag=self._folder(name)),
+            Fault.RECORDER_LOST,
+            timeout=self._parameters.recording_timeout,
+        )
         return name
+
+    def _folder(self, bag: str) -> str:
+        """Return the bag as the recorder knows it; empty where nothing is recorded."""
+        return str(self._run_folder / bag) if bag else ""
+
+    def _end_recording(self, request: StopRecording.Request) -> StopRecording.Response:
+        self._to_stop = request
+        try:
+            response = patient_call(self._stop_recording, request, self._parameters.recording_timeout)
+        except NoAnswer as error:
+            raise BenchFault(Fault.RECORDER_LOST, str(error)) from None
+        self._to_stop = None
+        return response
 
     def _close_bag(self, bag: str, episode: RunEpisode.Result) -> Recording:
         if not bag:
@@ -343,14 +385,11 @@ class RosBench:
             TopicCount(topic="trial", count=1),
             TopicCount(topic="trial_result", count=1),
         ]
-        response = self._ask(
-            self._stop_recording, StopRecording.Request(expected=published), Fault.RECORDER_LOST
-        )
-        return Recording(
-            bag=bag,
-            messages=tuple((c.topic, c.count) for c in response.received),
-            missing=tuple((c.topic, c.count) for c in response.missing),
-        )
+        response = _checked(self._end_recording(StopRecording.Request(expected=published)))
+        if response.missing:
+            lost = counts_in_words({c.topic: c.count for c in response.missing})
+            raise BenchFault(Fault.RECORDER_LOST, f"{bag} misses {lost}")
+        return Recording(bag=bag, messages=tuple((c.topic, c.count) for c in response.received))
 
     def _ask(
         self,
@@ -363,10 +402,14 @@ class RosBench:
             response = call(client, request, timeout or self._parameters.answer_timeout)
         except NoAnswer as error:
             raise BenchFault(silent, str(error)) from None
-        fault, detail = fault_from_msg(response.fault)
-        if fault is not Fault.NONE:
-            raise BenchFault(fault, detail)
-        return response
+        return _checked(response)
+
+
+def _checked(response: Any) -> Any:
+    fault, detail = fault_from_msg(response.fault)
+    if fault is not Fault.NONE:
+        raise BenchFault(fault, detail)
+    return response
 
 
 def _told(answer: DescribePolicy.Response | LoadPolicy.Response) -> ServingPolicy:

@@ -28,7 +28,7 @@ from robocontrast_ros.nodes.conversions.domain import (
 )
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.nodes.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.scoring import EpisodeScorer, Sample, StampJoin
 from robocontrast_ros.srv import FinishScoring, StartScoring
 
@@ -49,8 +49,8 @@ class Scorer(Node):
         self._task = load_configured("tasks", declare_record(self, ScorerParameters).task)
         self._scorer: EpisodeScorer | None = None
         self._join = StampJoin()
-        self._progress = self.create_publisher(Progress, "progress", LOCKSTEP)
-        self._result = self.create_publisher(TrialResult, "trial_result", LOCKSTEP)
+        self._progress = self.create_publisher(Progress, "progress", RECORDED)
+        self._result = self.create_publisher(TrialResult, "trial_result", RECORDED)
         self.create_subscription(Scene, "scene", self._on_scene, LOCKSTEP)
         self.create_subscription(PoseStamped, "tool_pose", self._on_tool_pose, LOCKSTEP)
         self.create_service(StartScoring, "~/start", self._start)

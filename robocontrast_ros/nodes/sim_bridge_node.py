@@ -23,7 +23,7 @@ from robocontrast_ros.nodes.conversions.domain import fault_to_msg, scene_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.nodes.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.nodes.simulation_client import RosSimulation, SimulationServices
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.sessions.bench import BenchFault
@@ -85,7 +85,7 @@ class SimBridge(Node):
             **{f.name: getattr(parameters, f.name) for f in fields(SimulationServices)}
         )
         self._simulation = RosSimulation(self._channel.node, names, parameters.frame_id, parameters.timeout)
-        self._publisher = self._channel.node.create_publisher(SceneMsg, "scene", LOCKSTEP)
+        self._publisher = self._channel.node.create_publisher(SceneMsg, "scene", RECORDED)
         self._last_published = float("-inf")
         self._channel.node.create_subscription(Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
         if parameters.contacts_topic:

@@ -39,7 +39,7 @@ from robocontrast_ros.nodes.conversions.simulation import Refusal, result_of
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP
+from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP, RECORDED, recorded
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.robots.common import CameraInterface
 from robocontrast_ros.robots.kinematics import Unreachable
@@ -112,18 +112,22 @@ class Simulator(Node):
         self.exit_code: int | None = None
         self._state = SimulationState.STATE_PAUSED
         self._last_image = float("-inf")
-        self._clock_publisher = self.create_publisher(ClockMsg, "clock", LOCKSTEP)
+        self._clock_publisher = self.create_publisher(ClockMsg, "clock", RECORDED)
         self._sensors = {
             topic: self.create_publisher(sensor_message_type(kind), topic, quality)
             for topics, quality in (
-                (self._profile.driver_topics, LOCKSTEP),
+                (self._profile.driver_topics, RECORDED),
                 (self._profile.latched_topics, LATCHED),
             )
             for topic, kind in topics
         }
-        self._images = {c.name: self.create_publisher(Image, c.image_topic, LOCKSTEP) for c in self._cameras}
+        sizes = dict(zip(parameters.cameras, self._image_sizes(), strict=True))
+        self._images = {
+            c.name: self.create_publisher(Image, c.image_topic, recorded(sizes[c.name]))
+            for c in self._cameras
+        }
         self._infos = {
-            c.name: self.create_publisher(CameraInfo, c.info_topic, LOCKSTEP) for c in self._cameras
+            c.name: self.create_publisher(CameraInfo, c.info_topic, RECORDED) for c in self._cameras
         }
         command = self._profile.command
         self._commands = self.create_subscription(
@@ -372,6 +376,12 @@ class Simulator(Node):
                     self._source(), "cameras", name, offered, f"camera of '{self._profile.name}'"
                 )
         return tuple(offered[name] for name in self._node_parameters.cameras)
+
+    def _image_sizes(self) -> list[int]:
+        """Return how large the images of each camera are [byte]."""
+        parameters = self._node_parameters
+        sizes = zip(parameters.camera_widths, parameters.camera_heights, strict=True)
+        return [3 * width * height for width, height in sizes]
 
     def _make_world(self) -> World:
         parameters = self._node_parameters

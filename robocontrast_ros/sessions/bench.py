@@ -32,7 +32,8 @@ class Recording:
     Attributes:
         bag: folder of the rosbag2, relative to the run folder; empty when nothing was recorded.
         messages: topic -> messages received by the recorder.
-        missing: topic -> messages that were published, as far as is known, and not received.
+        missing: topic -> messages that were published, as far as is known, and not received. A trial that misses some
+            is void; only journals of versions before that have such trials.
     """
 
     bag: str = ""

@@ -12,6 +12,7 @@ from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.parameters import ResolvedSession, steps_per_control, write_yaml
+from robocontrast_ros.sessions.recorder_lag import history_depth
 from robocontrast_ros.sessions.run_folder import RunFolder
 
 CONTACTS = "robocontrast_ros/msg/Contacts"
@@ -162,20 +163,32 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "simulator_timeout": timeouts.sensors,
         "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,
+        "recorder": "recorder",
+        "recording_timeout": timeouts.recording,
+        "image_depth": history_depth(
+            max((3 * c.width * c.height for c in session.parameters.cameras), default=0)
+        ),
     }
     recorder = {
         "topics": recorded_topics(session),
         "kept": [topic for topic, _ in robot.latched_topics],
         "compression": session.parameters.recording.compression,
+        "format": session.parameters.recording.format,
         "stop_deadline": timeouts.recording,
     }
     manager = {
         "run": str(run.path),
         "resume": resume,
         "setup_timeout": timeouts.set_up + 5.0,
-        "answer_timeout": max(timeouts.scoring, timeouts.recording),
+        "answer_timeout": timeouts.scoring,
+        # The recorder answers when the last messages are there, or after its own limit.
+        "recording_timeout": timeouts.recording + 5.0,
         # Before the first step of an episode, a policy that hung in the one before is loaded afresh and warmed up.
-        "silence_timeout": 2.0 * timeouts.load + timeouts.policy + timeouts.sensors + 10.0,
+        "silence_timeout": 2.0 * timeouts.load
+        + timeouts.policy
+        + timeouts.sensors
+        + timeouts.recording
+        + 10.0,
         "policy_server": session.parameters.policy_server.node,
         "load_timeout": 2.0 * timeouts.load,
         # The policy server answers when its policy is loaded and warmed up.
@@ -204,6 +217,7 @@ def recorded_topics(session: ResolvedSession) -> list[str]:
     """Return what goes into the bags, as ``topic type`` pairs."""
     robot, recording = session.robot, session.parameters.recording
     topics = [
+        "clock rosgraph_msgs/msg/Clock",
         "trial robocontrast_ros/msg/Trial",
         "scene robocontrast_ros/msg/Scene",
         "tool_pose geometry_msgs/msg/PoseStamped",

@@ -132,7 +132,10 @@ class TimeoutParameters:
     set_up: float = Field(default=30.0, gt=0, le=86400, description="one set-up; a person may need long [s]")
     scoring: float = Field(default=10.0, gt=0, le=3600, description="one answer of the scorer [s]")
     recording: float = Field(
-        default=5.0, gt=0, le=60, description="wait for the last messages of a trial [s]"
+        default=30.0,
+        gt=0,
+        le=60,
+        description="wait for a recorder that is too far behind, and for the last messages of a trial [s]",
     )
     start_up: float = Field(default=60.0, gt=0, le=3600, description="until all parts are there [s]")
 
@@ -153,6 +156,10 @@ class RecordingParameters:
     images: bool = Field(default=True, description="whether the cameras' images are recorded")
     compression: Literal["zstd", "none"] = Field(
         default="zstd", description="of the bags' chunks: zstd or none"
+    )
+    format: Literal["jazzy", "humble"] = Field(
+        default="jazzy",
+        description="of the bags' metadata.yaml: jazzy, for Jazzy and later, or humble, which all of them read",
     )
     topics: tuple[str, ...] = Field(
         default=(), description="further topics, relative to the session's namespace"

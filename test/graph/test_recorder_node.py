@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +20,12 @@ from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.client import Client  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
-from robocontrast_ros.msg import TopicCount  # noqa: E402
+from robocontrast_ros.msg import RecordingStatus, TopicCount  # noqa: E402
 from robocontrast_ros.srv import StartRecording, StopRecording  # noqa: E402
 
 from robocontrast_ros.bags.reader import read_bag  # noqa: E402
 from robocontrast_ros.domain import Fault  # noqa: E402
+from robocontrast_ros.nodes.qos import LATCHED  # noqa: E402
 
 RECORDER = "from robocontrast_ros.nodes.recorder_node import main; main()"
 TOPICS = ["camera/image_raw sensor_msgs/msg/Image", "trial robocontrast_ros/msg/Trial"]
@@ -64,6 +65,31 @@ for line in sys.stdin:
         publisher.publish(image)
     publisher.wait_for_all_acked(Duration(seconds=30))
     print(sent, flush=True)
+"""
+
+
+# For each line of its input, a number, it publishes so many small messages with what a session's publishers offer.
+SENSOR = """
+import sys, time
+import rclpy
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from robocontrast_ros.nodes.middleware import tune_middleware
+from robocontrast_ros.nodes.qos import RECORDED
+
+tune_middleware()
+rclpy.init()
+node = Node("sensor", namespace="eval")
+publisher = node.create_publisher(PoseStamped, "tool_pose", RECORDED)
+while publisher.get_subscription_count() == 0:
+    time.sleep(0.01)
+print("ready", flush=True)
+for line in sys.stdin:
+    began = time.monotonic()
+    for number in range(int(line)):
+        publisher.publish(PoseStamped())
+        time.sleep(0.001)
+    print(time.monotonic() - began, flush=True)
 """
 
 
@@ -132,6 +158,12 @@ class Graph:
     def stop(self, recorder: str, **expected: int) -> StopRecording.Response:
         counts = [TopicCount(topic=_TOPIC.get(t, t), count=c) for t, c in expected.items()]
         return self.call(f"{recorder}/stop", StopRecording.Request(expected=counts))
+
+    def spin_until(self, condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 60.0
+        while not condition():
+            assert time.monotonic() < deadline
+            self.executor.spin_once(0.1)
 
     def end(self) -> None:
         for process in self._processes:
@@ -258,6 +290,73 @@ def test_a_recording_that_cannot_be_started_or_stopped_says_why(graph, recorder,
     assert graph.start(recorder, tmp_path / "bag").fault.code == Fault.NONE
     assert "is still being recorded" in graph.start(recorder, tmp_path / "other").fault.detail
     assert graph.stop(recorder).fault.code == Fault.NONE
+
+
+def test_what_was_published_while_the_recorder_was_stopped_comes_as_soon_as_it_goes_on(graph, tmp_path):
+    process = graph.run_recorder("stopped", ["tool_pose geometry_msgs/msg/PoseStamped"], stop_deadline=60.0)
+    sensor = graph.run(SENSOR)
+    assert sensor.stdout.readline() == "ready\n"
+    graph.start("stopped", tmp_path / "bag")
+    process.send_signal(signal.SIGSTOP)
+    sensor.stdin.write("400\n")
+    sensor.stdin.flush()
+    assert float(sensor.stdout.readline()) < 20.0, "nobody is held back"
+    process.send_signal(signal.SIGCONT)
+    began = time.monotonic()
+    response = graph.stop("stopped", tool_pose=400)
+    # A heartbeat of Fast DDS would ask for the rest every 3 s.
+    assert time.monotonic() - began < 2.5
+    assert counts(response, "received") == {"tool_pose": 400}
+    assert counts(response, "missing") == {}
+
+
+def test_the_recorder_reports_what_it_has_received_of_the_present_recording(
+    graph, recorder, camera, tmp_path
+):
+    reports: list[RecordingStatus] = []
+    listener = graph.node.create_subscription(RecordingStatus, f"{recorder}/status", reports.append, LATCHED)
+
+    def last() -> tuple[str, dict[str, int]]:
+        return reports[-1].bag, {c.topic: c.count for c in reports[-1].received}
+
+    for name, images in (("first", 200), ("second", 20)):
+        bag = str(tmp_path / name)
+        graph.start(recorder, tmp_path / name)
+        graph.spin_until(lambda bag=bag: reports and last() == (bag, {"camera/image_raw": 0, "trial": 0}))
+        camera.publish(images)
+        # Of images of this size a publisher keeps 445, and an eighth of them may be unreported.
+        graph.spin_until(lambda images=images: last()[1]["camera/image_raw"] >= images - 56)
+        assert counts(graph.stop(recorder, image=images), "missing") == {}
+    assert len(reports) <= 3 + 220 // 55, "the last one before, one for each start, and the rest"
+    graph.node.destroy_subscription(listener)
+
+
+def test_a_stop_whose_asker_gave_up_is_over_when_somebody_asks_again(graph, recorder, camera, tmp_path):
+    graph.start(recorder, tmp_path / "bag")
+    client = graph.node.create_client(StopRecording, f"{recorder}/stop")
+    assert client.wait_for_service(120.0)
+    expected = [TopicCount(topic="camera/image_raw", count=3)]
+    given_up = client.call_async(StopRecording.Request(expected=expected))
+    graph.executor.spin_until_future_complete(given_up, 0.5)
+    again = client.call_async(StopRecording.Request(expected=expected))
+    graph.executor.spin_until_future_complete(given_up, 60.0)
+    assert given_up.result().fault.detail == "it was asked to stop once more"
+    assert not again.done(), "the messages may still come"
+    camera.publish(3)
+    graph.executor.spin_until_future_complete(again, 60.0)
+    assert (again.result().fault.code, counts(again.result(), "missing")) == (Fault.NONE, {})
+    assert counts(again.result(), "received")["camera/image_raw"] == 3
+
+
+def test_the_metadata_is_written_for_humble_where_it_is_asked_for(graph, camera, tmp_path):
+    process = graph.run_recorder("old", TOPICS, stop_deadline=30.0, format="humble")
+    graph.start("old", tmp_path / "bag")
+    camera.publish(1, subscriptions=2)
+    assert counts(graph.stop("old", image=1), "missing") == {}
+    assert "version: 8" in (tmp_path / "bag" / "metadata.yaml").read_text()
+    assert read_bag(tmp_path / "bag").counts["/eval/camera/image_raw"] == 1
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
 
 
 def test_sigint_closes_the_bag(graph, camera, tmp_path):

@@ -13,6 +13,8 @@ import pytest
 import yaml
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
+from rosbags.interfaces import QosDurability, QosHistory, QosReliability
+from rosbags.rosbag2 import Reader
 
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_bag
@@ -105,6 +107,51 @@ def test_the_metadata_names_types_counts_hashes_and_offered_qos(tmp_path, messag
     assert image["offered_qos_profiles"][0]["durability"] == "volatile"
     assert image["offered_qos_profiles"][0]["depth"] == 7
     assert trial["offered_qos_profiles"][0]["durability"] == "transient_local"
+
+
+QOS_BY_NAME = {
+    "history": "keep_last",
+    "depth": 7,
+    "reliability": "reliable",
+    "durability": "volatile",
+    "deadline": {"sec": 9223372036, "nsec": 854775807},
+    "lifespan": {"sec": 9223372036, "nsec": 854775807},
+    "liveliness": "automatic",
+    "liveliness_lease_duration": {"sec": 9223372036, "nsec": 854775807},
+    "avoid_ros_namespace_conventions": False,
+}
+# The numbers are those of rmw/types.h.
+QOS_BY_NUMBER = {**QOS_BY_NAME, "history": 1, "reliability": 1, "durability": 2, "liveliness": 1}
+
+
+@pytest.mark.parametrize(("form", "qos"), [("jazzy", QOS_BY_NAME), ("humble", QOS_BY_NUMBER)])
+def test_the_metadata_is_of_the_form_that_was_asked_for_and_other_readers_read_it(
+    tmp_path, messages, form, qos
+):
+    bag = tmp_path / "bag"
+    with BagWriter(bag, [IMAGE_TOPIC, SCENE_TOPIC], metadata=form) as writer:
+        writer.write("/eval/scene", 5, messages.cdr(messages.scene(scene_at(0.0))))
+    info = yaml.safe_load((bag / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    image = info["topics_with_message_count"][0]["topic_metadata"]
+    with mcap_file(bag).open("rb") as stream:
+        channels = {c.topic: c for c in make_reader(stream).get_summary().channels.values()}
+    in_file = channels["/camera/image_raw"].metadata["offered_qos_profiles"]
+    if form == "humble":
+        # Humble's rosbag2 takes them as a string, and takes each policy in it as an integer.
+        assert info["version"] < 9
+        assert isinstance(image["offered_qos_profiles"], str)
+        profiles = yaml.safe_load(image["offered_qos_profiles"])
+    else:
+        assert info["version"] == 9
+        profiles = image["offered_qos_profiles"]
+    assert profiles == [qos] == yaml.safe_load(in_file)
+    with Reader(bag) as reader:
+        assert [(c.topic, t) for c, t, _ in reader.messages()] == [("/eval/scene", 5)]
+        (offered,) = reader.topics["/camera/image_raw"].connections[0].ext.offered_qos_profiles
+    assert (offered.history, offered.reliability) == (QosHistory.KEEP_LAST, QosReliability.RELIABLE)
+    assert (offered.durability, offered.depth) == (QosDurability.VOLATILE, 7)
+    assert read_bag(bag).counts == {"/eval/scene": 1, "/camera/image_raw": 0}
+    assert read_bag(bag).broken == ""
 
 
 def test_the_file_carries_the_definitions_of_our_own_and_of_the_simulators_types(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.sessions.graph import (
     GraphNode,
     NodeProcess,
@@ -15,6 +15,7 @@ from robocontrast_ros.sessions.graph import (
     recorded_topics,
 )
 from robocontrast_ros.sessions.parameters import Overrides, resolve
+from robocontrast_ros.sessions.recorder_lag import history_depth
 from robocontrast_ros.sessions.run_folder import RunFolder
 
 
@@ -49,10 +50,29 @@ def test_each_topic_is_recorded_once_images_only_where_they_are_wanted(name):
     session = resolve(name)
     topics = [entry.split(" ") for entry in recorded_topics(session)]
     assert len({topic for topic, _ in topics}) == len(topics)
+    assert ["clock", "rosgraph_msgs/msg/Clock"] in topics
     assert {"scene", "tool_pose", "trial", "progress", "trial_result"} < {topic for topic, _ in topics}
     assert {"sensor_msgs/msg/Image", session.robot.command.type, session.robot.state.type} < {
         kind for _, kind in topics
     }
+
+
+def test_what_the_session_says_of_the_recording_reaches_the_nodes(tmp_path):
+    session = yaml.safe_load(
+        resolve_uri("package://robocontrast_ros/config/sessions/language_table_demo.yaml").read_text()
+    )
+    session |= {
+        "recording": {"format": "humble", "compression": "none"},
+        "timeouts": {"recording": 7.0},
+        "cameras": [{"name": "board", "width": 640, "height": 480}],
+    }
+    (tmp_path / "session.yaml").write_text(yaml.safe_dump(session))
+    nodes = parameters(str(tmp_path / "session.yaml"), tmp_path)
+    assert (nodes["recorder"]["format"], nodes["recorder"]["compression"]) == ("humble", "none")
+    assert nodes["recorder"]["stop_deadline"] == nodes["rollout"]["recording_timeout"] == 7.0
+    assert nodes["episode_manager"]["recording_timeout"] > 7.0
+    assert nodes["rollout"]["image_depth"] == history_depth(3 * 640 * 480) == 72
+    assert parameters("language_table_demo", tmp_path)["recorder"]["format"] == "jazzy"
 
 
 RECORDER = GraphNode("recorder", {"topics": ["a b/msg/C"], "kept": []})

@@ -1,0 +1,104 @@
+"""A session whose recorder does not get the processor for a while loses no message, or the trial is void."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from robocontrast_ros.msg import SessionStatus
+from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until
+from spinning import spun_node
+
+from robocontrast_ros.bags.decoding import stamp_from_msg
+from robocontrast_ros.bags.reader import read_bag
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.nodes.qos import LATCHED
+from robocontrast_ros.sessions.events import TrialVoid
+
+STEPS = 100
+CAMERA = "/camera/camera/color/image_raw"
+
+# A second terminal that echoes a topic, reliable as `ros2 topic echo` is.
+ECHO = """
+import sys
+import rclpy
+from sensor_msgs.msg import Image
+
+rclpy.init()
+node = rclpy.create_node("echo")
+node.create_subscription(Image, sys.argv[1], lambda m: print(m.header.stamp.sec, flush=True), 10)
+rclpy.spin(node)
+"""
+
+
+def stop(process: int, seconds: float) -> None:
+    """Take the processor from a process for a while [s]."""
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(seconds)
+    os.kill(process, signal.SIGCONT)
+
+
+def test_a_recorder_that_is_stopped_loses_nothing_and_one_that_is_stopped_for_too_long_makes_the_trial_void(
+    tmp_path,
+):
+    place = Workplace(tmp_path)
+    session = place.session(
+        policy="random",
+        task=place.short_task(STEPS),
+        # So large that rollout has to wait: the history holds 72 of them.
+        cameras=[{"name": "board", "width": 640, "height": 480}],
+        timeouts={"recording": 2.0},
+    )
+    statuses: list[SessionStatus] = []
+    echo = subprocess.Popen([sys.executable, "-c", ECHO, CAMERA], stdout=subprocess.PIPE, text=True)
+    process = place.begin("evaluate", session)
+    with spun_node("operator") as operator:
+        operator.create_subscription(SessionStatus, "session_status", statuses.append, LATCHED)
+        try:
+            run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
+            assert echo.stdout.readline(), "somebody else listens, too"
+            echo.send_signal(signal.SIGSTOP)
+
+            wait_until((run / "bags/0000").exists, "the first trial")
+            recorder = node_pids(run)["recorder"]
+            for _ in range(2):
+                stop(recorder, 1.0)
+                time.sleep(0.2)
+            wait_until((run / "bags/0001").exists, "the second trial")
+            # Its first control steps: the recorder has answered by now.
+            time.sleep(0.3)
+            os.kill(recorder, signal.SIGSTOP)
+            wait_until(lambda: any(isinstance(e, TrialVoid) for e in events_of(run)), "a void trial")
+            os.kill(recorder, signal.SIGCONT)
+            code, output = finish(process)
+        finally:
+            process.kill()
+            echo.kill()
+            echo.communicate()
+    assert code == 0, output
+    (void,) = (event for event in events_of(run) if isinstance(event, TrialVoid))
+    assert void.trial.index == 1 and void.fault is Fault.RECORDER_LOST
+    assert void.detail.startswith("the recorder is ") and void.detail.endswith(" behind for 2 s")
+    assert [event.recording.bag for event in finished(run)] == ["bags/0000", "bags/0001_attempt1"]
+    for event in finished(run):
+        assert event.result.steps == STEPS and event.recording.missing == ()
+        content = read_bag(run / event.recording.bag)
+        stamps = {
+            topic: [stamp_from_msg(_time(m.decode())) for m in content.messages if m.topic == topic]
+            for topic in ("/clock", "/joint_states", "/scene", CAMERA)
+        }
+        assert len(stamps[CAMERA]) == STEPS + 1
+        assert all(stamps[topic] == stamps[CAMERA] for topic in stamps), "simulated time, without a gap"
+    told = [stamp_from_msg(status.header.stamp) for status in statuses if status.state != SessionStatus.IDLE]
+    assert told[-1] == stamps[CAMERA][-1], "the status is stamped in simulated time, too"
+
+
+def _time(message):
+    return message.header.stamp if hasattr(message, "header") else message.clock
