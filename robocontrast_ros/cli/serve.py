@@ -9,10 +9,8 @@ from pathlib import Path
 
 from robocontrast_ros.cli.processes import node_command, node_environment
 from robocontrast_ros.configuration import ConfigurationError, find_configured
+from robocontrast_ros.sessions.domain import LARGEST_DOMAIN, given_domain
 from robocontrast_ros.sessions.parameters import find_file
-
-LARGEST_DOMAIN = 232
-"""Port numbers end there (DDS-RTPS, port mapping)."""
 
 
 def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: float) -> None:
@@ -29,7 +27,7 @@ def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: 
     """
     file = find_file("policies", policy, "command line", "policy", Path.cwd())
     find_configured("policies", file)
-    number = int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain
+    number = (given_domain() or 0) if domain is None else domain
     if not 0 <= number <= LARGEST_DOMAIN:
         raise ConfigurationError("command line", "--domain", number, f"0 to {LARGEST_DOMAIN}")
     print(

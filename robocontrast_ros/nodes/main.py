@@ -10,12 +10,15 @@ from typing import NoReturn
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.nodes.executor import lockstep_executor
 from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.sessions.journal import JournalError
 
 POLL = 0.1
 """How often a node is asked whether it is done [s]."""
@@ -24,8 +27,9 @@ POLL = 0.1
 def run_node(make: Callable[[], Node], threads: int = 1) -> None:
     """Initialise ROS, make the node, spin until it is told to end, and exit.
 
-    Ends the process with one line and code 2 on a mistake in the parameters, code 3 when another node
-    that it needs from the start does not come up, else with 0. SIGINT and SIGTERM are the ordinary end:
+    Ends the process with one line and code 2 on a mistake in the parameters, or a session that is running
+    already, code 3 when another node that it needs from the start does not come up, or the disk is full,
+    else with 0. SIGINT and SIGTERM are the ordinary end:
     a node with ``interrupt()`` is asked to end its work, and the process ends, with the node's
     ``exit_code``, once that is set; any other node ends at once. A node with ``on_end()`` is told before
     its handles go.
@@ -38,10 +42,10 @@ def run_node(make: Callable[[], Node], threads: int = 1) -> None:
     stop = _StopRequest()
     try:
         node = make()
-    except ConfigurationError as error:
-        _refuse(error, 2)
-    except BenchFault as error:
-        _refuse(error, 3)
+    except (ConfigurationError, JournalError) as error:
+        _refuse(make, error, 2)
+    except (BenchFault, DiskError) as error:
+        _refuse(make, error, 3)
     except KeyboardInterrupt:
         raise SystemExit(0) from None
     stop.interrupt = getattr(node, "interrupt", None)
@@ -78,12 +82,14 @@ class _StopRequest:
             self.now = True
 
 
-def _refuse(error: Exception, code: int) -> NoReturn:
-    """End the process at once.
+def _refuse(make: Callable[[], Node], error: Exception, code: int) -> NoReturn:
+    """Say why as an error of the node, which may not be made, and end the process at once.
 
     What was made of the node has threads and handles. At an ordinary end they go in no certain order, and one process
     in some hundreds ended with a segmentation fault in place of its code.
     """
-    print(f"error: {error}", file=sys.stderr, flush=True)
+    # A node's module is named after it.
+    name = make.__module__.rpartition(".")[2].removesuffix("_node")
+    get_logger(name).fatal(str(error))
     sys.stdout.flush()
     os._exit(code)
