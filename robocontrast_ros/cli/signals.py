@@ -33,6 +33,14 @@ def exit_code(stop: KeyboardInterrupt) -> int:
     return 128 + (stop.signal if isinstance(stop, Stopped) else signal.SIGINT)
 
 
+_AT_THE_END = {
+    signal.SIGINT: signal.SIG_DFL,
+    signal.SIGTERM: signal.SIG_IGN,
+    signal.SIGHUP: signal.SIG_IGN,
+}
+"""What a further signal does while Python ends: who asks twice gets the exit code of the first all the same."""
+
+
 class _Signals:
     """What the command's handler knows."""
 
@@ -41,9 +49,9 @@ class _Signals:
         self.first: int | None = None
 
     def handle(self, number: int, frame: FrameType | None) -> None:
+        self.first = self.first or number
         if not self.held:
             raise Stopped(number)
-        self.first = self.first or number
 
 
 _signals = _Signals()
@@ -55,6 +63,7 @@ def signals_raise() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    _signals.first, _signals.held = None, False
     before = {number: signal.getsignal(number) for number in STOPPING}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
@@ -63,14 +72,15 @@ def signals_raise() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+            signal.signal(number, handler if _signals.first is None else _AT_THE_END[number])
 
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[Callable[[], None]]:
     """Hold signals meanwhile; yield what raises ``Stopped``, once, where one has come.
 
-    Only the first counts: what is asked for again is under way already.
+    Only the first counts: what is asked for again is under way already. After SIGTERM and SIGHUP nothing is begun any
+    more that could be broken off, so what comes later is held for good.
     """
     told = False
 
@@ -84,7 +94,7 @@ def signals_held() -> Iterator[Callable[[], None]]:
     try:
         yield look
     finally:
-        _signals.held = False
+        _signals.held = _signals.first in (signal.SIGTERM, signal.SIGHUP)
 
 
 class Outlasting:

@@ -75,7 +75,6 @@ class Domain:
         self.namespace = namespace.strip("/")
         self._lock: int | None = None
         self._probe: _Probe | None = None
-        self._run = ""
         given = given_domain() if number is None else number
         self.chosen = given is None
         self.number = 0 if given is None else given
@@ -113,13 +112,14 @@ class Domain:
 
     def note(self, run: Path) -> None:
         """Write the run folder into the lock, for whom the domain is refused."""
-        self._run = str(run)
+        self._write(str(run))
+
+    def _write(self, run: str) -> None:
+        # It is for a message alone: a full disk, or a file of another user, must not stop a session.
         if self._lock is not None:
-            holder = json.dumps({"pid": os.getpid(), "run": self._run})
-            # What is written is for a message alone: a full disk, or a lock of another user, must not stop a session.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._lock, 0)
-                os.pwrite(self._lock, holder.encode(), 0)
+                os.pwrite(self._lock, json.dumps({"pid": os.getpid(), "run": run}).encode(), 0)
 
     def close(self) -> None:
         """Let another session have it."""
@@ -157,7 +157,7 @@ class Domain:
             os.close(lock)
             return False
         self._lock, self.number = lock, number
-        self.note(Path(self._run))
+        self._write("")
         return True
 
     def _release(self) -> None:
@@ -299,4 +299,4 @@ def _holder(file: Path) -> str:
         pid, run = told["pid"], told["run"]
     except (OSError, ValueError, KeyError, TypeError):
         return "by a session of this machine"
-    return f"process {pid} runs {run}" if run not in ("", ".") else f"process {pid} begins a session"
+    return f"process {pid} runs {run}" if run else f"process {pid} begins a session"
