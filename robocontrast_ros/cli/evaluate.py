@@ -23,7 +23,7 @@ from robocontrast_ros.cli.processes import (
 )
 from robocontrast_ros.cli.signals import Stopped, exit_code, signals_held
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.configuration.disk import DiskError, writing
+from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions import events
 from robocontrast_ros.sessions.domain import Domain
@@ -216,18 +216,21 @@ def _watch(
     try:
         code = processes.watch(poll)
     except ProcessDied as death:
-        _say_error(_disk_of(run) or death.detail, console)
+        full = _disk_of(run)
+        _say_error(full or death.detail, console)
         console.print("stopping the session …")
         processes.stop(view.update)
         _write_down(death, run, console)
         # A node that refuses its parameters says so with exit code 2, as we do.
-        return death.exit_code if death.exit_code == 2 else INTERRUPTED
+        return death.exit_code if death.exit_code == 2 and not full else INTERRUPTED
     except Stopped as stop:
         console.print(f"{stop.signal.name}: stopping; the present trial is void …", highlight=False)
         processes.stop(view.update)
         return exit_code(stop)
     if code != 0:
-        _say_error(_disk_of(run) or processes.last_line(processes.leader), console)
+        full = _disk_of(run)
+        _say_error(full or processes.last_line(processes.leader), console)
+        code = INTERRUPTED if full else code
     return code
 
 
@@ -247,12 +250,12 @@ def _disk_of(run: RunFolder) -> str:
     A node that finds the disk full cannot say so in its log, which is on the same disk.
     """
     try:
-        with writing(run.path), tempfile.TemporaryFile(dir=run.path) as file:
+        with tempfile.TemporaryFile(dir=run.path) as file:
             file.write(bytes(LEAST))
             file.flush()
             os.fsync(file.fileno())
-    except DiskError as error:
-        return str(error)
+    except OSError as error:
+        return str(DiskError(run.path, error, "then resume the session"))
     return ""
 
 

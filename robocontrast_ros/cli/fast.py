@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from robocontrast_ros.bridges.fast import open_bench
+from robocontrast_ros.cli.signals import output_outlasts
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.sessions.control import SessionControl
@@ -27,6 +28,12 @@ def command(run: RunFolder, resume: bool) -> list[str]:
 
 
 def main() -> None:
+    """Run the session of the command line. The log may be on a disk that is full."""
+    with output_outlasts():
+        _main()
+
+
+def _main() -> None:
     """Run the session; SIGINT ends it, with the trial that is running void.
 
     Exit codes: 0 done, 2 a mistake in what was asked, 3 interrupted and to be resumed.
