@@ -83,7 +83,9 @@ class Processes:
 
     def _begin(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         log = self._logs / f"{name}.log"
-        with writing(log), open(log, "ab") as output:
+        with writing(log):
+            output = open(log, "ab")  # noqa: SIM115
+        with output:
             # A session that goes on appends to the logs of the one before.
             self._log_begins[name] = output.tell()
             self._processes[name] = subprocess.Popen(

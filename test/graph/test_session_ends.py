@@ -51,12 +51,6 @@ def begun(place):
     return run
 
 
-def processes_of(parent):
-    """Return the commands of the processes that a process started."""
-    children = subprocess.run(["ps", "-o", "args=", "--ppid", str(parent)], capture_output=True, text=True)
-    return children.stdout.splitlines()
-
-
 @pytest.mark.parametrize("how", ["--graph", "--fast"])
 def test_sigterm_ends_a_session_in_order_however_often_it_comes(place, session, how):
     # Under load the first trial of a fast session could be the last.
@@ -166,20 +160,6 @@ def test_a_running_session_keeps_its_domain_and_its_folder_and_the_death_of_its_
     assert f"--resume {run}" in output and "Traceback" not in output
     assert isinstance(events_of(run)[-1], ProcessDied) and events_of(run)[-1].process == "episode_manager"
     assert node_pids(run) == {}
-
-
-def test_a_death_is_told_before_the_others_are_stopped(place, session):
-    process = place.begin("evaluate", session)
-    run = begun(place)
-    killed = time.monotonic()
-    os.kill(node_pids(run)["simulator"], signal.SIGKILL)
-    while not (line := process.stdout.readline()).startswith("error: "):
-        assert line, "the command has ended"
-    assert time.monotonic() - killed < 2.0
-    assert "'simulator' was killed by SIGKILL" in line
-    assert len(node_pids(run)) > 1, "the others still run"
-    code, output = finish(process)
-    assert code == 3, output
 
 
 @pytest.mark.parametrize("how", ["--graph", "--fast"])
