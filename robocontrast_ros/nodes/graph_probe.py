@@ -71,5 +71,6 @@ def _managers(node: Node) -> list[str]:
     return [
         name.removesuffix(SERVICE)
         for name, types in node.get_service_names_and_types()
-        if name.endswith(SERVICE) and TYPE in types
+        # A service is listed for its clients, too.
+        if name.endswith(SERVICE) and TYPE in types and node.count_services(name) > 0
     ]
