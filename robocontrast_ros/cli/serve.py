@@ -38,4 +38,7 @@ def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: 
     # A string in JSON is one in YAML, which ROS reads.
     parameters = f"policy:={json.dumps(str(file))}", f"timeout:={timeout}", f"load_timeout:={load_timeout}"
     words = [word for parameter in parameters for word in ("-p", parameter)]
-    os.execve(sys.executable, node_command("policy_server", *words), node_environment(number, elsewhere=True))
+    environment = node_environment(number, elsewhere=True)
+    # What the node says is read by who typed the command.
+    environment.setdefault("RCUTILS_CONSOLE_OUTPUT_FORMAT", "{severity}: {message}")
+    os.execve(sys.executable, node_command("policy_server", *words), environment)

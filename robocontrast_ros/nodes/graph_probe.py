@@ -17,7 +17,7 @@ from rclpy.signals import SignalHandlerOptions
 POLL = 0.02
 """How often the services that were discovered are listed [s]."""
 
-PARTICIPANTS, APART = 3, 0.3
+PARTICIPANTS, APART = 4, 0.4
 """How many participants look, one after the other, and how long after the one before [s].
 
 Where the first messages of a new participant are lost, as in one case of six, an existing one is discovered with its

@@ -35,10 +35,11 @@ LARGEST_DOMAIN = 232
 LEADER = "episode_manager"
 """Name of the node that leads each session."""
 
-LOOK = 1.5
+LOOK = 2.5
 """How long is looked for another session's graph [s].
 
-An existing participant was discovered within 0.09 s on a quiet machine in most of 60 tries (docs/sessions.md).
+One participant discovers another within 0.1 s in most cases, and in one of six only with its next announcement, up to
+3 s later; so several look (``nodes/graph_probe.py``). Of 60 sessions on a loaded machine none was missed.
 """
 
 PROBE_DEADLINE = 30.0
@@ -104,7 +105,7 @@ class Domain:
             if not found:
                 return
             if not self.chosen:
-                others = f"the node '{found[0]}' is visible there, of a session in a container, or of another machine"
+                others = f"the node '{found[0]}' is visible there, of another user, container or machine"
                 raise _taken(self.number, self.namespace, others)
             self._release()
             self._take_free(range(self.number + 1, DOMAINS.stop))
