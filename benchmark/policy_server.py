@@ -37,9 +37,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from robocontrast_ros.cli.processes import Domain, node_environment, start_nodes
+from robocontrast_ros.cli.processes import node_environment, start_nodes
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.sessions.domain import Domain
 from robocontrast_ros.sessions.graph import GraphNode, NodeProcess
 
 SIZE = 224

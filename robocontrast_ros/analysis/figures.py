@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from robocontrast_ros.analysis.effort import StandardTrial, cumulative
 from robocontrast_ros.analysis.latency import Latency
 from robocontrast_ros.analysis.summary import ALL, Row, Summary
+from robocontrast_ros.configuration.disk import new_file
 from robocontrast_ros.domain import BASE, METRICS
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.curves import running_means
@@ -33,6 +34,9 @@ def draw_overview(
         trials: the table of trials.
         standard: the standard evaluation that the base trials make up; empty where they do not.
         path: the PNG file to write.
+
+    Raises:
+        DiskError: it cannot be written.
     """
     figure = Figure(figsize=(11.0, 4.4), dpi=150, layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.25))
@@ -44,7 +48,8 @@ def draw_overview(
     legend = right.get_legend()
     above = 13.0 * len(legend.get_texts()) if legend else 0.0
     right.set_title("Estimate against effort", fontsize=10, pad=6.0 + above)
-    figure.savefig(path)
+    with new_file(path) as part:
+        figure.savefig(part)
 
 
 def draw_perturbations(axes: Axes, summary: Summary) -> None:

@@ -10,6 +10,7 @@ from robocontrast_ros.analysis.trial_map import TrialMap, write_map
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import TrialRecording, read_trial
 from robocontrast_ros.configuration import load_configured
+from robocontrast_ros.configuration.disk import make_folder
 from robocontrast_ros.domain import Scene, SetupMove, Trial
 from robocontrast_ros.scoring import Sample
 from robocontrast_ros.sessions.events import Event, SetUp, TrialFinished
@@ -72,6 +73,7 @@ def write_maps(
 
     Raises:
         ConfigurationError: the task's file does not fit any more.
+        DiskError: a map cannot be written.
     """
     task_file = run.parameters / "task.yaml"
     if not task_file.is_file():
@@ -83,7 +85,7 @@ def write_maps(
         for trial in set_up_trials(journal.events)
         if not (path := run.map(trial.event.trial.trial_id)).exists()
     ]
-    run.maps.mkdir(exist_ok=True)
+    make_folder(run.maps)
     for found, path in track(missing):
         trial, result = found.event.trial, found.event.result
         symbol = symbols.get(trial.perturbation, "")

@@ -21,6 +21,7 @@ from robocontrast_ros.analysis.tables import (
     scores_of,
     write_table,
 )
+from robocontrast_ros.configuration.disk import make_folder
 
 SCORES = ("success", "spl", "progress")
 
@@ -187,9 +188,9 @@ def write_scores(scores: Sequence[OfflineScore], folder: Path) -> tuple[Path, ..
         The files.
 
     Raises:
-        OSError: the folder cannot be written.
+        DiskError: the folder cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     tables = {"scores": (scores_table(scores), SCORE_COLUMNS)}
     if any(score.rescored for score in scores):
         tables["rescored"] = (rescored_table(scores), RESCORED_COLUMNS)

@@ -88,3 +88,4 @@ def _submit(pool: ProcessPoolExecutor, function: Callable[[Job], Result], job: J
 
 def _leave_interrupts_to_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -21,6 +21,7 @@ from robocontrast_ros.analysis.serving import serving_policies
 from robocontrast_ros.analysis.summary import Summary, summary_rows
 from robocontrast_ros.analysis.tables import trials_table, write_trials
 from robocontrast_ros.analysis.test_set import NOT_DRAWN, Runnable, draw_test_set, test_set_estimates
+from robocontrast_ros.configuration.disk import make_folder, write_file
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
 from robocontrast_ros.sessions.journal import Journal, JournalError, read_begun
@@ -135,17 +136,18 @@ def write_results(run: RunFolder) -> Results:
 
     Raises:
         JournalError: the run's journal cannot be read, or holds no session.
+        DiskError: a file cannot be written; each that was there stays as it was.
     """
     results = compute_results(read_begun(run.journal), draw_test_set(run))
     write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv")
     summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
-    (run.path / "summary.json").write_text(summary + "\n", encoding="utf-8")
-    (run.path / "summary.tex").write_text(summary_tex(results.summary), encoding="utf-8")
-    (run.path / "estimates.tex").write_text(estimates_tex(results.summary), encoding="utf-8")
+    write_file(run.path / "summary.json", summary + "\n")
+    write_file(run.path / "summary.tex", summary_tex(results.summary))
+    write_file(run.path / "estimates.tex", estimates_tex(results.summary))
     text = Console(file=StringIO(), width=TEXT_WIDTH)
     text.print(summary_report(results.summary))
-    (run.path / "summary.txt").write_text(text.file.getvalue(), encoding="utf-8")
-    run.figures.mkdir(exist_ok=True)
+    write_file(run.path / "summary.txt", text.file.getvalue())
+    make_folder(run.figures)
     figure = run.figures / "overview.png"
     draw_overview(results.summary, results.trials, results.standard, figure)
     return replace(results, figure=figure)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.effort import Prices, Spent
 from robocontrast_ros.analysis.serving import serving_policies
+from robocontrast_ros.configuration.disk import write_file
 from robocontrast_ros.domain import Fault, Outcome, Trial, TrialResult
 from robocontrast_ros.sessions.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
 
@@ -107,9 +109,16 @@ def make_table(rows: Sequence[dict[str, object]], columns: Columns) -> pl.DataFr
 
 
 def write_table(table: pl.DataFrame, columns: Columns, parquet: Path, csv: Path) -> None:
-    """Write a table in both forms; the Parquet file's metadata explains each column."""
-    table.write_parquet(parquet, metadata={name: meaning for name, (_, meaning) in columns.items()})
-    table.write_csv(csv)
+    """Write a table in both forms; the Parquet file's metadata explains each column.
+
+    Raises:
+        DiskError: a file cannot be written.
+    """
+    # By way of the memory: polars tells a full disk in a way of its own.
+    content = BytesIO()
+    table.write_parquet(content, metadata={name: meaning for name, (_, meaning) in columns.items()})
+    write_file(parquet, content.getvalue())
+    write_file(csv, table.write_csv())
 
 
 def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:

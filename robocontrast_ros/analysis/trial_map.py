@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.analysis.figures import BLUE, GREEN, GREY, ORANGE, PINK
+from robocontrast_ros.configuration.disk import new_file
 from robocontrast_ros.domain import ObjectState, Outcome, Pose, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.scoring import CollisionCounter, Sample
 from robocontrast_ros.tasks.protocol import (
@@ -128,7 +129,11 @@ def _regions(goal: Goal, scene: Scene) -> tuple[tuple[Polygon, ...], ...]:
 
 
 def write_map(content: TrialMap, path: Path) -> None:
-    """Draw a map with its title into a PNG file."""
+    """Draw a map with its title into a PNG file.
+
+    Raises:
+        DiskError: it cannot be written.
+    """
     width, height = _extent(content)
     above, below, inner = 0.66, 0.35, WIDTH - 0.2
     figure = Figure(figsize=(WIDTH, inner * height / width + above + below), dpi=DPI)
@@ -137,7 +142,9 @@ def write_map(content: TrialMap, path: Path) -> None:
     draw_map(axes, content)
     figure.text(0.5, 1.0 - 0.08 / total, title_of(content), ha="center", va="top", fontsize=8.0)
     figure.text(0.97, 0.04 / total, legend_of(content), ha="right", va="bottom", fontsize=6.5, color=GREY)
-    figure.savefig(path, pil_kwargs={"compress_level": 1})
+    # A map that is there is kept: half a one must not bear its name.
+    with new_file(path) as part:
+        figure.savefig(part, pil_kwargs={"compress_level": 1})
 
 
 def title_of(content: TrialMap) -> str:

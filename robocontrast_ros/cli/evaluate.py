@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
@@ -12,22 +14,37 @@ from rich.markup import escape
 
 from robocontrast_ros.cli import fast
 from robocontrast_ros.cli.live import LiveView
-from robocontrast_ros.cli.processes import Domain, ProcessDied, Processes, quiet_environment, start_nodes
+from robocontrast_ros.cli.processes import (
+    ProcessDied,
+    Processes,
+    node_environment,
+    quiet_environment,
+    start_nodes,
+)
+from robocontrast_ros.cli.signals import Stopped, exit_code, signals_held
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions import events
+from robocontrast_ros.sessions.domain import Domain
 from robocontrast_ros.sessions.graph import checked_namespace, processes_of
-from robocontrast_ros.sessions.journal import JournalWriter, read_begun, read_journal
+from robocontrast_ros.sessions.journal import (
+    JournalError,
+    JournalWriter,
+    check_not_running,
+    read_begun,
+    read_journal,
+)
 from robocontrast_ros.sessions.parameters import Overrides, ResolvedSession, resolve
-from robocontrast_ros.sessions.plan import plan_session
+from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policy
 from robocontrast_ros.sessions.run_folder import RunFolder
 
 INTERRUPTED = 3
 """Exit code of a session that ended early and can be resumed."""
 
-CONTROL_C = 130
-"""Exit code after Ctrl-C, as shells expect it."""
+LEAST = 1 << 16
+"""Bytes that can be written where a disk is not full: some lines of a log and of a journal."""
 
 
 def start(session: str, overrides: Overrides, console: Console, namespace: str = "") -> tuple[RunFolder, int]:
@@ -35,11 +52,12 @@ def start(session: str, overrides: Overrides, console: Console, namespace: str =
 
     Raises:
         ConfigurationError: something does not fit; nothing was started.
+        DiskError: the run folder cannot be written; nothing was started.
     """
     resolved = resolve(session, overrides)
-    _check(resolved)
-    place = _namespace(resolved, namespace)
-    return _run(resolved, RunFolder.create(resolved, time.time()), False, console, place)
+    with ExitStack() as held:
+        domain, plan = _prepare(resolved, held, console, namespace)
+        return _run(resolved, RunFolder.create(resolved, time.time()), plan, domain, False, console)
 
 
 def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder, int]:
@@ -47,13 +65,16 @@ def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder,
 
     Raises:
         ConfigurationError: something no longer fits; nothing was started.
-        JournalError: the journal is damaged, or no session was begun.
+        JournalError: the journal is damaged, or no session was begun, or it is running.
+        DiskError: the run folder cannot be written.
     """
     folder = RunFolder.open(run)
     read_begun(folder.journal)
+    check_not_running(folder.journal)
     resolved = folder.resolve()
-    _check(resolved)
-    return _run(resolved, folder, True, console, _namespace(resolved, namespace))
+    with ExitStack() as held:
+        domain, plan = _prepare(resolved, held, console, namespace)
+        return _run(resolved, folder, plan, domain, True, console)
 
 
 def begun(run: RunFolder) -> bool:
@@ -63,6 +84,36 @@ def begun(run: RunFolder) -> bool:
         JournalError: the journal is damaged.
     """
     return run.journal.exists() and bool(read_journal(run.journal).events)
+
+
+def _prepare(
+    session: ResolvedSession, held: ExitStack, console: Console, namespace: str
+) -> tuple[Domain | None, Plan]:
+    """Take a domain for the session's graph, see whether all fits, and plan.
+
+    Meanwhile a process looks whether another session's graph is in that domain.
+
+    Returns:
+        The domain, held until ``held`` is closed, and None for a session without a graph; and the plan.
+
+    Raises:
+        ConfigurationError: something does not fit, or the domain is taken.
+    """
+    place = checked_namespace(namespace)
+    if session.parameters.fast and place:
+        raise ConfigurationError(
+            "command line", "--namespace", namespace, "a graph of nodes; a fast session has none"
+        )
+    domain = None
+    if not session.parameters.fast:
+        domain = held.enter_context(Domain(place))
+        domain.look(node_environment(domain.number, session.parameters.policy_server.external))
+    _check(session)
+    with console.status("planning the session …"):
+        plan = plan_session(session.evaluation())
+        if domain is not None:
+            domain.settle()
+    return domain, plan
 
 
 def _check(session: ResolvedSession) -> None:
@@ -90,20 +141,14 @@ def _check(session: ResolvedSession) -> None:
     session.evaluation().stopping()
 
 
-def _namespace(session: ResolvedSession, namespace: str) -> str:
-    place = checked_namespace(namespace)
-    if place and session.parameters.fast:
-        raise ConfigurationError(
-            "command line", "--namespace", namespace, "a graph of nodes; a fast session has none"
-        )
-    return place
-
-
 def _run(
-    session: ResolvedSession, run: RunFolder, resuming: bool, console: Console, namespace: str
+    session: ResolvedSession,
+    run: RunFolder,
+    plan: Plan,
+    domain: Domain | None,
+    resuming: bool,
+    console: Console,
 ) -> tuple[RunFolder, int]:
-    with console.status("planning the session …"):
-        plan = plan_session(session.evaluation())
     policy = session.policy_file.stem if session.policy_file else f"that of '{_server(session)}'"
     console.print(
         f"[bold]{session.parameters.name}[/]: {session.parameters.strategy.name} on {session.robot.name}, policy "
@@ -111,18 +156,17 @@ def _run(
         highlight=False,
     )
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
-    if session.parameters.fast:
-        return run, _in_one_process(session, run, resuming, view, console)
-    return run, _as_a_graph(session, run, resuming, view, console, namespace)
+    if domain is None:
+        return run, _in_one_process(run, resuming, view, console)
+    domain.note(run.path)
+    return run, _as_a_graph(session, run, domain, resuming, view, console)
 
 
 def _server(session: ResolvedSession) -> str:
     return session.parameters.policy_server.node
 
 
-def _in_one_process(
-    session: ResolvedSession, run: RunFolder, resuming: bool, view: LiveView, console: Console
-) -> int:
+def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Console) -> int:
     console.print(
         "fast: one process without ROS; the same trials and scores, no bags, and no images but those the policy sees",
         highlight=False,
@@ -137,10 +181,10 @@ def _in_one_process(
 
 
 def _as_a_graph(
-    session: ResolvedSession, run: RunFolder, resuming: bool, view: LiveView, console: Console, namespace: str
+    session: ResolvedSession, run: RunFolder, domain: Domain, resuming: bool, view: LiveView, console: Console
 ) -> int:
-    domain = Domain()
     external = session.parameters.policy_server.external
+    namespace = domain.namespace
     where = f", namespace /{namespace}" if namespace else ""
     console.print(f"ROS_DOMAIN_ID {domain.number}{where}", highlight=False)
     if external:
@@ -152,53 +196,94 @@ def _as_a_graph(
             soft_wrap=True,
         )
     nodes, folder, logs = processes_of(session, run, resuming), run.parameters / "nodes", run.path / "logs"
-    try:
-        return _led(
-            lambda: start_nodes(nodes, folder, logs, domain.number, external, namespace), view, run, console
-        )
-    finally:
-        domain.close()
+    return _led(
+        lambda: start_nodes(nodes, folder, logs, domain.number, external, domain.namespace),
+        view,
+        run,
+        console,
+    )
 
 
 def _led(begin: Callable[[], Processes], view: LiveView, run: RunFolder, console: Console) -> int:
     processes: Processes | None = None
-    try:
-        with view:
-            processes = begin()
-            return _watch(processes, view, run, console)
-    finally:
-        if processes is not None:
-            processes.stop()
+    # Stopping takes its time and its order; no signal breaks it off.
+    with signals_held() as look:
+        try:
+            with view:
+                processes = begin()
+                code = _watch(processes, look, view, console, run)
+        finally:
+            if processes is not None:
+                processes.stop()
+    _say_how_to_go_on(run, code, console)
+    return code
 
 
-def _watch(processes: Processes, view: LiveView, run: RunFolder, console: Console) -> int:
+def _watch(
+    processes: Processes, look: Callable[[], None], view: LiveView, console: Console, run: RunFolder
+) -> int:
+    def poll() -> None:
+        look()
+        view.update()
+
     try:
-        code = processes.watch(view.update)
+        code = processes.watch(poll)
     except ProcessDied as death:
+        full = _disk_of(run)
+        _say_error(full or death.detail, console)
+        console.print("stopping the session …")
         processes.stop(view.update)
-        if run.journal.exists():
-            with JournalWriter(run.journal) as journal:
-                if journal.past.events:
-                    journal.append(events.ProcessDied(death.process, death.detail, time.time()))
+        _write_down(death, run, console)
         # A node that refuses its parameters says so with exit code 2, as we do.
-        code = death.exit_code if death.exit_code == 2 else INTERRUPTED
-        console.print(f"[red]error:[/] {escape(death.detail)}", soft_wrap=True, highlight=False)
-    except KeyboardInterrupt:
-        console.print("stopping; the present trial is void …")
+        return death.exit_code if death.exit_code == 2 and not full else INTERRUPTED
+    except Stopped as stop:
+        console.print(f"{stop.signal.name}: stopping; the present trial is void …", highlight=False)
         processes.stop(view.update)
-        code = CONTROL_C
-    else:
-        if code != 0:
-            said = escape(processes.last_line(processes.leader))
-            console.print(f"[red]error:[/] {said}", soft_wrap=True, highlight=False)
+        return exit_code(stop)
+    if code != 0:
+        full = _disk_of(run)
+        _say_error(full or processes.last_line(processes.leader), console)
+        code = INTERRUPTED if full else code
+    return code
+
+
+def _write_down(death: ProcessDied, run: RunFolder, console: Console) -> None:
+    """Write into the journal which process died, where a session was begun."""
+    try:
+        if begun(run):
+            with JournalWriter(run.journal) as journal:
+                journal.append(events.ProcessDied(death.process, death.detail, time.time()))
+    except (DiskError, JournalError) as error:
+        _say_error(str(error), console)
+
+
+def _disk_of(run: RunFolder) -> str:
+    """Return why nothing can be written into the run folder, where that is so; else nothing.
+
+    A node that finds the disk full cannot say so in its log, which is on the same disk.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=run.path) as file:
+            file.write(bytes(LEAST))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return str(DiskError(run.path, error, "then resume the session"))
+    return ""
+
+
+def _say_error(text: str, console: Console) -> None:
+    console.print(f"[red]error:[/] {escape(text)}", soft_wrap=True, highlight=False)
+
+
+def _say_how_to_go_on(run: RunFolder, code: int, console: Console) -> None:
     if not begun(run):
         console.print(
             f"No trial was begun. The logs are in {run.path / 'logs'}", soft_wrap=True, highlight=False
         )
-    elif code in (INTERRUPTED, CONTROL_C):
+    elif code not in (0, 2):
         console.print(
             f"Nothing is lost. Go on with: robocontrast evaluate --resume {run.path}",
             soft_wrap=True,
             highlight=False,
         )
-    return code

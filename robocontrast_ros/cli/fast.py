@@ -8,10 +8,12 @@ import sys
 from pathlib import Path
 
 from robocontrast_ros.bridges.fast import open_bench
+from robocontrast_ros.cli.signals import output_outlasts
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.events import SessionFinished
-from robocontrast_ros.sessions.journal import JournalError
+from robocontrast_ros.sessions.journal import JournalError, JournalWriter
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
 
@@ -26,6 +28,12 @@ def command(run: RunFolder, resume: bool) -> list[str]:
 
 
 def main() -> None:
+    """Run the session of the command line. The log may be on a disk that is full."""
+    with output_outlasts():
+        _main()
+
+
+def _main() -> None:
     """Run the session; SIGINT ends it, with the trial that is running void.
 
     Exit codes: 0 done, 2 a mistake in what was asked, 3 interrupted and to be resumed.
@@ -38,10 +46,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, lambda *_: control.abort("interrupted by the user"))
     try:
         run = RunFolder.open(arguments.run)
-        session = run.resolve()
-        bench = open_bench(session, aborted=lambda: bool(control.abort_reason))
-        end = run_session(session.evaluation(), bench, run.journal, resume=arguments.resume, control=control)
-        bench.close()
+        with JournalWriter(run.journal) as journal:
+            session = run.resolve()
+            bench = open_bench(session, aborted=lambda: bool(control.abort_reason))
+            end = run_session(session.evaluation(), bench, journal, resume=arguments.resume, control=control)
+            bench.close()
+    except DiskError as error:
+        raise SystemExit(_said(f"error: {error}", 3)) from None
     except (ConfigurationError, JournalError) as error:
         raise SystemExit(_said(f"error: {error}", 2)) from None
     except Exception as error:  # a bug of ours is told in the last line, below its traceback

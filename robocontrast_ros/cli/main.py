@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,9 +16,12 @@ from typer.core import TyperGroup
 
 from robocontrast_ros import __version__
 from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.cli.signals import exit_code, output_outlasts, signals_raise
 from robocontrast_ros.configuration import ConfigurationError, parse_settings, plugin_names
+from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.sessions.journal import JournalError
 from robocontrast_ros.sessions.parameters import Overrides, known_names
+from robocontrast_ros.sessions.run_folder import RunFolder
 
 
 class _OneLine(TyperGroup):
@@ -27,6 +31,10 @@ class _OneLine(TyperGroup):
         """Run the command and end the process, unless not ``standalone_mode``."""
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **extra)
+        with output_outlasts(), signals_raise():
+            return self._run_and_exit(*args, **extra)
+
+    def _run_and_exit(self, *args: Any, **extra: Any) -> NoReturn:
         try:
             code = super().main(*args, standalone_mode=False, **extra)
         except typer.TyperException as error:
@@ -34,8 +42,9 @@ class _OneLine(TyperGroup):
             if error.format_message():
                 print(f"error: {_usage(error)}", file=sys.stderr)
             sys.exit(error.exit_code)
-        except typer.Abort:
-            sys.exit(1)
+        except typer.Abort as abort:
+            # What is printed on Ctrl-C by click is an empty line.
+            sys.exit(exit_code(abort.__context__) if isinstance(abort.__context__, KeyboardInterrupt) else 1)
         sys.exit(code or 0)
 
 
@@ -127,15 +136,18 @@ OutputOption = Annotated[str | None, typer.Option(help="Folder in which the run 
 
 
 def _explained(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn a user's mistake into one line on stderr and exit code 2."""
+    """Turn a user's mistake, or a disk that refuses, into a line on stderr and exit code 2, a signal into its code."""
 
     @functools.wraps(command)
     def explained(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except (ConfigurationError, JournalError, BagError) as error:
+        except (ConfigurationError, DiskError, JournalError, BagError) as error:
             print(f"error: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
+        except KeyboardInterrupt as stop:
+            print("stopped", file=sys.stderr)
+            raise typer.Exit(exit_code(stop)) from None
 
     return explained
 
@@ -188,8 +200,8 @@ def evaluate(
 
     The nodes are started as processes of their own and stopped at the end; with --fast it is one process without ROS.
     Progress is shown live.
-    Ctrl-C stops the robot and ends cleanly. Exit codes: 0 done, 2 a mistake in what was asked,
-    3 interrupted and to be resumed, 130 Ctrl-C.
+    Ctrl-C stops the robot and ends cleanly, as do SIGTERM and SIGHUP. Exit codes: 0 done, 2 a mistake in what was
+    asked, 3 interrupted and to be resumed, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
     """
     from robocontrast_ros.cli import evaluate as runner
 
@@ -229,11 +241,26 @@ def evaluate(
     else:
         run, code = runner.start(session, overrides, console, namespace)
     if runner.begun(run):
-        # Tables and figures need large libraries, which must not keep the session waiting.
-        from robocontrast_ros.cli.results import show_results
-
-        show_results(run, console)
+        code = _show_results_of(run, code, console)
     raise typer.Exit(code)
+
+
+def _show_results_of(run: RunFolder, code: int, console: Console) -> int:
+    """Show what came of a session, and return the exit code."""
+    again = f"robocontrast results {run.path}"
+    if code in (128 + signal.SIGTERM, 128 + signal.SIGHUP):
+        # Who ends us so does not wait for long, and nobody may be looking.
+        console.print(f"Tables, figure and maps: {again}", soft_wrap=True, highlight=False)
+        return code
+    # Tables and figures need large libraries, which must not keep the session waiting.
+    from robocontrast_ros.cli.results import show_results
+
+    try:
+        show_results(run, console)
+    except DiskError as error:
+        print(f"error: {error} The journal is whole; tables, figure and maps: {again}", file=sys.stderr)
+        return code or 3
+    return code
 
 
 @app.command()
@@ -330,7 +357,6 @@ def results(
 ) -> None:
     """Write a run's tables, summary, figures and missing maps anew from its journal and bags, and show them."""
     from robocontrast_ros.cli.results import show_results
-    from robocontrast_ros.sessions.run_folder import RunFolder
 
     show_results(RunFolder.open(run), Console(), within)
 
@@ -372,9 +398,9 @@ def score(
     console = Console()
     try:
         well = show_scores(paths, task, settings or [], to, processes, console)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         console.print("stopped")
-        raise typer.Exit(130) from None
+        raise typer.Exit(exit_code(stop)) from None
     raise typer.Exit(0 if well else 1)
 
 
@@ -469,9 +495,9 @@ def study(
     console = Console()
     try:
         runner.run(name, output, processes, console)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         console.print("stopped; the same command goes on where it was")
-        raise typer.Exit(130) from None
+        raise typer.Exit(exit_code(stop)) from None
     except StudyError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(1) from None

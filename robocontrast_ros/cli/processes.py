@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import ctypes
-import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.disk import make_folder, writing
+from robocontrast_ros.sessions.domain import die_with_parent
 from robocontrast_ros.sessions.graph import LEADER, NodeProcess
 from robocontrast_ros.sessions.numerics import pin
 
 GRACE = 8.0
 """Time for a process to end after a signal, before the next, harder one [s]."""
 
-DOMAINS = range(1, 101)
-"""ROS domains that any operating system can use (REP-2000's port mapping leaves 101 for Linux and more)."""
-
-_PR_SET_PDEATHSIG = 1
+_PREFIX = re.compile(r"^\[(?:DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: ")
+"""What ROS puts before what a node says: level, time and the node's name."""
 
 
 class ProcessDied(Exception):
@@ -50,43 +46,6 @@ def describe_exit(code: int) -> str:
     return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
-class Domain:
-    """A ROS domain that no other session on this machine uses, held until closed.
-
-    The user's own ROS_DOMAIN_ID is taken as it is: who sets it wants the nodes to be found there.
-    """
-
-    def __init__(self) -> None:
-        """Take the user's domain, or the first that is free.
-
-        Raises:
-            ConfigurationError: all are taken.
-        """
-        self._lock: IO[str] | None = None
-        given = os.environ.get("ROS_DOMAIN_ID")
-        if given:
-            self.number = int(given)
-            return
-        for number in DOMAINS:
-            # The lock goes with the process, however it ends.
-            lock = open(Path(tempfile.gettempdir()) / f"robocontrast_domain_{number}_{os.getuid()}.lock", "w")  # noqa: SIM115
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.close()
-                continue
-            self._lock, self.number = lock, number
-            return
-        raise ConfigurationError(
-            "environment", "ROS_DOMAIN_ID", "all domains in use", "a free one", "End another session first."
-        )
-
-    def close(self) -> None:
-        """Let another session have it."""
-        if self._lock is not None:
-            self._lock.close()
-
-
 class Processes:
     """The processes of one session, each with a log file; one of them leads."""
 
@@ -104,23 +63,49 @@ class Processes:
             logs: folder for the log files.
             environment: of all of them.
             leader: the one whose end is the session's end; where it is none of them, they are only stopped.
+
+        Raises:
+            DiskError: the logs cannot be written; no process is left.
         """
-        logs.mkdir(exist_ok=True)
+        make_folder(logs)
         self._logs, self.leader = logs, leader
-        self._processes = {
-            name: _start(command, logs / f"{name}.log", environment) for name, command in commands.items()
-        }
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._log_begins: dict[str, int] = {}
+        try:
+            for name, command in commands.items():
+                self._begin(name, command, environment)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _begin(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        log = self._logs / f"{name}.log"
+        with writing(log):
+            output = open(log, "ab")  # noqa: SIM115
+        with output:
+            # A session that goes on appends to the logs of the one before.
+            self._log_begins[name] = output.tell()
+            self._processes[name] = subprocess.Popen(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                # Ctrl-C in the terminal is for us alone: we stop the processes in order.
+                start_new_session=True,
+                preexec_fn=die_with_parent,
+            )
 
     def watch(self, poll: Callable[[], None]) -> int:
         """Return the leader's exit code when it ends; ``poll`` is called in between.
 
         Raises:
-            ProcessDied: another node ended before.
+            ProcessDied: another node ended before, or the leader was killed.
         """
         while True:
             poll()
             code = self._processes[self.leader].poll()
-            if code is not None:
+            if code is not None and code >= 0:
                 return code
             for name, process in self._processes.items():
                 if process.poll() is None:
@@ -135,24 +120,25 @@ class Processes:
         return code == 0 and _all_ended([self._processes[self.leader]], GRACE, poll)
 
     def last_line(self, name: str) -> str:
-        """Return the last line of a process's log that is not empty, with the indented ones that go on with it."""
-        text = (self._logs / f"{name}.log").read_text(errors="replace")
+        """Return the last line that a process said, with the indented ones that go on with it; empty where none.
+
+        What ROS puts before it is left out.
+        """
+        said = (self._logs / f"{name}.log").read_bytes()[self._log_begins[name] :]
+        text = said.decode(errors="replace")
         lines = [line.rstrip() for line in text.splitlines() if line.strip()]
         first = len(lines) - 1
         while first > 0 and lines[first].startswith("  "):
             first -= 1
-        return "\n".join(lines[first:]).strip() if lines else ""
+        return _PREFIX.sub("", "\n".join(lines[first:]).strip()) if lines else ""
 
     def stop(self, poll: Callable[[], None] = lambda: None) -> None:
         """End every process: the leader first, which still needs the others to stop the robot."""
-        for names in ([self.leader], [name for name in self._processes if name != self.leader]):
-            group = [self._processes[name] for name in names if name in self._processes]
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-                for process in group:
-                    if process.poll() is None:
-                        process.send_signal(number)
-                if _all_ended(group, GRACE, poll):
-                    break
+        leader = [process for name, process in self._processes.items() if name == self.leader]
+        others = [process for name, process in self._processes.items() if name != self.leader]
+        _stop(leader, {signal.SIGINT: GRACE, signal.SIGTERM: GRACE, signal.SIGKILL: GRACE}, poll)
+        # Where the leader was killed, the others may believe for some time that it is there: SIGQUIT is not to wait.
+        _stop(others, {signal.SIGINT: 1.0, signal.SIGQUIT: GRACE, signal.SIGKILL: GRACE}, poll)
 
 
 def start_nodes(
@@ -172,8 +158,11 @@ def start_nodes(
         domain: ROS domain of the graph.
         elsewhere: whether a node of it may be on another machine.
         namespace: of all nodes, without a slash at either end; empty for the root.
+
+    Raises:
+        DiskError: parameters or logs cannot be written; no process is left.
     """
-    parameters.mkdir(exist_ok=True)
+    make_folder(parameters)
     commands = {}
     for process in processes:
         file = str(process.write_parameters(parameters, namespace))
@@ -218,23 +207,16 @@ def in_namespace(namespace: str) -> list[str]:
     return ["-r", f"__ns:=/{namespace}"] if namespace else []
 
 
-def _start(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    with open(log, "ab") as output:
-        return subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            # Ctrl-C in the terminal is for us alone: we stop the processes in order.
-            start_new_session=True,
-            preexec_fn=_die_with_parent,
-        )
-
-
-def _die_with_parent() -> None:
-    """Have the kernel end the process when we are killed and cannot stop it ourselves (Linux)."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def _stop(
+    group: Sequence[subprocess.Popen[bytes]], signals: Mapping[int, float], poll: Callable[[], None]
+) -> None:
+    """Send processes one signal after the other, each with its time [s], until all have ended."""
+    for number, timeout in signals.items():
+        for process in group:
+            if process.poll() is None:
+                process.send_signal(number)
+        if _all_ended(group, timeout, poll):
+            return
 
 
 def _all_ended(group: Sequence[subprocess.Popen[bytes]], timeout: float, poll: Callable[[], None]) -> bool:

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from robocontrast_ros.analysis.offline import OfflineScore, find_recorded, score_recorded
 from robocontrast_ros.analysis.rescoring import Rescored, Thresholds
-from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import METRICS, Outcome
 from robocontrast_ros.domain.words import counted
 
@@ -47,7 +46,8 @@ def show_scores(
 
     Raises:
         BagError: there is nothing at a path.
-        ConfigurationError: the thresholds do not fit, or the folder cannot be written.
+        ConfigurationError: the thresholds do not fit.
+        DiskError: the folder cannot be written.
         JournalError: a journal cannot be read.
     """
     thresholds = Thresholds.parse(task, tuple(settings))
@@ -224,11 +224,5 @@ def _number(value: float) -> str:
 def _write(scores: Sequence[OfflineScore], to: Path, console: Console) -> None:
     from robocontrast_ros.analysis.offline_tables import write_scores
 
-    try:
-        files = write_scores(scores, to)
-    except OSError as error:
-        raise ConfigurationError(
-            "command line", "--to", str(to), "a folder that can be written", f"{error.strerror}."
-        ) from None
-    for file in files:
+    for file in write_scores(scores, to):
         console.print(f"written: {file}", soft_wrap=True, highlight=False)

@@ -9,11 +9,9 @@ from pathlib import Path
 
 from robocontrast_ros.cli.processes import in_namespace, node_command, node_environment
 from robocontrast_ros.configuration import ConfigurationError, find_configured
+from robocontrast_ros.sessions.domain import LARGEST_DOMAIN, given_domain
 from robocontrast_ros.sessions.graph import checked_namespace
 from robocontrast_ros.sessions.parameters import find_file
-
-LARGEST_DOMAIN = 232
-"""Port numbers end there (DDS-RTPS, port mapping)."""
 
 
 def serve_policy(
@@ -33,7 +31,7 @@ def serve_policy(
     """
     file = find_file("policies", policy, "command line", "policy", Path.cwd())
     find_configured("policies", file)
-    number = int(os.environ.get("ROS_DOMAIN_ID") or 0) if domain is None else domain
+    number = (given_domain() or 0) if domain is None else domain
     if not 0 <= number <= LARGEST_DOMAIN:
         raise ConfigurationError("command line", "--domain", number, f"0 to {LARGEST_DOMAIN}")
     place = checked_namespace(namespace)
@@ -46,4 +44,7 @@ def serve_policy(
     # A string in JSON is one in YAML, which ROS reads.
     parameters = f"policy:={json.dumps(str(file))}", f"timeout:={timeout}", f"load_timeout:={load_timeout}"
     words = [*in_namespace(place), *(word for parameter in parameters for word in ("-p", parameter))]
-    os.execve(sys.executable, node_command("policy_server", *words), node_environment(number, elsewhere=True))
+    environment = node_environment(number, elsewhere=True)
+    # What the node says is read by who typed the command.
+    environment.setdefault("RCUTILS_CONSOLE_OUTPUT_FORMAT", "{severity}: {message}")
+    os.execve(sys.executable, node_command("policy_server", *words), environment)

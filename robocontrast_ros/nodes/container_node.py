@@ -28,7 +28,9 @@ def main() -> None:
     for name in wanted or [""]:
         if name not in COMPOSABLE:
             refuse(
-                ConfigurationError.unknown("command line", "NODE", name, COMPOSABLE, "node of a container"), 2
+                __name__,
+                ConfigurationError.unknown("command line", "NODE", name, COMPOSABLE, "node of a container"),
+                2,
             )
     run_nodes([cls for name, cls in COMPOSABLE.items() if name in wanted])
 

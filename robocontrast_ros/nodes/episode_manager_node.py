@@ -12,6 +12,8 @@ from pydantic import Field
 from rclpy.node import Node
 
 from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration.disk import DiskError
+from robocontrast_ros.domain import Fault
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
 from robocontrast_ros.nodes.conversions.domain import TrialContext
@@ -24,10 +26,10 @@ from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.events import SessionFinished
 from robocontrast_ros.sessions.graph import recorded_topics
-from robocontrast_ros.sessions.journal import JournalError
+from robocontrast_ros.sessions.journal import JournalError, JournalWriter
 from robocontrast_ros.sessions.policy_check import check_description
 from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.sessions.session import SessionEnd, run_session
 from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession, SwapPolicy
 
 
@@ -50,6 +52,8 @@ class EpisodeManager(Node):
         super().__init__("episode_manager")
         self._node_parameters = parameters = declare_record(self, EpisodeManagerParameters)
         self._run = RunFolder.open(parameters.run)
+        # Before anything else: a session that is running already keeps its graph.yaml and its journal.
+        self._journal = JournalWriter(self._run.journal)
         self._session = self._run.resolve()
         self._control = SessionControl()
         self._publisher = self.create_publisher(SessionStatusMsg, "session_status", LATCHED)
@@ -89,6 +93,8 @@ class EpisodeManager(Node):
         """Free the bench's channel before the process ends."""
         self._run.forget_graph()
         self._bench.close()
+        if not self._thread.is_alive():
+            self._journal.close()
 
     def _work(self) -> None:
         try:
@@ -96,7 +102,7 @@ class EpisodeManager(Node):
             end = run_session(
                 self._session.evaluation(),
                 self._bench,
-                self._run.journal,
+                self._journal,
                 resume=self._node_parameters.resume,
                 control=self._control,
                 observer=self._publish,
@@ -104,7 +110,7 @@ class EpisodeManager(Node):
         except (ConfigurationError, JournalError) as error:
             self.get_logger().error(str(error))
             self.exit_code = 2
-        except BenchFault as error:
+        except (BenchFault, DiskError) as error:
             self.get_logger().error(str(error))
             self.exit_code = 3
         except Exception as error:  # a bug of ours must end the process, not leave it hanging
@@ -112,10 +118,17 @@ class EpisodeManager(Node):
             self.exit_code = 4
             raise
         else:
-            self.get_logger().info(
-                f"{end.detail}; tables, figure and maps: robocontrast results {self._run.path}"
-            )
+            self._say_end(end)
             self.exit_code = 0 if isinstance(end, SessionFinished) else 3
+
+    def _say_end(self, end: SessionEnd) -> None:
+        said = f"{end.detail}; tables, figure and maps: robocontrast results {self._run.path}"
+        if isinstance(end, SessionFinished):
+            self.get_logger().info(said)
+        elif end.fault is Fault.ABORTED:
+            self.get_logger().warning(said)
+        else:
+            self.get_logger().error(said)
 
     def _trial_context(self) -> TrialContext:
         session = self._session

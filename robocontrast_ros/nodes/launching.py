@@ -20,7 +20,9 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchDescription, LaunchDescriptionEntity
+from robocontrast_ros.configuration.disk import make_folder
 from robocontrast_ros.nodes.main import AT_ONCE, END_WITH_PARENT
+from robocontrast_ros.sessions.domain import Domain
 from robocontrast_ros.sessions.graph import LEADER, processes_of
 from robocontrast_ros.sessions.launched import ARGUMENTS, launched_session
 from robocontrast_ros.sessions.numerics import pin
@@ -30,6 +32,9 @@ TERM_AFTER, KILL_AFTER = "40", "10"
 
 The manager stops the robot, has the trial's bag closed and writes the journal; the others wait for it.
 """
+
+_held: list[Domain] = []
+"""The domain of the session, which no other session may take while this process launches it."""
 
 
 def process_launch(executable: str) -> LaunchDescription:
@@ -93,15 +98,16 @@ def _session(context: LaunchContext, file: Path) -> list[LaunchDescriptionEntity
     # launch hands on whatever it is given. Where a user's own launch file includes ours, the rest is that file's.
     if any(Path(word).name == file.name for word in sys.argv):
         given |= {name: word for name, _, word in (text.partition(":=") for text in context.argv) if word}
-    launched = launched_session(given)
+    launched = launched_session(given, os.environ)
+    _held.append(launched.domain)
     folder = launched.run.parameters / "nodes"
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     return [
         IncludeLaunchDescription(
             PythonLaunchDescriptionSource(str(file.with_name(f"{process.name}.launch.py"))),
             launch_arguments={
-                "params_file": str(process.write_parameters(folder, launched.namespace)),
-                "namespace": launched.namespace,
+                "params_file": str(process.write_parameters(folder, launched.domain.namespace)),
+                "namespace": launched.domain.namespace,
                 "log_level": launched.log_level,
                 **({"nodes": " ".join(process.arguments)} if process.arguments else {}),
             }.items(),

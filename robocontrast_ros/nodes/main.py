@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
@@ -13,13 +12,17 @@ from typing import NoReturn
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, MultiThreadedExecutor
+from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.nodes.executor import lockstep_executor
 from robocontrast_ros.nodes.middleware import tune_middleware
 from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.sessions.domain import die_with_parent
+from robocontrast_ros.sessions.journal import JournalError
 
 POLL = 0.1
 """How often a node is asked whether it is done [s]."""
@@ -33,8 +36,6 @@ SAME_REQUEST = 1.0
 END_WITH_PARENT = "ROBOCONTRAST_END_WITH_PARENT"
 """Environment variable: the process id of what starts the node, which ends in order when that process is gone."""
 
-_PR_SET_PDEATHSIG = 1
-
 
 def run_node(cls: type[Node]) -> None:
     """Run one node in this process until it is told to end, and exit; see ``run_nodes``."""
@@ -44,8 +45,9 @@ def run_node(cls: type[Node]) -> None:
 def run_nodes(classes: Sequence[type[Node]]) -> None:
     """Initialise ROS, run nodes in this process until they are told to end, and exit.
 
-    Ends the process with one line and code 2 on a mistake in the parameters, code 3 when another node
-    that is needed from the start does not come up, else with the last node's ``exit_code``, or 0.
+    Ends the process with one line and code 2 on a mistake in the parameters, or a session that is running already; code
+    3 when another node that is needed from the start does not come up, or the disk is full; else with the last node's
+    ``exit_code``, or 0.
 
     SIGINT, SIGTERM and SIGHUP are the ordinary end. A node with ``interrupt()`` is asked to end its work, and the
     process ends once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter
@@ -68,10 +70,10 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
             if running:
                 running[-1].spin_on_a_thread()
             running.append(_Running(cls()))
-    except ConfigurationError as error:
-        refuse(error, 2)
-    except BenchFault as error:
-        refuse(error, 3)
+    except (ConfigurationError, JournalError) as error:
+        refuse(cls.__module__, error, 2)
+    except (BenchFault, DiskError) as error:
+        refuse(cls.__module__, error, 3)
     except KeyboardInterrupt:
         _end_at_once(0)
     signals.nodes_are_made()
@@ -169,14 +171,14 @@ class _Signals:
 
 
 def _end_with_parent() -> None:
-    """Have the kernel send SIGTERM when what started us is gone, where it asked for that (Linux).
+    """End in order when what started us is gone, where it asked for that.
 
     `ros2 launch` leaves its nodes behind when it is killed, and when it gets SIGTERM.
     """
     parent = os.environ.get(END_WITH_PARENT)
     if not parent or sys.platform != "linux":
         return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    die_with_parent()
     try:
         os.kill(int(parent), 0)
     except ProcessLookupError:
@@ -195,9 +197,15 @@ def _has_leader(node: Node) -> bool:
     return (name, namespace or "/") in node.get_node_names_and_namespaces()
 
 
-def refuse(error: Exception, code: int) -> NoReturn:
-    """Say why a node cannot be, and end the process with a code."""
-    print(f"error: {error}", file=sys.stderr, flush=True)
+def refuse(module: str, error: Exception, code: int) -> NoReturn:
+    """Say why a node cannot be, as an error of that node, and end the process with a code.
+
+    Args:
+        module: of the node, which is named after it.
+        error: why.
+        code: exit code.
+    """
+    get_logger(module.rpartition(".")[2].removesuffix("_node")).fatal(str(error))
     _end_at_once(code)
 
 

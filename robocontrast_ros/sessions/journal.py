@@ -7,8 +7,10 @@ so, and the writer takes it away before it goes on.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +18,7 @@ from typing import Protocol
 
 from typing_extensions import Self
 
+from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.events import (
     Event,
@@ -166,12 +169,11 @@ class JournalWriter:
             self.past = read_journal(path)
         except BlockingIOError:
             self.close()
-            raise JournalError(
-                f"{path}: another process is running this session. Wait for it, or end it first."
-            ) from None
+            raise _running(path) from None
         except JournalError:
             self.close()
             raise
+        self._path = path
         end = os.lseek(self._descriptor, -self.past.torn, os.SEEK_END)
         os.ftruncate(self._descriptor, end)
         os.fsync(self._descriptor)
@@ -181,12 +183,20 @@ class JournalWriter:
         """Write the event and wait until it is on the disk.
 
         Raises:
-            OSError: it could not be written, for instance because the disk is full.
+            DiskError: it could not be written, for instance because the disk is full; nothing of it is in the journal.
         """
+        end = os.lseek(self._descriptor, 0, os.SEEK_END)
         remaining = memoryview(to_line(event))
-        while remaining:
-            remaining = remaining[os.write(self._descriptor, remaining) :]
-        os.fsync(self._descriptor)
+        try:
+            while remaining:
+                remaining = remaining[os.write(self._descriptor, remaining) :]
+            os.fsync(self._descriptor)
+        except OSError as error:
+            # What comes next must not be appended to half a line.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, end)
+            then = f"then go on with: robocontrast evaluate --resume {self._path.parent}"
+            raise DiskError(self._path, error, then) from None
 
     def close(self) -> None:
         """Close the file and let another process have it."""
@@ -199,6 +209,45 @@ class JournalWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def check_not_running(path: Path) -> None:
+    """Refuse a journal that another process is writing, or that cannot be written; where there is none, all is well.
+
+    Raises:
+        JournalError: it is being written, or cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise JournalError(f"{path}: {error.strerror}; expected a folder that can be written.") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise _running(path) from None
+    finally:
+        os.close(descriptor)
+
+
+def _running(path: Path) -> JournalError:
+    pid = _writer_of(path)
+    who = f"process {pid}" if pid else "another process"
+    return JournalError(f"{path.parent}: {who} is running this session. Wait for it, or end it first.")
+
+
+def _writer_of(path: Path) -> int | None:
+    """Return the process that holds a journal's lock; None where the system does not tell (Linux does)."""
+    locks = Path("/proc/locks")
+    with contextlib.suppress(OSError):
+        inode = path.stat().st_ino
+        for line in locks.read_text().splitlines():
+            # "1: FLOCK  ADVISORY  WRITE 4242 08:01:123456 0 EOF"; 0 or -1 for a process of another container.
+            found = re.search(rf"FLOCK +ADVISORY +WRITE +(\d+) +[0-9a-f]+:[0-9a-f]+:{inode} ", line)
+            if found and int(found[1]) > 0:
+                return int(found[1])
+    return None
 
 
 def _sync_folder(folder: Path) -> None:

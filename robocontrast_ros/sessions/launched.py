@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.sessions.domain import Domain, given_domain
 from robocontrast_ros.sessions.graph import checked_namespace
-from robocontrast_ros.sessions.journal import read_begun
+from robocontrast_ros.sessions.journal import check_not_running, read_begun
 from robocontrast_ros.sessions.parameters import Overrides, ResolvedSession, resolve
 from robocontrast_ros.sessions.policy_check import check_policy
 from robocontrast_ros.sessions.run_folder import RunFolder
@@ -90,27 +91,29 @@ class LaunchedSession:
         session: the session, with everything that it names.
         run: its run folder.
         resume: whether it goes on.
-        namespace: of its nodes, without a slash at either end; empty for the root.
+        domain: the domain of its nodes, and their namespace; nobody else takes it until it is closed.
         log_level: least level that its nodes log.
     """
 
     session: ResolvedSession
     run: RunFolder
     resume: bool
-    namespace: str
+    domain: Domain
     log_level: str
 
 
-def launched_session(given: Mapping[str, str]) -> LaunchedSession:
-    """Check the arguments, and make the run folder of a new session or find that of an old one.
+def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -> LaunchedSession:
+    """Check the arguments, take the domain, and make the run folder of a new session or find that of an old one.
 
     Args:
         given: name -> word, empty for what was left out; names that no argument has are refused.
+        environment: of the nodes; it decides in which domain they are, and which others they find.
 
     Raises:
         WrongArguments: some are no arguments, or no such words; nothing was made.
-        ConfigurationError: what they name does not fit together; nothing was started.
-        JournalError: the journal of the session to go on with is damaged.
+        ConfigurationError: what they name does not fit together, or another session is in the domain and namespace;
+            nothing was started.
+        JournalError: the journal of the session to go on with is damaged, or the session is running.
     """
     values = _checked({name: word for name, word in given.items() if word != ""})
     resume, namespace = values.pop("resume", None), values.pop("namespace", "")
@@ -122,6 +125,7 @@ def launched_session(given: Mapping[str, str]) -> LaunchedSession:
     else:
         run = RunFolder.open(resume)
         read_begun(run.journal)
+        check_not_running(run.journal)
         session = run.resolve()
     if session.parameters.fast:
         raise ConfigurationError(
@@ -131,11 +135,20 @@ def launched_session(given: Mapping[str, str]) -> LaunchedSession:
             "false, for a session that is launched as a graph of nodes",
             "Run a fast one with: robocontrast evaluate.",
         )
-    check_policy(session)
-    session.evaluation().stopping()
-    if resume is None:
-        run = RunFolder.create(session, time.time())
-    return LaunchedSession(session, run, resume is not None, namespace, log_level)
+    # What is launched is where ROS's tools look for it: in the user's domain, or in 0.
+    domain = Domain(namespace, given_domain() or 0)
+    try:
+        domain.look(environment)
+        check_policy(session)
+        session.evaluation().stopping()
+        domain.settle()
+        if resume is None:
+            run = RunFolder.create(session, time.time())
+    except BaseException:
+        domain.close()
+        raise
+    domain.note(run.path)
+    return LaunchedSession(session, run, resume is not None, domain, log_level)
 
 
 def _checked(given: Mapping[str, str]) -> dict[str, Any]:

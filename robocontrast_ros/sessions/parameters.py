@@ -26,6 +26,7 @@ from robocontrast_ros.configuration import (
     resolve_uri,
     with_settings,
 )
+from robocontrast_ros.configuration.disk import write_file
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.runner import LOAD_TIMEOUT
@@ -688,5 +689,9 @@ def _perturbations(
 
 
 def write_yaml(path: Path, content: Any) -> None:
-    """Write plain mappings, lists and scalars as YAML, in the order they have."""
-    path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    """Write plain mappings, lists and scalars as YAML, in the order they have.
+
+    Raises:
+        DiskError: the file cannot be written.
+    """
+    write_file(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record
+from robocontrast_ros.configuration.disk import make_folder, write_file
 from robocontrast_ros.sessions.parameters import ResolvedSession, resolve, write_yaml
 
 GRAPH_VARIABLES = (
@@ -42,6 +43,7 @@ class RunFolder:
 
         Raises:
             ConfigurationError: the folder cannot be made.
+            DiskError: what belongs into it cannot be written; there is no folder then.
         """
         stamp = datetime.fromtimestamp(now, tz=timezone.utc).strftime("%Y%m%d_%H%M%S")
         name = f"{session.parameters.name}_{stamp}"
@@ -49,13 +51,6 @@ class RunFolder:
         try:
             parent.mkdir(parents=True, exist_ok=True)
             run = cls(_new_folder(parent, name))
-            run.bags.mkdir()
-            run.parameters.mkdir()
-            write_yaml(run.session_file, dump_record(session.parameters))
-            for kind in ("robot", "policy", "task"):
-                file = getattr(session, f"{kind}_file")
-                if file is not None:
-                    shutil.copyfile(file, run.parameters / f"{kind}.yaml")
         except OSError as error:
             raise ConfigurationError(
                 str(session.source),
@@ -64,7 +59,21 @@ class RunFolder:
                 "a folder that can be written",
                 f"{error.strerror}: {error.filename}.",
             ) from None
+        try:
+            run._fill(session)
+        except BaseException:
+            shutil.rmtree(run.path, ignore_errors=True)
+            raise
         return run
+
+    def _fill(self, session: ResolvedSession) -> None:
+        make_folder(self.bags)
+        make_folder(self.parameters)
+        write_yaml(self.session_file, dump_record(session.parameters))
+        for kind in ("robot", "policy", "task"):
+            file = getattr(session, f"{kind}_file")
+            if file is not None:
+                write_file(self.parameters / f"{kind}.yaml", file.read_bytes())
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:

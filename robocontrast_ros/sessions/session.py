@@ -32,6 +32,7 @@ from pydantic_core import to_json
 
 from robocontrast_ros import __version__
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.bench import (
@@ -82,7 +83,7 @@ PACKAGES = ("numpy", "scipy", "mujoco", "torch", "daqp", "shapely", "opencv-pyth
 def run_session(
     evaluation: Evaluation,
     bench: Bench,
-    journal: Path,
+    journal: Path | JournalWriter,
     *,
     resume: bool = False,
     control: SessionControl | None = None,
@@ -94,7 +95,7 @@ def run_session(
     Args:
         evaluation: what to evaluate.
         bench: the world.
-        journal: the file to write.
+        journal: the file to write, or what has it open already.
         resume: whether to go on with the session of that journal.
         control: pause, go on and abort.
         observer: told of every change, in the caller's thread; it must not raise.
@@ -104,14 +105,19 @@ def run_session(
         JournalError: there is a session in the journal and ``resume`` is false, or the journal cannot
             be read, or it does not fit.
         ConfigurationError: the parameters differ from those of the session to go on with.
+        DiskError: the journal cannot be written any more.
     """
-    with JournalWriter(journal) as writer:
-        if writer.past.events and not resume:
-            raise JournalError(
-                f"{journal}: it holds a session already. Resume it, or choose another run folder."
+    if isinstance(journal, Path):
+        with JournalWriter(journal) as writer:
+            return run_session(
+                evaluation, bench, writer, resume=resume, control=control, observer=observer, clock=clock
             )
-        session = Session(evaluation, bench, writer, control or SessionControl(), observer, clock)
-        return session.run(writer.past)
+    if journal.past.events and not resume:
+        raise JournalError(
+            f"{journal.past.path}: it holds a session already. Resume it, or choose another run folder."
+        )
+    session = Session(evaluation, bench, journal, control or SessionControl(), observer, clock)
+    return session.run(journal.past)
 
 
 class _End(Exception):
@@ -190,8 +196,8 @@ class Session:
                 self._append(PolicyRefused(policy, "the session ended before it could serve", self._clock()))
             self._append(end)
         except (Exception, KeyboardInterrupt) as error:
-            with contextlib.suppress(OSError):
-                detail = f"{type(error).__name__}: {error}"
+            with contextlib.suppress(DiskError):
+                detail = str(error) if isinstance(error, DiskError) else f"{type(error).__name__}: {error}"
                 self._append(SessionInterrupted(Fault.NONE, detail, self._clock()))
             raise
         finished = isinstance(end, SessionFinished)

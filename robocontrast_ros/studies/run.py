@@ -130,8 +130,9 @@ def _run(
     with ProcessPoolExecutor(
         processes, context, _Worker.begin, (str(study.source), folder.jobs, stop, numbers, os.getpid())
     ) as pool:
-        # Processes have the signal mask of who starts them: Ctrl-C is the parent's alone, from their first moment.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        # Processes have the signal mask of who starts them: Ctrl-C, and the end of the terminal, are the parent's
+        # alone, from their first moment.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
         with pinned():
             futures = [pool.submit(_Worker.run, number, job) for number, job in enumerate(missing)]
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)

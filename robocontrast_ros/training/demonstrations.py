@@ -119,6 +119,7 @@ def make_demonstrations(parameters: DemonstrationParameters, folder: Path, proce
 
 def _leave_interrupts_to_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def _make_shard(job: tuple[DemonstrationParameters, int, Path]) -> Path:

@@ -211,7 +211,7 @@ def test_wrong_parameters_end_the_process_with_one_line(server, policy, paramete
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 2
     assert "Traceback" not in output
-    for word in ["error: ", *words]:
+    for word in ["[FATAL] ", "[policy_server]: ", *words]:
         assert word in output
 
 

@@ -58,10 +58,11 @@ def test_what_a_server_serves_is_refused_before_the_first_trial_with_all_that_di
     assert rollout.returncode == 2, rollout.stderr
     # The middleware may have its own words on a machine with many nodes.
     said = rollout.stderr.splitlines()
-    first, *lines = (line for line in said if line.startswith(("error: ", "  ")))
+    first, *lines = (line for line in said if line.startswith(("[FATAL] ", "  ")))
     assert "Traceback" not in rollout.stderr
-    assert first.startswith(
-        "error: what 'policy_server' serves: got 'wrong', expected a policy that fits robot 'ur5e'"
+    _, words = first.split("[rollout]: ")
+    assert words.startswith(
+        "what 'policy_server' serves: got 'wrong', expected a policy that fits robot 'ur5e'"
     )
     assert lines == [
         "  action_size: the policy answers 8 numbers, the robot's joint_positions takes 6",

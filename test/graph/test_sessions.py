@@ -6,6 +6,7 @@ import math
 import multiprocessing
 import os
 import signal
+import time
 
 import polars
 import pytest
@@ -15,7 +16,16 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 from driving_policies import AboutTurn
 from faulty_policies import FAILURES, STEPS_BEFORE
 from foxglove_layouts import layout, missing
-from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until
+from session_runs import (
+    Workplace,
+    events_of,
+    finish,
+    finished,
+    node_pids,
+    scores,
+    wait_for_line,
+    wait_until,
+)
 
 from robocontrast_ros.analysis.trial_picture import read_images
 from robocontrast_ros.bridges.fast import open_bench
@@ -172,11 +182,15 @@ def test_a_process_that_is_killed_voids_its_trial_and_the_session_can_be_resumed
         run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
         started = lambda: sum(isinstance(e, TrialStarted) for e in events_of(run)) == 2  # noqa: E731
         wait_until(started, "the second trial")
+        killed = time.monotonic()
         os.kill(node_pids(run)[victim], signal.SIGKILL)
+        told = wait_for_line(process, "error: ")
+        assert f"'{victim}' was killed by SIGKILL" in told
+        assert time.monotonic() - killed < 2.0 and len(node_pids(run)) > 1, "before the others are stopped"
     finally:
         code, output = finish(process)
     assert code == 3, output
-    assert f"'{victim}' was killed by SIGKILL" in output and "--resume" in output
+    assert "--resume" in output
     assert node_pids(run) == {}, "no process is left behind"
     events = events_of(run)
     assert any(isinstance(e, ProcessDied) and e.process == victim for e in events)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from robocontrast_ros.cli.processes import Domain
+from robocontrast_ros.sessions.domain import Domain
 
 
 @contextmanager
@@ -15,7 +15,8 @@ def own_domain() -> Iterator[int]:
     """Hold a ROS domain that nothing else uses; all that is started meanwhile takes it from the environment."""
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("ROS_DOMAIN_ID", raising=False)
-        held = Domain()
+        # In a namespace of its own, so that a session under test may have the domain without one.
+        held = Domain("held_by_tests")
         environment.setenv("ROS_DOMAIN_ID", str(held.number))
         environment.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
         yield held.number

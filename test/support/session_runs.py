@@ -109,6 +109,14 @@ def wait_until(condition: Callable[[], object], what: str, timeout: float = 240.
     raise AssertionError(f"{what} did not happen within {timeout:g} s")
 
 
+def wait_for_line(process: subprocess.Popen[str], begin: str) -> str:
+    """Return the next line of a command that begins with some words; what it printed before is lost."""
+    for line in process.stdout:
+        if line.startswith(begin):
+            return line
+    raise AssertionError(f"the command ended without '{begin}…'")
+
+
 def events_of(run: Path) -> tuple[Event, ...]:
     """Return the journal's events; none while there is no journal."""
     journal = run / "journal.jsonl"

@@ -25,6 +25,7 @@ from robocontrast_ros.analysis.figures import (
 )
 from robocontrast_ros.analysis.latency import Latency
 from robocontrast_ros.analysis.results import Results
+from robocontrast_ros.configuration.disk import make_folder, new_file
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.statistics.estimate import Estimate
@@ -127,7 +128,7 @@ def write_figures(run: RunFolder, results: Results) -> tuple[Path, ...]:
     """
     if results.trials.filter("counts").is_empty():
         return ()
-    run.figures.mkdir(exist_ok=True)
+    make_folder(run.figures)
     written = []
     for name, draw in {
         "perturbations": perturbations_of(results),
@@ -140,7 +141,8 @@ def write_figures(run: RunFolder, results: Results) -> tuple[Path, ...]:
             for ending in ("pdf", "png"):
                 path = run.figures / f"{name}.{ending}"
                 metadata = {"CreationDate": None} if ending == "pdf" else None
-                figure.savefig(path, dpi=PRINT_DPI, metadata=metadata)
+                with new_file(path) as part:
+                    figure.savefig(part, dpi=PRINT_DPI, metadata=metadata)
                 written.append(path)
     return tuple(written)
 

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from robocontrast_ros import __version__
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.disk import writing
 from robocontrast_ros.statistics.estimate import Estimate
 
 PACKAGE = "robocontrast_ros.analysis.report"
@@ -35,25 +36,23 @@ def check_folder(path: Path) -> None:
         ConfigurationError: it is not.
     """
     if not path.parent.is_dir():
-        raise _unwritable(path, "There is no such folder.")
+        raise ConfigurationError(
+            "command line",
+            "--to",
+            str(path),
+            "a file that can be written, in a folder that exists",
+            "There is no such folder.",
+        )
 
 
 def write_page(page: str, path: Path) -> None:
     """Write a page to a file.
 
     Raises:
-        ConfigurationError: it cannot be written.
+        DiskError: it cannot be written.
     """
-    try:
+    with writing(path):
         path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise _unwritable(path, f"{error.strerror}.") from None
-
-
-def _unwritable(path: Path, why: str) -> ConfigurationError:
-    return ConfigurationError(
-        "command line", "--to", str(path), "a file that can be written, in a folder that exists", why
-    )
 
 
 @cache

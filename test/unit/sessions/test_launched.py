@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
+from domains import own_domain
 
 from robocontrast_ros.bridges.fast import open_bench
 from robocontrast_ros.configuration import ConfigurationError
@@ -15,15 +17,31 @@ from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
 
 
-def test_what_is_left_out_is_as_in_the_session_s_file(tmp_path):
-    launched = launched_session({**dict.fromkeys(ARGUMENTS, ""), "output": str(tmp_path)})
+@pytest.fixture
+def launch(monkeypatch):
+    """Return a function that prepares a launch in a domain of its own, and lets the domain go afterwards."""
+    held = []
+
+    def prepared(words):
+        held.append(launched_session(words, os.environ))
+        return held[-1]
+
+    with own_domain() as number:
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(number))
+        yield prepared
+        for launched in held:
+            launched.domain.close()
+
+
+def test_what_is_left_out_is_as_in_the_session_s_file(launch, tmp_path):
+    launched = launch({**dict.fromkeys(ARGUMENTS, ""), "output": str(tmp_path)})
     session = resolve("language_table_demo", Overrides(output=str(tmp_path)))
     assert launched.session.parameters == session.parameters
     assert launched.run.path.parent == tmp_path and launched.run.session_file.is_file()
-    assert (launched.resume, launched.namespace, launched.log_level) == (False, "", "info")
+    assert (launched.resume, launched.domain.namespace, launched.log_level) == (False, "", "info")
 
 
-def test_every_argument_reaches_the_session_or_its_graph(tmp_path):
+def test_every_argument_reaches_the_session_or_its_graph(launch, tmp_path):
     words = {
         "session": "language_table_demo",
         "robot": "ur5e",
@@ -41,7 +59,7 @@ def test_every_argument_reaches_the_session_or_its_graph(tmp_path):
         "log_level": "warn",
     }
     assert set(words) == set(ARGUMENTS) - {"resume"}
-    launched = launched_session(words)
+    launched = launch(words)
     p = launched.session.parameters
     assert (p.robot, p.policy, p.budget, p.seed, p.max_trials, p.repeats) == (
         "ur5e",
@@ -52,12 +70,12 @@ def test_every_argument_reaches_the_session_or_its_graph(tmp_path):
         2,
     )
     assert (p.test_set.size, p.strategy.name, p.output) == (5, "standard", str(tmp_path))
-    assert (launched.namespace, launched.log_level) == ("lab/robot1", "warn")
+    assert (launched.domain.namespace, launched.log_level) == ("lab/robot1", "warn")
     (container,) = (each for each in processes_of(launched.session, launched.run) if each.composed)
     assert "policy_server" in container.arguments
 
 
-def test_all_that_does_not_fit_is_told_at_once_a_line_each_and_nothing_is_made(tmp_path):
+def test_all_that_does_not_fit_is_told_at_once_a_line_each_and_nothing_is_made(launch, tmp_path):
     words = {
         "polcy": "oracle",
         "budget": "abc",
@@ -68,7 +86,7 @@ def test_all_that_does_not_fit_is_told_at_once_a_line_each_and_nothing_is_made(t
         "output": str(tmp_path / "runs"),
     }
     with pytest.raises(WrongArguments) as error:
-        launched_session(words)
+        launch(words)
     lines = str(error.value).splitlines()
     assert len(lines) == 6
     for name, line in zip(
@@ -91,9 +109,9 @@ def test_all_that_does_not_fit_is_told_at_once_a_line_each_and_nothing_is_made(t
     ],
     ids=str,
 )
-def test_what_is_named_but_does_not_fit_is_told_by_its_name(tmp_path, words, told):
+def test_what_is_named_but_does_not_fit_is_told_by_its_name(launch, tmp_path, words, told):
     with pytest.raises(ConfigurationError, match=told):
-        launched_session({"output": str(tmp_path), **words} if "resume" not in words else words)
+        launch({"output": str(tmp_path), **words} if "resume" not in words else words)
     assert not list(tmp_path.iterdir())
 
 
@@ -108,13 +126,24 @@ def begun(tmp_path):
     return run
 
 
-def test_a_session_goes_on_with_its_own_parameters_in_any_namespace(begun):
+def test_a_session_goes_on_with_its_own_parameters_in_any_namespace(launch, begun):
     defaults = {name: argument.default for name, argument in OF_THE_SESSION.items()}
-    launched = launched_session({**defaults, "resume": str(begun.path), "namespace": "robot2"})
-    assert (launched.run, launched.resume, launched.namespace) == (begun, True, "robot2")
+    launched = launch({**defaults, "resume": str(begun.path), "namespace": "robot2"})
+    assert (launched.run, launched.resume, launched.domain.namespace) == (begun, True, "robot2")
     assert launched.session.parameters.policy == "oracle"
 
 
-def test_what_a_resumed_session_has_already_is_refused_beside_it(begun):
+def test_what_a_resumed_session_has_already_is_refused_beside_it(launch, begun):
     with pytest.raises(WrongArguments, match="`robot`: got 'ur5e', expected nothing beside `resume`"):
-        launched_session({"resume": str(begun.path), "robot": "ur5e"})
+        launch({"resume": str(begun.path), "robot": "ur5e"})
+
+
+def test_a_second_session_is_refused_where_one_is_and_has_its_place_in_another_namespace(
+    launch, begun, tmp_path
+):
+    words = {"output": str(tmp_path / "others"), "policy": "oracle"}
+    first = launch(words)
+    with pytest.raises(ConfigurationError, match="ROS_DOMAIN_ID") as error:
+        launch(words)
+    assert str(first.run.path) in str(error.value)
+    assert launch({**words, "namespace": "robot2"}).domain.number == first.domain.number

@@ -1,0 +1,87 @@
+"""Write files so that what the system refuses is one line, and a file that was there stays as it was."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_CURES = {
+    errno.ENOSPC: "The disk is full: free some space",
+    errno.EDQUOT: "Your disk quota is used up: free some of it",
+    errno.EROFS: "The disk is mounted read-only: mount it so that it can be written",
+    errno.EACCES: "Check who owns the folder",
+    errno.EPERM: "Check who owns the folder",
+    errno.EIO: "The disk has a fault: check it",
+}
+
+
+class DiskError(Exception):
+    """Something could not be written; the message names it, says what is wrong, and the cure."""
+
+    def __init__(self, path: Path, error: OSError, then: str = "then do the same again") -> None:
+        """Name the file.
+
+        Args:
+            path: what could not be written.
+            error: what the system says.
+            then: what to do after that, in words.
+        """
+        what = (error.strerror or str(error)).rstrip(".")
+        cure = _CURES.get(error.errno or 0, "Check the path")
+        super().__init__(f"{path}: cannot be written: {what}. {cure}, {then}.")
+        self.path, self.errno = path, error.errno
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the system refuses meanwhile into a ``DiskError`` that names the path.
+
+    Raises:
+        DiskError: the system refused something.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DiskError(path, error) from None
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield where to write a file that takes the place of ``path`` once it is whole.
+
+    It has the same ending, and begins with a dot. When the writing fails it is removed, and what was at ``path`` stays.
+
+    Raises:
+        DiskError: the system refused to write it.
+    """
+    part = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        with writing(path):
+            yield part
+            part.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file whole, or leave what was there; text in UTF-8.
+
+    Raises:
+        DiskError: the system refused to write it.
+    """
+    with new_file(path) as part:
+        part.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, where it is not there.
+
+    Raises:
+        DiskError: the system refused to make it.
+    """
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,76 @@
+"""Look which sessions run in a ROS domain: a short-lived process, before any node of a session is started.
+
+``robocontrast_ros.sessions.domain`` starts it, so that the command and the launch file look in the same way.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+POLL = 0.02
+"""How often the services that were discovered are listed [s]."""
+
+PARTICIPANTS, APART = 4, 0.4
+"""How many participants look, one after the other, and how long after the one before [s].
+
+Where the first messages of a new participant are lost, as in one case of six, an existing one is discovered with its
+next announcement only, which comes every 3 s. Another new participant does not have to wait for that.
+"""
+
+SERVICE, TYPE = "/swap_policy", "robocontrast_ros/srv/SwapPolicy"
+"""A service that each session's episode manager has, and nothing else."""
+
+
+def main() -> None:
+    """Print the full names of the episode managers that are visible, one a line.
+
+    The arguments are how long to look [s], and the name that is looked for, empty for any. Ends as soon as it is seen.
+    """
+    seconds, wanted = sys.argv[1:]
+    began, nodes, found = time.monotonic(), [_join(0)], set[str]()
+    while not (wanted in found if wanted else found):
+        passed = time.monotonic() - began
+        if passed >= float(seconds):
+            break
+        if len(nodes) < PARTICIPANTS and passed >= APART * len(nodes):
+            nodes.append(_join(len(nodes)))
+        time.sleep(POLL)
+        found = {name for node in nodes for name in _managers(node)}
+    print("\n".join(sorted(found)), flush=True)
+    # A participant that does not leave in order is missed by the others for seconds, which slows down the next probe.
+    for node in nodes:
+        node.destroy_node()
+        rclpy.try_shutdown(context=node.context)
+
+
+def _join(number: int) -> Node:
+    """Return a node in a participant of its own. Its name is that of a hidden node."""
+    context = Context()
+    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    return Node(
+        f"_graph_probe_{os.getpid()}_{number}",
+        context=context,
+        enable_rosout=False,
+        start_parameter_services=False,
+    )
+
+
+def _managers(node: Node) -> list[str]:
+    """Return the episode managers that are visible.
+
+    By a service and not by the names of nodes: those come in a later round of the discovery, up to 3 s later where a
+    message of it is lost.
+    """
+    return [
+        name.removesuffix(SERVICE)
+        for name, types in node.get_service_names_and_types()
+        # A service is listed for its clients, too.
+        if name.endswith(SERVICE) and TYPE in types and node.count_services(name) > 0
+    ]
