@@ -298,15 +298,15 @@ def test_what_was_published_while_the_recorder_was_stopped_comes_as_soon_as_it_g
     assert sensor.stdout.readline() == "ready\n"
     graph.start("stopped", tmp_path / "bag")
     process.send_signal(signal.SIGSTOP)
-    sensor.stdin.write("400\n")
+    sensor.stdin.write("900\n")
     sensor.stdin.flush()
     assert float(sensor.stdout.readline()) < 20.0, "nobody is held back"
     process.send_signal(signal.SIGCONT)
     began = time.monotonic()
-    response = graph.stop("stopped", tool_pose=400)
+    response = graph.stop("stopped", tool_pose=900)
     # A heartbeat of Fast DDS would ask for the rest every 3 s.
     assert time.monotonic() - began < 2.5
-    assert counts(response, "received") == {"tool_pose": 400}
+    assert counts(response, "received") == {"tool_pose": 900}
     assert counts(response, "missing") == {}
 
 
