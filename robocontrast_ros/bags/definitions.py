@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,6 +19,12 @@ from robocontrast_ros.bags.errors import BagError
 
 _SEPARATOR = "=" * 80
 
+_STAMPS = ("std_msgs/msg/Header", "builtin_interfaces/msg/Time")
+"""Types that begin with seconds (int32) and nanoseconds (uint32)."""
+
+_ENCAPSULATION, _LENGTH = 4, 4
+"""Bytes of CDR before the first field, and of the length of a list."""
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -28,11 +35,21 @@ class Definition:
         text: the type's .msg file, comments included, followed by those of every type within it, in the
             form that rosbag2 stores (schema encoding ``ros2msg``).
         type_hash: REP-2016 hash, ``RIHS01_…``.
+        stamp_offset: where the stamp is in a serialised message [byte]; None where it is not at a fixed place.
     """
 
     type_name: str
     text: str
     type_hash: str
+    stamp_offset: int | None = None
+
+    def stamp_of(self, cdr: bytes) -> int | None:
+        """Return the stamp of a serialised message [ns]; None where it has none that is found without decoding it."""
+        at = self.stamp_offset
+        if at is None or len(cdr) < at + 8:
+            return None
+        seconds, nanoseconds = struct.unpack_from("<iI" if cdr[1] & 1 else ">iI", cdr, at)
+        return seconds * 1_000_000_000 + nanoseconds
 
 
 def find_definition(type_name: str, prefixes: Iterable[Path] | None = None) -> Definition:
@@ -77,7 +94,20 @@ def _find(type_name: str, prefixes: tuple[Path, ...]) -> Definition:
     first, *others = texts
     parts = [texts[first], *(f"{_SEPARATOR}\nMSG: {denormalize_msgtype(o)}\n{texts[o]}" for o in others)]
     text = "\n".join(part.rstrip("\n") for part in parts) + "\n"
-    return Definition(type_name, text, store.hash_rihs01(type_name))
+    return Definition(type_name, text, store.hash_rihs01(type_name), _stamp_offset(store, type_name))
+
+
+def _stamp_offset(store: Typestore, type_name: str) -> int | None:
+    """Return where a message's stamp is: a time or header that comes first, or that of the first of a list."""
+    fields = store.get_msgdef(type_name).fields
+    node, value = fields[0][1] if fields else (None, None)
+    if node == Nodetype.NAME and value in _STAMPS:
+        return _ENCAPSULATION
+    if node == Nodetype.SEQUENCE and value[0][0] == Nodetype.NAME:
+        first = store.get_msgdef(value[0][1]).fields[0][1]
+        if first[0] == Nodetype.NAME and first[1] in _STAMPS:
+            return _ENCAPSULATION + _LENGTH
+    return None
 
 
 def _file(type_name: str, prefixes: tuple[Path, ...], wanted_for: str) -> Path:

@@ -10,6 +10,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.writer import BagTopic, BagWriter, Compression, MetadataFormat
 
@@ -70,14 +71,22 @@ class Recorder:
         self._kept_names = kept
         self._kept: dict[tuple[str, bytes], None] = {}
         self._recording: _Recording | None = None
+        self._after = 0
+        # Found without decoding a message; what is latched was published before on purpose.
+        self._stamped = {n: find_definition(t.type_name) for n, t in topics.items() if not t.latched}
 
     @property
     def recording(self) -> bool:
         """Whether a bag is open."""
         return self._recording is not None
 
-    def start(self, bag: Path) -> None:
+    def start(self, bag: Path, after: int = 0) -> None:
         """Open the bag of a trial.
+
+        Args:
+            bag: the folder.
+            after: stamp at which the trial starts [ns]; what is stamped up to then was published before, and is left
+                out, except for what is latched or has no stamp. 0 to take everything.
 
         Raises:
             BagError: a bag is open already, or this one cannot be made.
@@ -87,6 +96,7 @@ class Recorder:
         self._recording = recording = _Recording(
             bag, self._topics, self._queue_bytes, self._flush_period, self._compression, self._metadata
         )
+        self._after = after
         for name, cdr in tuple(self._kept):
             recording.receive(name, time.time_ns(), cdr)
 
@@ -103,8 +113,13 @@ class Recorder:
         recording = self._recording
         if name in self._kept_names:
             self._kept[name, cdr] = None
-        if recording is not None:
+        if recording is not None and not self._is_of_before(name, cdr):
             recording.receive(name, timestamp, cdr)
+
+    def _is_of_before(self, name: str, cdr: bytes) -> bool:
+        definition = self._stamped.get(name) if self._after else None
+        stamp = definition.stamp_of(cdr) if definition is not None else None
+        return stamp is not None and 0 < stamp <= self._after
 
     @property
     def received(self) -> dict[str, int]:

@@ -17,6 +17,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 
+from robocontrast_ros.bags.decoding import stamp_from_msg
 from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.recorder import Recorder
@@ -198,7 +199,7 @@ class RecorderNode(Node):
             self._await_publishers()
             self._match_publishers()
         try:
-            self._recorder.start(Path(request.bag))
+            self._recorder.start(Path(request.bag), stamp_from_msg(request.after))
         except BagError as error:
             response.fault = fault_to_msg(Fault.RECORDER_LOST, str(error))
             return response

@@ -258,7 +258,7 @@ class RosBench:
             raise BenchFault(Fault.SETUP_FAILED, "no scene was set up before the trial")
         began = time.monotonic()
         start, scene = self._start
-        bag = self._open_bag(trial, attempt)
+        bag = self._open_bag(trial, attempt, start)
         message = trial_to_msg(trial, self._context, scene, start)
         self._trial.publish(message)
         episode, fault, detail = RunEpisode.Result(), Fault.NONE, ""
@@ -347,7 +347,7 @@ class RosBench:
         request.fault.code, request.fault.detail = int(fault), detail
         return self._ask(self._finish_scoring, request, Fault.SCORER_LOST).result
 
-    def _open_bag(self, trial: Trial, attempt: int) -> str:
+    def _open_bag(self, trial: Trial, attempt: int, start: float) -> str:
         if not self._parameters.recorder:
             return ""
         if self._to_stop is not None:
@@ -358,7 +358,7 @@ class RosBench:
         self._to_stop = StopRecording.Request()
         self._ask(
             self._start_recording,
-            StartRecording.Request(bag=self._folder(name)),
+            StartRecording.Request(bag=self._folder(name), after=time_to_msg(start)),
             Fault.RECORDER_LOST,
             timeout=self._parameters.recording_timeout,
         )

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -16,6 +17,7 @@ from spinning import spun_node
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.nodes.channel import Acquaintance
 from robocontrast_ros.sessions.events import SessionInterrupted, TrialFinished, TrialVoid
 
 SCORER = "from robocontrast_ros.nodes.scorer_node import main; main()"
@@ -49,14 +51,12 @@ def scorer():
         process = subprocess.Popen([sys.executable, "-c", SCORER, "--ros-args", *words])
         wait_until(lambda: "scorer" in manager.get_node_names(), "the scorer")
         # It is there before it has been made completely; then a signal is the end of it.
-        wait_until(lambda: manager.count_publishers("progress") and _serves(manager), "its services")
+        Acquaintance(manager, "scorer").wait(60.0)
+        # What it answers it knows, but the names of nodes are told a little later.
+        time.sleep(2.0)
         yield process
         process.kill()
         process.wait()
-
-
-def _serves(manager) -> bool:
-    return any(name == "/scorer/finish" for name, _ in manager.get_service_names_and_types())
 
 
 def test_a_node_goes_on_until_the_manager_is_gone(scorer):

@@ -10,6 +10,7 @@ import pytest
 
 from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.domain import Scene
 
 SHARE = Path(sys.prefix) / "share"
 PACKAGES = ("robocontrast_ros", "simulation_interfaces", "sensor_msgs", "geometry_msgs", "rosgraph_msgs")
@@ -72,3 +73,27 @@ def test_a_file_that_is_no_definition_is_named(tmp_path):
     (folder / "Thing.msg").write_text("this is\nnot = a definition\n")
     with pytest.raises(BagError, match=r"Thing.msg: not a message definition"):
         find_definition("my_msgs/msg/Thing", [tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("name", "offset"),
+    [
+        ("sensor_msgs/msg/Image", 4),
+        ("rosgraph_msgs/msg/Clock", 4),
+        ("robocontrast_ros/msg/Scene", 4),
+        ("tf2_msgs/msg/TFMessage", 8),
+        ("geometry_msgs/msg/Pose", None),
+        ("std_msgs/msg/String", None),
+    ],
+)
+def test_a_stamp_is_found_where_a_message_begins_with_it(name, offset):
+    assert find_definition(name).stamp_offset == offset
+
+
+def test_a_stamp_is_read_without_decoding_the_message(messages):
+    definition = find_definition("robocontrast_ros/msg/Scene")
+    cdr = messages.cdr(messages.scene(Scene(), 12_000_000_345))
+    assert definition.stamp_of(cdr) == 12_000_000_345
+    assert definition.stamp_of(cdr[:8]) is None
+    transforms = find_definition("tf2_msgs/msg/TFMessage")
+    assert transforms.stamp_of(b"\x00\x01\x00\x00" + bytes(4)) is None, "it has no transform"

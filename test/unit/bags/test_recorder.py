@@ -55,6 +55,24 @@ def test_what_arrives_between_start_and_stop_is_in_the_bag_and_nothing_else(tmp_
     assert [m.timestamp for m in read_bag(second.bag).messages] == [5]
 
 
+def test_what_was_published_before_the_trial_and_comes_late_is_left_out_and_hides_no_loss(tmp_path, messages):
+    recorder = Recorder(TOPICS)
+    recorder.start(tmp_path / "bag", after=20)
+    for stamp in (10, 20, 21, 30, 0):
+        recorder.receive("scene", 1, messages.cdr(messages.scene(Scene(), stamp)))
+    assert not recorder.arrived({"scene": 4})
+    recorded = recorder.stop({"scene": 4})
+    stamps = [message.decode().header.stamp.nanosec for message in read_bag(recorded.bag).messages]
+    assert (stamps, recorded.missing) == ([21, 30, 0], {"scene": 1})
+
+
+def test_what_is_latched_is_taken_though_it_is_stamped_before_the_trial(tmp_path, messages):
+    recorder = Recorder({"scene": BagTopic("/eval/scene", "robocontrast_ros/msg/Scene", latched=True)})
+    recorder.start(tmp_path / "bag", after=20)
+    recorder.receive("scene", 1, messages.cdr(messages.scene(Scene(), 10)))
+    assert recorder.stop({"scene": 1}).missing == {}
+
+
 def test_what_is_published_once_for_all_trials_is_in_every_bag(tmp_path, scene_cdr, image_cdr):
     recorder = Recorder(TOPICS, kept=("scene",))
     recorder.receive("scene", 1, scene_cdr)
