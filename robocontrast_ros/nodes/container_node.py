@@ -7,6 +7,7 @@ import sys
 from rclpy.utilities import remove_ros_args
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.nodes.intra_process import hand_over
 from robocontrast_ros.nodes.main import refuse, run_nodes
 from robocontrast_ros.nodes.policy_server_node import PolicyServer
 from robocontrast_ros.nodes.rollout_node import Rollout
@@ -21,6 +22,12 @@ COMPOSABLE = {
 }
 """The nodes that may be in one process, in the order in which they are made: `rollout` waits for the others."""
 
+HANDED_OVER = {"scene": "sim_bridge", "progress": "scorer", "tool_pose": "rollout"}
+"""Topic that subscribers in this process get by reference -> the node that publishes it."""
+
+SWITCH_INTERVAL = 0.0005
+"""How long a thread may keep the interpreter while another waits [s]; Python's own 0.005 is half a control step."""
+
 
 def main() -> None:
     """Run the nodes that the arguments name; each has the parameters that belong to its name."""
@@ -32,6 +39,8 @@ def main() -> None:
                 ConfigurationError.unknown("command line", "NODE", name, COMPOSABLE, "node of a container"),
                 2,
             )
+    hand_over(topic for topic, publisher in HANDED_OVER.items() if publisher in wanted)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     run_nodes([cls for name, cls in COMPOSABLE.items() if name in wanted])
 
 

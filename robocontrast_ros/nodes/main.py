@@ -57,8 +57,8 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
 
     Args:
         classes: what makes each node, with the parameters that ROS was started with. Its ``threads``, where it has
-            such an attribute, is more than one for callbacks that wait for other nodes. Each node is served before the
-            next one is made.
+            such an attribute, is more than one for callbacks that wait for other nodes; its ``pause`` is how long
+            messages may wait to be taken together [s]. Each node is served before the next one is made.
     """
     tune_middleware()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -81,6 +81,8 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
     try:
         while not signals.time_to_end([each.node for each in running]) and last.exit_code is None:
             last.executor.spin_once(timeout_sec=POLL)
+            if last.pause:
+                time.sleep(last.pause)
             if any(each.failed for each in running):
                 break
     except ExternalShutdownException:
@@ -98,7 +100,7 @@ class _Running:
 
     def __init__(self, node: Node) -> None:
         self.node, self.failed = node, False
-        threads = getattr(node, "threads", 1)
+        threads, self.pause = getattr(node, "threads", 1), getattr(node, "pause", 0.0)
         self.executor: Executor = lockstep_executor() if threads == 1 else MultiThreadedExecutor(threads)
         self.executor.add_node(node)
         self._thread: threading.Thread | None = None

@@ -77,6 +77,8 @@ class RecorderParameters(LedParameters):
 class RecorderNode(Node):
     """Subscribes to everything at start-up; writes between start and stop."""
 
+    pause = 0.005
+
     def __init__(self) -> None:
         """Declare parameters, subscriptions and services."""
         super().__init__("recorder")
@@ -182,6 +184,14 @@ class RecorderNode(Node):
         return any(p.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for p in publishers)
 
     def _receive(self, name: str, cdr: bytes, info: dict[str, Any]) -> None:
+        self._take(name, cdr, info)
+        # What else has come on this topic: to wake up once for each message takes longer than to write it.
+        subscription = self._subscriptions_by_name[name]
+        with subscription.handle:
+            while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
+                self._take(name, *taken)
+
+    def _take(self, name: str, cdr: bytes, info: dict[str, Any]) -> None:
         self._recorder.receive(name, info["received_timestamp"], cdr)
         if self._recorder.recording and self._reports.due(name, len(cdr)):
             self._report()

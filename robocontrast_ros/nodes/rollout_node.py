@@ -51,6 +51,7 @@ from robocontrast_ros.nodes.conversions.observation import image_to_array, obser
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg, state_message_type
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.intra_process import HandingPublisher, subscribe
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP, RECORDED
@@ -187,7 +188,7 @@ class RosEpisodeBench:
         self._capture = node.create_client(CaptureImages, capture) if capture else None
         # Made last and asked first: when the server knows this client, it knows those before it.
         self._describe = node.create_client(DescribePolicy, f"{server}/describe")
-        self._tool_pose = node.create_publisher(PoseStamped, "tool_pose", RECORDED)
+        self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
         self._command = node.create_publisher(
             command_message_type(self.profile.command.type), self.profile.command.topic, RECORDED
         )
@@ -354,7 +355,7 @@ class RosEpisodeBench:
         if topic in self._subscribed:
             return
         self._subscribed.add(topic)
-        self._channel.node.create_subscription(kind, topic, lambda m: self._inbox.put(topic, m), LOCKSTEP)
+        subscribe(self._channel.node, kind, topic, lambda m: self._inbox.put(topic, m), LOCKSTEP)
 
     def _get_to_know_the_others(self) -> None:
         """Step the simulator until all sensors of a step arrive, and the scorer is there.
@@ -366,7 +367,7 @@ class RosEpisodeBench:
         everything = (*self._sensors, *self._cameras.values())
         while not (
             self._inbox.wait_for_news(everything, FIRST_CALL_PERIOD, self._step_and_capture)
-            and self._tool_pose.get_subscription_count() > 0
+            and self._tool_pose.subscribers() > 0
             and self._channel.node.count_publishers("progress") > 0
         ):
             if time.monotonic() > deadline:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from robocontrast_ros.nodes.conversions.domain import (
     progress_to_msg,
     result_to_msg,
 )
+from robocontrast_ros.nodes.intra_process import HandingPublisher, subscribe
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP, RECORDED
@@ -49,10 +51,12 @@ class Scorer(Node):
         self._task = load_configured("tasks", declare_record(self, ScorerParameters).task)
         self._scorer: EpisodeScorer | None = None
         self._join = StampJoin()
-        self._progress = self.create_publisher(Progress, "progress", RECORDED)
+        self._progress = HandingPublisher(self, Progress, "progress", RECORDED)
         self._result = self.create_publisher(TrialResult, "trial_result", RECORDED)
-        self.create_subscription(Scene, "scene", self._on_scene, LOCKSTEP)
-        self.create_subscription(PoseStamped, "tool_pose", self._on_tool_pose, LOCKSTEP)
+        # Scenes and poses may come from other nodes' threads (intra_process).
+        self._lock = threading.Lock()
+        subscribe(self, Scene, "scene", self._on_scene, LOCKSTEP)
+        subscribe(self, PoseStamped, "tool_pose", self._on_tool_pose, LOCKSTEP)
         self.create_service(StartScoring, "~/start", self._start)
         self.create_service(FinishScoring, "~/finish", self._finish)
 
@@ -60,20 +64,23 @@ class Scorer(Node):
         trial = trial_from_msg(request.trial)
         start, scene = start_scene_from_msg(request.trial)
         try:
-            self._scorer = EpisodeScorer.for_instance(self._task, trial.instance, scene)
+            scorer = EpisodeScorer.for_instance(self._task, trial.instance, scene)
         except (KeyError, ValueError) as error:
             response.fault = fault_to_msg(Fault.SCORER_LOST, f"the trial cannot be scored: {error}")
             return response
-        self._join = StampJoin(after=start)
+        with self._lock:
+            self._scorer, self._join = scorer, StampJoin(after=start)
         return response
 
     def _on_scene(self, message: Scene) -> None:
-        stamp = stamp_from_msg(message.header.stamp)
-        self._score(self._join.add_scene(stamp, scene_from_msg(message)), message.header.frame_id)
+        stamp, scene = stamp_from_msg(message.header.stamp), scene_from_msg(message)
+        with self._lock:
+            self._score(self._join.add_scene(stamp, scene), message.header.frame_id)
 
     def _on_tool_pose(self, message: PoseStamped) -> None:
-        stamp = stamp_from_msg(message.header.stamp)
-        self._score(self._join.add_tool_pose(stamp, pose_from_msg(message.pose)), message.header.frame_id)
+        stamp, pose = stamp_from_msg(message.header.stamp), pose_from_msg(message.pose)
+        with self._lock:
+            self._score(self._join.add_tool_pose(stamp, pose), message.header.frame_id)
 
     def _score(self, sample: Sample | None, frame_id: str) -> None:
         if sample is None or self._scorer is None:
@@ -84,7 +91,8 @@ class Scorer(Node):
     def _finish(
         self, request: FinishScoring.Request, response: FinishScoring.Response
     ) -> FinishScoring.Response:
-        scorer, self._scorer = self._scorer, None
+        with self._lock:
+            scorer, self._scorer = self._scorer, None
         response.result.outcome = int(Outcome.UNKNOWN)
         if scorer is None:
             response.fault = fault_to_msg(Fault.SCORER_LOST, "no trial is being scored")

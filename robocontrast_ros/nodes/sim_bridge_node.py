@@ -21,6 +21,7 @@ from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.nodes.channel import Channel
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, scene_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.intra_process import HandingPublisher
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LOCKSTEP, RECORDED
@@ -85,7 +86,7 @@ class SimBridge(Node):
             **{f.name: getattr(parameters, f.name) for f in fields(SimulationServices)}
         )
         self._simulation = RosSimulation(self._channel.node, names, parameters.frame_id, parameters.timeout)
-        self._publisher = self._channel.node.create_publisher(SceneMsg, "scene", RECORDED)
+        self._publisher = HandingPublisher(self._channel.node, SceneMsg, "scene", RECORDED)
         self._last_published = float("-inf")
         self._channel.node.create_subscription(Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
         if parameters.contacts_topic:

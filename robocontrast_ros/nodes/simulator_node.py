@@ -33,6 +33,7 @@ from simulation_interfaces.srv import (
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.nodes.conversions import simulation as convert
 from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_message_type
+from robocontrast_ros.nodes.conversions.domain import header
 from robocontrast_ros.nodes.conversions.observation import array_to_image
 from robocontrast_ros.nodes.conversions.sensors import sensor_message_type, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import Refusal, result_of
@@ -112,6 +113,7 @@ class Simulator(Node):
         self.exit_code: int | None = None
         self._state = SimulationState.STATE_PAUSED
         self._last_image = float("-inf")
+        self._state_messages = convert.EntityStateMessages()
         self._clock_publisher = self.create_publisher(ClockMsg, "clock", RECORDED)
         self._sensors = {
             topic: self.create_publisher(sensor_message_type(kind), topic, quality)
@@ -293,7 +295,11 @@ class Simulator(Node):
     def _get_entities_states(self, request: GetEntitiesStates.Request, response: Any) -> Any:
         def answer() -> None:
             response.entities = convert.select(self._world, request.filters)
-            response.states = [self._state_of(name) for name in response.entities]
+            now = header(self._profile.world_frame, self._world.time)
+            response.states = [
+                self._state_messages.fill(name, self._world.entity_state(name), now)
+                for name in response.entities
+            ]
 
         response.result = result_of(answer)
         return response

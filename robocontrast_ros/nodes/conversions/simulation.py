@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Callable
 
-from geometry_msgs.msg import PoseStamped, Twist, Vector3
+from geometry_msgs.msg import PoseStamped, Vector3
 from sensor_msgs.msg import CameraInfo as CameraInfoMsg
 from simulation_interfaces.msg import (
     Bounds as BoundsMsg,
@@ -25,7 +25,7 @@ from std_msgs.msg import Header
 from robocontrast_ros import simulators
 from robocontrast_ros.bags.decoding import pose_from_msg
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
+from robocontrast_ros.nodes.conversions.domain import header
 from robocontrast_ros.simulators import Bounds, CameraInfo, Category, EntityState, World
 from robocontrast_ros.simulators import Twist as WorldTwist
 
@@ -96,13 +96,28 @@ def result_of(action: Callable[[], None]) -> Result:
 
 def entity_state_to_msg(state: EntityState, frame_id: str, stamp: float) -> EntityStateMsg:
     """Return an entity's state at a time [s]; its acceleration is left at zero."""
-    lx, ly, lz = state.twist.linear
-    ax, ay, az = state.twist.angular
-    return EntityStateMsg(
-        header=header(frame_id, stamp),
-        pose=pose_to_msg(state.pose),
-        twist=Twist(linear=Vector3(x=lx, y=ly, z=lz), angular=Vector3(x=ax, y=ay, z=az)),
-    )
+    return EntityStateMessages().fill("", state, header(frame_id, stamp))
+
+
+class EntityStateMessages:
+    """Messages that are made once for each entity: to make the many objects of one takes longer than all the rest."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._messages: dict[str, EntityStateMsg] = {}
+
+    def fill(self, name: str, state: EntityState, head: Header) -> EntityStateMsg:
+        """Return the message of an entity with its state; it holds until the next call for that entity."""
+        message = self._messages.get(name)
+        if message is None:
+            message = self._messages[name] = EntityStateMsg()
+        message.header = head
+        position, orientation, twist = message.pose.position, message.pose.orientation, message.twist
+        position.x, position.y, position.z = state.pose.position
+        orientation.x, orientation.y, orientation.z, orientation.w = state.pose.orientation
+        twist.linear.x, twist.linear.y, twist.linear.z = state.twist.linear
+        twist.angular.x, twist.angular.y, twist.angular.z = state.twist.angular
+        return message
 
 
 def entity_state_from_msg(message: EntityStateMsg, frame_id: str) -> EntityState:
