@@ -55,7 +55,8 @@ from robocontrast_ros.nodes.intra_process import HandingPublisher, subscribe
 from robocontrast_ros.nodes.main import run_node
 from robocontrast_ros.nodes.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP, RECORDED
-from robocontrast_ros.policies.direct_line import Caller, LineLost
+from robocontrast_ros.policies import direct_line
+from robocontrast_ros.policies.direct_line import Caller, CallerHere, LineLost
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.runner import LOAD_TIMEOUT, Answer
 from robocontrast_ros.robots.commands import RobotCommand
@@ -178,7 +179,7 @@ class RosEpisodeBench:
         self._parameters = parameters
         self.profile = load_profile(parameters.robot)
         self._estimator = make_state_estimator(self.profile)
-        self._channel = Channel(owner)
+        self._channel, self._log = Channel(owner), owner.get_logger()
         self._inbox = Inbox()
         node, server = self._channel.node, parameters.policy_server
         self._act = node.create_client(Act, f"{server}/act")
@@ -203,7 +204,7 @@ class RosEpisodeBench:
         self._subscribed: set[str] = set()
         self._subscribe(ProgressMsg, "progress")
         self._subscribe(state_message_type(self.profile.state.type), self.profile.state.topic)
-        self._line: Caller | None = None
+        self._line: Caller | CallerHere | None = None
         self._channel.start()
         self._wait_for_services()
         self._take(self._ask_for_policy(first_call))
@@ -403,10 +404,8 @@ class RosEpisodeBench:
             return
         self._hang_up()
         with contextlib.suppress(LineLost):
-            self._line = Caller(name, self._parameters.policy_timeout)
-            self._channel.node.get_logger().info(
-                "the policy server is on this machine, and is asked directly"
-            )
+            self._line = direct_line.call(name, self._parameters.policy_timeout)
+            self._log.info("the policy server is on this machine, and is asked directly")
 
     def _hang_up(self) -> None:
         if self._line is not None:
@@ -466,7 +465,7 @@ class PendingActions:
 class ActionsOnLine:
     """Actions that the policy server was asked for on its direct line."""
 
-    def __init__(self, line: Caller, observation: Observation, images: dict[str, Image]) -> None:
+    def __init__(self, line: Caller | CallerHere, observation: Observation, images: dict[str, Image]) -> None:
         """Ask for them, with the images as they were received.
 
         Raises:

@@ -39,6 +39,10 @@ _CREDENTIALS = struct.Struct("3i")
 _BUFFER = 1 << 20
 
 
+_here: dict[str, Callable[[Observation], Answer]] = {}
+"""Name of each line that is served in this process -> what answers."""
+
+
 class LineLost(Exception):
     """The other end is not there, or does not answer."""
 
@@ -61,6 +65,7 @@ class DirectLine:
         if sys.platform != "linux":
             return
         self.name = PREFIX + secrets.token_hex(16)
+        _here[self.name] = act
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(_address(self.name))
         self._listening.listen()
@@ -70,6 +75,7 @@ class DirectLine:
         """Hang up on everybody."""
         if not self.name:
             return
+        _here.pop(self.name, None)
         for end in (self._listening, *tuple(self._connections)):
             _hang_up(end)
 
@@ -107,6 +113,52 @@ class DirectLine:
             "digest": answer.observed.image_digest,
         }
         return said, np.ascontiguousarray(answer.actions, dtype="<f8")
+
+
+def call(name: str, timeout: float) -> Caller | CallerHere:
+    """Return the other end of a line; ``timeout`` [s] is the limit of every answer that comes over the socket.
+
+    Raises:
+        LineLost: no such server is in reach.
+    """
+    return CallerHere(name, _here[name]) if name in _here else Caller(name, timeout)
+
+
+class CallerHere:
+    """The other end, in the policy server's own process: the policy is called, and nothing is sent."""
+
+    def __init__(self, name: str, act: Callable[[Observation], Answer]) -> None:
+        """Take a name, and what answers there."""
+        self._name, self._act = name, act
+        self._answer: Answer | PolicyFault | None = None
+        self._number = 0
+
+    def serves(self, name: str) -> bool:
+        """Return whether this is that server, which still serves."""
+        return self._name == name and name in _here
+
+    def ask(self, observation: Observation) -> int:
+        """Ask and wait, as long as the policy may take; return the number of the question."""
+        self._number += 1
+        try:
+            self._answer = self._act(observation)
+        except PolicyFault as error:
+            self._answer = error
+        return self._number
+
+    def answer(self, number: int) -> Answer:
+        """Return the answer to the last question.
+
+        Raises:
+            PolicyFault: the policy failed.
+        """
+        if isinstance(self._answer, PolicyFault):
+            raise self._answer
+        assert self._answer is not None and number == self._number
+        return self._answer
+
+    def close(self) -> None:
+        """Nothing is to be freed."""
 
 
 class Caller:
