@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,16 @@ PLAYING_PERIOD = 0.01
 
 LONGEST_CATCH_UP = 0.1
 """How much it catches up at once, when the machine is too slow for real time [s]."""
+
+DRAWING_DELAY = 0.0005
+"""How long the images of a control step wait for who asks for the entities' states [s].
+
+To draw takes longer than anything else in a control step; meanwhile the scene can be scored. No image is of a later
+time than it would be without the delay: every other request has the images taken first.
+"""
+
+UNHURRIED = (GetEntitiesStates,)
+"""Services that change nothing, and are answered before images are taken."""
 
 VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?")
 
@@ -139,6 +149,9 @@ class Simulator(Node):
         self._played_until = 0.0
         self._player = self.create_timer(PLAYING_PERIOD, self._play, clock=self._wall)
         self._player.cancel()
+        self._images_due = False
+        self._drawer = self.create_timer(DRAWING_DELAY, self._draw_due_images, clock=self._wall)
+        self._drawer.cancel()
         self._publish_sensors(self._world.latched_sensors())
         for kind, name, callback in (
             (GetSimulatorFeatures, "get_simulator_features", self._get_simulator_features),
@@ -157,7 +170,7 @@ class Simulator(Node):
             (SetSimulationState, "set_simulation_state", self._set_simulation_state),
             (CaptureImages, "capture_images", self._capture_images),
         ):
-            self.create_service(kind, f"~/{name}", callback)
+            self.create_service(kind, f"~/{name}", callback if kind in UNHURRIED else self._drawn(callback))
 
     def on_end(self) -> None:
         """Free the renderer before the process ends."""
@@ -175,6 +188,22 @@ class Simulator(Node):
         self._take_commands()
         self._world.step(steps)
         self._publish()
+        if self._images_due:
+            self._drawer.reset()
+
+    def _drawn(self, callback: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """Return a service's callback before which the images of the present time are taken."""
+
+        def answer(request: Any, response: Any) -> Any:
+            self._draw_due_images()
+            return callback(request, response)
+
+        return answer
+
+    def _draw_due_images(self) -> None:
+        self._drawer.cancel()
+        if self._images_due:
+            self._take_images()
 
     def _take_commands(self) -> None:
         """Apply what has arrived but was not delivered yet: it was sent before this step was asked for."""
@@ -199,18 +228,19 @@ class Simulator(Node):
             self.get_logger().error(str(error))
             self._enter(SimulationState.STATE_PAUSED)
         self._publish()
+        self._draw_due_images()
 
     def _publish(self) -> None:
-        """Publish time and sensors as they are now."""
+        """Publish time and sensors as they are now, and see whether images of this time are due."""
         now = self._world.time
         self._clock_publisher.publish(ClockMsg(clock=time_to_msg(now)))
         self._publish_sensors(self._world.sensors())
         period = self._node_parameters.camera_period
         # A nanosecond more or less must not cost an image.
-        if period and not 0.0 <= now - self._last_image < 0.999 * period:
-            self._take_images()
+        self._images_due = bool(period) and not 0.0 <= now - self._last_image < 0.999 * period
 
     def _take_images(self) -> None:
+        self._images_due = False
         self._last_image = now = self._world.time
         for camera in self._cameras:
             info = convert.camera_info_to_msg(self._world.camera_info(camera.name), camera.frame_id, now)
