@@ -30,7 +30,6 @@ from robocontrast_ros.nodes.channel import (
     PendingResponse,
     call,
     patient_call,
-    wait_for,
 )
 from robocontrast_ros.nodes.conversions.domain import (
     TrialContext,
@@ -58,6 +57,9 @@ from robocontrast_ros.srv import (
     StopRecording,
 )
 from robocontrast_ros.tasks.protocol import Task, robot_start
+
+START_UP_POLL = 0.5
+"""How often who waits for the other nodes looks whether the session was aborted [s]."""
 
 
 @record
@@ -174,12 +176,9 @@ class RosBench:
             ]
         deadline = time.monotonic() + self._parameters.startup_timeout
         for client, fault in needed:
-            try:
-                wait_for(client, max(deadline - time.monotonic(), 0.1))
-            except NoAnswer as error:
-                raise BenchFault(fault, str(error)) from None
-        if not self._episode.wait_for_server(timeout_sec=max(deadline - time.monotonic(), 0.1)):
-            raise BenchFault(Fault.SENSOR_LOST, f"'{self._parameters.rollout}' did not come up")
+            self._await(client.wait_for_service, f"'{client.srv_name}'", deadline, fault)
+        name = f"'{self._parameters.rollout}'"
+        self._await(self._episode.wait_for_server, name, deadline, Fault.SENSOR_LOST)
         for other, fault in self._others:
             try:
                 other.wait(max(deadline - time.monotonic(), 0.1))
@@ -187,6 +186,14 @@ class RosBench:
                 raise BenchFault(fault, str(error)) from None
         answer = self._ask(self._describe_policy, DescribePolicy.Request(), Fault.POLICY_SERVER_LOST)
         self._check(description_from_msg(answer.description), self._source(answer.description))
+
+    def _await(self, there: Callable[[float], bool], what: str, deadline: float, fault: Fault) -> None:
+        while not there(START_UP_POLL):
+            if self._aborted():
+                raise BenchFault(Fault.ABORTED, f"the session was aborted before {what} was there")
+            if time.monotonic() > deadline:
+                limit = self._parameters.startup_timeout
+                raise BenchFault(fault, f"{what} is not there after {limit:g} s")
 
     def policy(self) -> ServingPolicy:
         """Return the policy that serves; the messages of the trials to come name it."""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from robocontrast_ros.domain import Fault, Observed, Pose
-from robocontrast_ros.policies.direct_line import PREFIX, Caller, DirectLine, LineLost
+from robocontrast_ros.policies.direct_line import PREFIX, Caller, CallerHere, DirectLine, LineLost, call
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.runner import Answer
 
@@ -215,4 +215,28 @@ def test_who_says_something_else_on_the_line_is_hung_up_on():
     caller = Caller(served.name, 60.0)
     assert ask(caller).latency == ZEROS.latency
     caller.close()
+    served.close()
+
+
+def test_in_the_servers_own_process_the_policy_is_called_and_sees_the_very_observation():
+    seen = []
+    served = DirectLine(lambda observation: seen.append(observation) or ZEROS)
+    caller = call(served.name, 60.0)
+    assert isinstance(caller, CallerHere) and caller.serves(served.name)
+    assert ask(caller) is ZEROS and seen[0] is NOW
+    served.close()
+    assert not caller.serves(served.name)
+    with pytest.raises(LineLost):
+        call(served.name, 1.0)
+
+
+def test_a_fault_in_the_same_process_is_raised_where_the_answer_is_taken():
+    def fail(observation: Observation) -> Answer:
+        raise PolicyFault(Fault.POLICY_TIMEOUT, "no answer within 1 s")
+
+    served = DirectLine(fail)
+    caller = call(served.name, 60.0)
+    number = caller.ask(NOW)
+    with pytest.raises(PolicyFault, match="no answer within 1 s"):
+        caller.answer(number)
     served.close()

@@ -1,0 +1,72 @@
+"""Several nodes in one process: what they hand over to one another, and what the process refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from geometry_msgs.msg import PoseStamped
+from session_runs import Workplace, finished, scores, wait_until
+from spinning import spun_node
+
+from robocontrast_ros.nodes.intra_process import HandingPublisher, hand_over, subscribe
+from robocontrast_ros.nodes.qos import LOCKSTEP, RECORDED
+
+MAIN = "from robocontrast_ros.nodes.container_node import main; main()"
+
+
+@pytest.fixture
+def handed_over():
+    """Hand a topic over in this process, for the test alone."""
+    hand_over(["near"])
+    yield
+    hand_over([])
+
+
+def test_a_message_is_handed_over_at_once_and_published_for_all_others(handed_over):
+    near, far, elsewhere = [], [], []
+    with spun_node("publisher") as one, spun_node("subscriber") as other:
+        subscribe(one, PoseStamped, "near", near.append, LOCKSTEP)
+        subscribe(one, PoseStamped, "far", far.append, LOCKSTEP)
+        other.create_subscription(PoseStamped, "near", elsewhere.append, LOCKSTEP)
+        publishers = [HandingPublisher(one, PoseStamped, topic, RECORDED) for topic in ("near", "far")]
+        wait_until(lambda: [p.subscribers() for p in publishers] == [2, 1], "discovery")
+        message = PoseStamped()
+        for publisher in publishers:
+            publisher.publish(message)
+        assert near[0] is message, "the message itself, before publish() returns"
+        wait_until(lambda: far and elsewhere, "what came through the middleware")
+    assert (len(near), len(far), len(elsewhere)) == (1, 1, 1)
+    assert far[0] is not message and elsewhere[0] == message
+
+
+@pytest.mark.parametrize("names", [[], ["scorer", "recorder"]], ids=str)
+def test_a_container_of_no_node_or_of_one_that_must_be_alone_is_refused(names):
+    done = subprocess.run(
+        [sys.executable, "-c", MAIN, *names], text=True, capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode == 2 and "expected a known node of a container" in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_trials_are_the_same_however_the_nodes_are_put_into_processes(tmp_path):
+    found = []
+    for name, changes in (
+        ("apart", {"composed": False}),
+        ("composed", {}),
+        ("with_policy_server", {"policy_server": {"composed": True}}),
+    ):
+        place = Workplace(tmp_path / name)
+        place.folder.mkdir()
+        session = place.session(policy="noisy_oracle", task=place.short_task(20), **changes)
+        code, output = place.run("evaluate", session)
+        assert code == 0, output
+        found.append(scores(place.runs[0]))
+        processes = {file.stem for file in (place.runs[0] / "parameters/nodes").iterdir()}
+        assert len(processes) == {"apart": 7, "composed": 5, "with_policy_server": 4}[name]
+        assert len(finished(place.runs[0])) == 2
+    assert found[0] == found[1] == found[2]
