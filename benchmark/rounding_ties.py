@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from robocontrast_ros.policies.film_bc.policy import DECIMALS
+
 KERNELS = (
     {"OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1"},
     {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512", "OMP_NUM_THREADS": "2"},
@@ -31,7 +33,7 @@ KERNELS = (
 )
 """Environments of the processes. The second needs a processor with AVX-512."""
 
-STEP = 1e-6
+STEP = 10.0**-DECIMALS
 """What answers are rounded to [m]."""
 
 SESSION = "language_table_demo"

@@ -50,7 +50,7 @@ class Run:
         """What a user would type."""
         words = ["robocontrast evaluate", self.session, "--fast"]
         words += ["--policy", self.policy] if self.policy else []
-        return " ".join([*words, *(["--trials", str(self.trials)] if self.trials else [])])
+        return " ".join([*words, *(["--max-trials", str(self.trials)] if self.trials else [])])
 
 
 RUNS = {

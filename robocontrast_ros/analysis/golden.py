@@ -31,6 +31,7 @@ UNRELATED = frozenset(
             "robot",
             "policy",
             "policy_server",
+            "composed",
             "compare_within",
             "max_trials",
             "fast",
@@ -152,8 +153,8 @@ def compared(events: Sequence[Event], golden: Golden) -> str:
     assert started is not None
     own = [trial_digest(event) for event in events if isinstance(event, TrialFinished)]
     others = [index for index, (a, b) in enumerate(zip(own, golden.trials, strict=False)) if a != b]
-    compared = min(len(own), len(golden.trials))
-    said = f"golden digest of this version: {compared - len(others)} of {compared} trials are the same to the last bit"
+    number = min(len(own), len(golden.trials))
+    said = f"golden digest of this version: {number - len(others)} of {number} trials are the same to the last bit"
     if not others:
         return said
     return (

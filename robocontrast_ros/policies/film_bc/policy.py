@@ -18,7 +18,7 @@ from robocontrast_ros.policies.film_bc.tracking import Tracker
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
-RESOLUTION = 6
+DECIMALS = 6
 """Decimals of an action in metres: micrometres. Matrix products differ in their last bits from processor to processor;
 contact makes another trial of that. In double precision it is some 1e-16 m here, which rounding takes away, unless a
 number lies that near to the middle of two steps (docs/reproducibility.md has the odds)."""
@@ -110,7 +110,7 @@ class FilmBcPolicy:
 
 def rounded(action: Tensor) -> Tensor:
     """Return an action [m] as it is carried out, in whole micrometres."""
-    return action.round(decimals=RESOLUTION)
+    return action.round(decimals=DECIMALS)
 
 
 def _row(values: ArrayLike) -> Tensor:
