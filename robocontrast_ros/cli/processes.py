@@ -136,7 +136,8 @@ class Processes:
         """End every process: the leader first, which still needs the others to stop the robot."""
         leader = [process for name, process in self._processes.items() if name == self.leader]
         others = [process for name, process in self._processes.items() if name != self.leader]
-        _stop(leader, {signal.SIGINT: GRACE, signal.SIGTERM: GRACE, signal.SIGKILL: GRACE}, poll)
+        # It has the episode cancelled and the bag closed; SIGQUIT is to leave that.
+        _stop(leader, {signal.SIGINT: 2 * GRACE, signal.SIGQUIT: GRACE, signal.SIGKILL: GRACE}, poll)
         # Where the leader was killed, the others may believe for some time that it is there: SIGQUIT is not to wait.
         _stop(others, {signal.SIGINT: 1.0, signal.SIGQUIT: GRACE, signal.SIGKILL: GRACE}, poll)
 

@@ -71,6 +71,12 @@ def test_sigterm_ends_a_session_in_order_however_often_it_comes(place, session, 
 
 def test_a_terminal_that_is_closed_ends_a_session_in_order(place, session):
     ours, terminal = pty.openpty()
+
+    def in_terminal():
+        ioctl(0, termios.TIOCSCTTY, 0)
+        # Whoever runs the tests with nohup has it ignored, and the command would heed that.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
     environment = {**os.environ, "PYTHONPATH": str(SUPPORT), "TERM": "xterm"}
     process = subprocess.Popen(
         [*COMMAND, "evaluate", str(session)],
@@ -80,7 +86,7 @@ def test_a_terminal_that_is_closed_ends_a_session_in_order(place, session):
         stdout=terminal,
         stderr=terminal,
         start_new_session=True,
-        preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=in_terminal,
     )
     os.close(terminal)
     read = []

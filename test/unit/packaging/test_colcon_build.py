@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 PROGRAM = """
-import importlib, pkgutil, sys
+import importlib.util, pkgutil, sys
 from importlib.metadata import distribution
 from pathlib import Path
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
@@ -21,6 +21,8 @@ for kind in (RunEpisode.Goal, Scene, Act.Request):
     assert Path(sys.modules[kind.__module__].__file__).is_relative_to(install), kind
     kind.__class__.__import_type_support__()
 for module in pkgutil.walk_packages(robocontrast_ros.nodes.__path__, "robocontrast_ros.nodes."):
+    if module.name.endswith(".launching") and not importlib.util.find_spec("launch_ros"):
+        continue
     imported = importlib.import_module(module.name)
     assert Path(imported.__file__).is_relative_to(install), module.name
 for entry in distribution("robocontrast_ros").entry_points:

@@ -21,9 +21,11 @@ for module in pkgutil.walk_packages(robocontrast_ros.__path__, "robocontrast_ros
     try:
         importlib.import_module(module.name)
     except ImportError as error:
-        if (error.name or "").partition(".")[0] != "torch":
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("torch", "launch", "launch_ros"):
             raise
-        print(module.name)
+        if missing == "torch":
+            print(module.name)
 """
 
 NEED_TORCH = (
