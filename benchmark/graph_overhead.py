@@ -1,12 +1,12 @@
 """What the ROS graph adds to a control step, for one 224x224 camera whose images the policy receives.
 
 The same session (same instances, policy, loop and scoring) runs twice: in one process without ROS, and as
-the whole graph with its seven processes and its bags. A step's time in the graph is the difference between
+the whole graph with its processes and its bags. A step's time in the graph is the difference between
 the moments at which the recorder received the tool's pose of two control steps, so nothing is instrumented.
 In one process physics, rendering and policy are timed around their calls; bookkeeping (scene, scoring,
 limits) is what is left of a step; transport is what the graph adds.
 
-    make bench        (or python benchmark/graph_overhead.py --trials 10 --robot ur5e)
+    make bench        (or python benchmark/graph_overhead.py --trials 10 --robot ur5e --set composed=false)
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from rich.table import Table
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.cli import evaluate
+from robocontrast_ros.configuration.settings import parse_settings
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.runner import PolicyRunner
 from robocontrast_ros.sessions.control import SessionControl
@@ -144,9 +145,10 @@ def in_process(session: Path) -> tuple[dict[str, np.ndarray], float]:
     return parts, 60.0 * len(finished) / wall
 
 
-def whole_graph(session: Path, console: Console) -> tuple[np.ndarray, float]:
-    """Run the session as a graph; return each step's time [s] and the episodes a minute."""
-    run, code = evaluate.start(str(session), Overrides(), console)
+def whole_graph(session: Path, settings: list[str], console: Console) -> tuple[np.ndarray, float]:
+    """Run the session, with other settings, as a graph; return each step's time [s] and the episodes a minute."""
+    overrides = Overrides(settings=parse_settings(settings, "composed=false"))
+    run, code = evaluate.start(str(session), overrides, console)
     if code != 0:
         raise SystemExit(f"the session ended with code {code}; its logs are in {run.path / 'logs'}")
     finished = [event for event in read_journal(run.journal).events if isinstance(event, TrialFinished)]
@@ -163,13 +165,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=10, help="trials of 200 control steps")
     parser.add_argument("--robot", default="franka", help="name in config/robots/")
+    parser.add_argument("--set", action="append", default=[], help="another setting of the graph's session")
     parser.add_argument("--json", type=Path, help="file for the numbers")
     arguments = parser.parse_args()
     console = Console()
     with tempfile.TemporaryDirectory() as folder:
         session = write_session(Path(folder), arguments.robot, arguments.trials)
         parts, alone = in_process(session)
-        graph, together = whole_graph(session, console)
+        graph, together = whole_graph(session, arguments.set, console)
     report(console, parts, graph, alone, together, arguments.json)
 
 

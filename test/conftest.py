@@ -1,6 +1,14 @@
 """What holds for every test."""
 
+import signal
+
 from hypothesis import settings
+
+# Who starts the tests in the background of a script, or with nohup, has these ignored, and so would have what is
+# started here.
+for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("house", deadline=None)

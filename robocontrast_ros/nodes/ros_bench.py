@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
@@ -283,7 +283,8 @@ class RosBench:
         except BenchFault as error:
             void = void or error
         try:
-            recording = self._close_bag(bag, episode)
+            # A bag that counts nowhere is not worth a wait for its last messages, least of all while all is ending.
+            recording = self._close_bag(bag, () if void else self._published(episode))
         except BenchFault as error:
             void = void or error
         if void is not None:
@@ -384,15 +385,17 @@ class RosBench:
         self._to_stop = None
         return response
 
-    def _close_bag(self, bag: str, episode: RunEpisode.Result) -> Recording:
-        if not bag:
-            return Recording()
-        published = [
+    def _published(self, episode: RunEpisode.Result) -> Sequence[TopicCount]:
+        return (
             *(count for count in episode.published if count.topic in self._recorded),
             TopicCount(topic="trial", count=1),
             TopicCount(topic="trial_result", count=1),
-        ]
-        response = _checked(self._end_recording(StopRecording.Request(expected=published)))
+        )
+
+    def _close_bag(self, bag: str, published: Sequence[TopicCount]) -> Recording:
+        if not bag:
+            return Recording()
+        response = _checked(self._end_recording(StopRecording.Request(expected=list(published))))
         if response.missing:
             lost = counts_in_words({c.topic: c.count for c in response.missing})
             raise BenchFault(Fault.RECORDER_LOST, f"{bag} misses {lost}")
