@@ -17,6 +17,7 @@ from robocontrast_ros.cli.live import LiveView
 from robocontrast_ros.cli.processes import (
     ProcessDied,
     Processes,
+    describe_exit,
     node_environment,
     quiet_environment,
     start_nodes,
@@ -242,7 +243,8 @@ def _watch(
         return exit_code(stop)
     if code != 0:
         full = _disk_of(run)
-        _say_error(full or processes.last_line(processes.leader), console)
+        said = processes.last_line(processes.leader) or f"'{processes.leader}' {describe_exit(code)}"
+        _say_error(full or said, console)
         code = INTERRUPTED if full else code
     return code
 

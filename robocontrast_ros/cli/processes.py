@@ -22,6 +22,9 @@ GRACE = 8.0
 _PREFIX = re.compile(r"^\[(?:DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: ")
 """What ROS puts before what a node says: level, time and the node's name."""
 
+_ROUTINE = re.compile(r"^\[(?:DEBUG|INFO)\] ")
+"""Begins a line that says what a node does, and nothing of why it ended."""
+
 
 class ProcessDied(Exception):
     """A process ended that should not have.
@@ -122,11 +125,11 @@ class Processes:
     def last_line(self, name: str) -> str:
         """Return the last line that a process said, with the indented ones that go on with it; empty where none.
 
-        What ROS puts before it is left out.
+        What ROS puts before it is left out, and so are lines of information, which are no reason for an end.
         """
         said = (self._logs / f"{name}.log").read_bytes()[self._log_begins[name] :]
         text = said.decode(errors="replace")
-        lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+        lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _ROUTINE.match(line)]
         first = len(lines) - 1
         while first > 0 and lines[first].startswith("  "):
             first -= 1

@@ -25,6 +25,8 @@ def running(tmp_path, **scripts):
             "Traceback (most recent call last):\n  File\nValueError: [1] [2] [3]: x",
             "ValueError: [1] [2] [3]: x",
         ),
+        ("[WARN] [1.5] [rollout]: slow\n[INFO] [1.6] [rollout]: asked directly", "slow"),
+        ("[INFO] [1.6] [rollout]: asked directly", ""),
         ("", ""),
     ],
 )
