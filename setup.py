@@ -76,6 +76,7 @@ setup(
             "contrast_set = robocontrast_ros.strategies.contrast_set:ContrastSet",
             "cost_ordered = robocontrast_ros.strategies.cost_ordered:CostOrdered",
             "limited_intervention = robocontrast_ros.strategies.limited_intervention:LimitedIntervention",
+            "limited_intervention_skip = robocontrast_ros.strategies.limited_intervention:LimitedInterventionSkip",
             "standard = robocontrast_ros.strategies.standard:Standard",
         ],
         "robocontrast_ros.policies": [

@@ -48,8 +48,8 @@ class StrategyParameters:
     """Which trials are run, and in which order."""
 
     name: str = Field(
-        description="strategy: standard, contrast_set, limited_intervention, cost_ordered, adaptive, or a "
-        "plug-in's name"
+        description="strategy: standard, contrast_set, limited_intervention, limited_intervention_skip, "
+        "cost_ordered, adaptive, or a plug-in's name"
     )
     perturbations: tuple[str, ...] = Field(
         default=(),

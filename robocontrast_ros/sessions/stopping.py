@@ -263,7 +263,7 @@ def _base_scores(journal: Journal, instances: Mapping[str, TestInstance], score:
                 f"'{trial.instance.instruction.text}' as base trial of {trial.base_id}",
                 f"'{instances[trial.base_id].instruction.text}' in the scene of the test set",
                 f"`{KEY}` takes a run whose base trials start as this session's do: not one of "
-                "limited_intervention, nor of another version of the task.",
+                "limited_intervention or limited_intervention_skip, nor of another version of the task.",
             )
         policies.add((policy.name, policy.digest) if policy else None)
         values.setdefault(trial.base_id, []).append(getattr(finished.result, score))

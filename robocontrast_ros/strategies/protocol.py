@@ -40,11 +40,11 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A perturbation that could not be applied; it is written down, never silently dropped.
+    """A trial that is not run; it is written down, never silently dropped.
 
     Attributes:
         base_id: instance_id of the unperturbed test instance.
-        perturbation: the perturbation's name.
+        perturbation: ``base`` or the perturbation's name.
         reason: why, in words.
     """
 

@@ -29,7 +29,7 @@ from robocontrast_ros.sessions.journal import Journal, read_journal
 from robocontrast_ros.sessions.session import run_session
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.cost import Mover, SecondsToMove
-from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.standard import Standard
 
 
@@ -129,8 +129,9 @@ def test_trials_are_counted_within_the_budget_or_what_the_session_names(ran):
     assert effort.trials_within < effort.trials
 
 
-def test_limited_intervention_tells_no_standard_evaluation(ran):
-    effort = effort_of(ran(strategy=LimitedIntervention(), perturbations=()))
+@pytest.mark.parametrize("strategy", [LimitedIntervention(), LimitedInterventionSkip()], ids=lambda s: s.name)
+def test_limited_intervention_tells_no_standard_evaluation(ran, strategy):
+    effort = effort_of(ran(strategy=strategy, perturbations=()))
     assert effort.standard_instance == MeanSpent()
     assert (effort.standard_trials, effort.within) == (0, None)
     assert effort.total.metres > 0.0

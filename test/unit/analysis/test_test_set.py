@@ -19,7 +19,7 @@ from robocontrast_ros.sessions.run_folder import RunFolder
 from robocontrast_ros.sessions.session import run_session
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE
-from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 
 
 @pytest.fixture
@@ -62,8 +62,9 @@ def test_once_all_of_it_was_run_the_test_sets_mean_is_known(results):
     assert estimates.base.half_width > 0.1
 
 
-def test_trials_that_did_not_start_in_their_own_scenes_are_no_sample_of_the_test_set(results):
-    found, _ = results(strategy=LimitedIntervention(), perturbations=())
+@pytest.mark.parametrize("strategy", [LimitedIntervention(), LimitedInterventionSkip()], ids=lambda s: s.name)
+def test_trials_that_did_not_start_in_their_own_scenes_are_no_sample_of_the_test_set(results, strategy):
+    found, _ = results(strategy=strategy, perturbations=())
     estimates = found.summary.estimates[found.summary.policy]
     assert estimates.adjusted is None
     assert "did not start in the scene of its test instance" in estimates.without

@@ -14,7 +14,7 @@ from robocontrast_ros.sessions.events import SetUp, TrialFinished
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.session import run_session
-from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 
 
 @pytest.mark.parametrize("budget", [math.inf, 2.0])
@@ -29,16 +29,29 @@ def test_a_policy_that_never_fails_runs_the_plan(tmp_path, budget):
     assert plan.cost == pytest.approx(math.fsum(e.cost for e in events if isinstance(e, SetUp)))
 
 
+@pytest.mark.parametrize("strategy", [LimitedIntervention(), LimitedInterventionSkip()], ids=lambda s: s.name)
 @given(seed=st.integers(0, 2**63 - 1), budget=st.floats(0.0, 10.0))
 @settings(max_examples=20, deadline=None)
-def test_the_budget_cuts_every_trial_from_the_first_that_it_does_not_allow(seed, budget):
-    plan = plan_session(line_evaluation(seed=seed, budget=budget, strategy=LimitedIntervention()))
+def test_the_budget_cuts_every_trial_from_the_first_that_it_does_not_allow(strategy, seed, budget):
+    plan = plan_session(line_evaluation(seed=seed, budget=budget, strategy=strategy))
     kept = plan.within_budget
     assert plan.trials[: len(kept)] == kept
     assert plan.cost <= budget + 1e-9
     if len(kept) < len(plan.trials):
         assert plan.trials[len(kept)].cumulative_cost > budget
     assert [t.cumulative_cost for t in plan.trials] == sorted(t.cumulative_cost for t in plan.trials)
+
+
+def test_an_instruction_that_is_fulfilled_already_is_in_the_plan_with_its_reason_and_costs_nothing():
+    planned = {"repeats": 2, "families": ("block_to_place",), "test_set_size": 12}
+    resets = plan_session(line_evaluation(strategy=LimitedIntervention(), **planned))
+    skips = plan_session(line_evaluation(strategy=LimitedInterventionSkip(), **planned))
+    assert {(name, reason) for _, name, reason in skips.skipped} == {
+        ("base", "the instruction is already fulfilled in the scene that the previous trial left")
+    }
+    assert not resets.skipped
+    assert len(skips.trials) == 2 * (12 - len(skips.skipped))
+    assert skips.cost < resets.cost
 
 
 def test_what_does_not_apply_behind_the_budget_is_not_in_the_plan():

@@ -27,7 +27,7 @@ from robocontrast_ros.sessions.journal import JournalWriter, read_journal
 from robocontrast_ros.sessions.session import Session
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.cost_ordered import CostOrdered
-from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.standard import Standard
 
 FAMILIES = ("block_to_place",)
@@ -130,7 +130,7 @@ def score(path: Path):
 
 @pytest.mark.parametrize(
     "strategy",
-    [Standard(), ContrastSet(), LimitedIntervention(), CostOrdered()],
+    [Standard(), ContrastSet(), LimitedIntervention(), LimitedInterventionSkip(), CostOrdered()],
     ids=lambda s: s.name,
 )
 @pytest.mark.parametrize("survives", [False, True], ids=["a fresh bench", "the same bench"])

@@ -23,7 +23,7 @@ from robocontrast_ros.sessions.parameters import resolve
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.session import Session, run_session
 from robocontrast_ros.sessions.stopping import StopEarlyParameters
-from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.standard import Standard
 
 
@@ -208,8 +208,9 @@ def test_instances_that_the_other_run_lacks_are_not_compared(path, tmp_path):
         ),
         (
             {"strategy": LimitedIntervention()},
-            "in the scene of the test set.*not one of limited_intervention",
+            "in the scene of the test set.*not one of limited_intervention or limited_intervention_skip",
         ),
+        ({"strategy": LimitedInterventionSkip()}, "in the scene of the test set"),
         ({"families": ("block_to_block",)}, "as base trial of x00.* nor of another version of the task"),
     ],
 )
@@ -319,6 +320,10 @@ def test_the_plan_takes_no_notice():
         ),
         (
             {"stop_early": {"threshold": 0.5}, "strategy": {"name": "limited_intervention"}},
+            "Take `standard`, `contrast_set` or `adaptive`",
+        ),
+        (
+            {"stop_early": {"threshold": 0.5}, "strategy": {"name": "limited_intervention_skip"}},
             "Take `standard`, `contrast_set` or `adaptive`",
         ),
     ],

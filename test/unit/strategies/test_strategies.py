@@ -25,7 +25,7 @@ from robocontrast_ros.sessions.seeding import generator, trial_seed
 from robocontrast_ros.strategies.adaptive import Adaptive
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.cost_ordered import CostOrdered
-from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.protocol import (
     Completed,
     Proposal,
@@ -36,7 +36,8 @@ from robocontrast_ros.strategies.protocol import (
 from robocontrast_ros.strategies.standard import Standard
 
 TASK = LineTask()
-STRATEGIES = (Standard(), ContrastSet(), LimitedIntervention(), CostOrdered(), Adaptive())
+LIMITED = (LimitedIntervention(), LimitedInterventionSkip())
+STRATEGIES = (Standard(), ContrastSet(), *LIMITED, CostOrdered(), Adaptive())
 
 
 def run(strategy, context, skill=1.0):
@@ -157,7 +158,7 @@ def test_a_test_instance_that_is_solved_in_its_own_scene_is_skipped_with_all_its
     solved = replace(FAR, scene=line(a=0.1, b=0.5, c=0.7, d=0.8))
     skipped = run(ContrastSet(), context(solved, perturbations=(Invert(), MoveSource())))
     assert [step.perturbation for step, _ in skipped] == [BASE, "LB2", "SB2"]
-    for strategy in (Standard(), LimitedIntervention()):
+    for strategy in (Standard(), *LIMITED):
         ((step, _),) = run(strategy, context(solved))
         assert step == Skipped("x0", BASE, "the goal holds already in its own scene")
 
@@ -167,15 +168,17 @@ def test_standard_evaluation_runs_each_test_instance_in_its_own_scene():
     assert [step.instance for step, _ in steps] == [FAR, BLOCKED]
 
 
-def test_limited_intervention_stays_in_the_scene_as_long_as_the_planner_finds_a_way():
+@pytest.mark.parametrize("strategy", LIMITED, ids=lambda s: s.name)
+def test_limited_intervention_stays_in_the_scene_as_long_as_the_planner_finds_a_way(strategy):
     second = instance("x1", to_block("b", "a"), a=0.1, b=0.6, c=0.7, d=0.8)
-    (_, first), (step, _) = run(LimitedIntervention(), context(FAR, second))
+    (_, first), (step, _) = run(strategy, context(FAR, second))
     assert step.instance == TASK.make_instance("x1", second.instruction, first.final_scene)
     assert (step.start, step.note) == (Start.LEFT, "in the scene that the previous trial left")
 
 
-def test_limited_intervention_resets_when_the_planner_finds_no_way():
-    (_, _), (step, _) = run(LimitedIntervention(), context(FAR, BLOCKED))
+@pytest.mark.parametrize("strategy", LIMITED, ids=lambda s: s.name)
+def test_limited_intervention_resets_when_the_planner_finds_no_way(strategy):
+    (_, _), (step, _) = run(strategy, context(FAR, BLOCKED))
     assert (step.instance, step.start) == (BLOCKED, Start.FULL_RESET)
     assert step.note == (
         "reset to the scene of the test instance: the planner finds the instruction infeasible "
@@ -183,23 +186,72 @@ def test_limited_intervention_resets_when_the_planner_finds_no_way():
     )
 
 
+AGAIN = instance("x1", to_place("a", "left"), a=0.4, b=0.5, c=0.7, d=0.8)
+"""Its instruction is fulfilled where FAR has been solved, and where it has not been, it is not."""
+
+
 def test_limited_intervention_resets_when_the_instruction_is_fulfilled_already():
-    again = instance("x1", to_place("a", "left"), a=0.4, b=0.5, c=0.7, d=0.8)
-    (_, _), (step, _) = run(LimitedIntervention(), context(FAR, again))
-    assert step.instance == again
+    (_, _), (step, _) = run(LimitedIntervention(), context(FAR, AGAIN))
+    assert step.instance == AGAIN
     assert step.note.endswith(
         "the instruction is already fulfilled in the scene that the previous trial left"
     )
 
 
-def test_limited_intervention_resets_when_the_words_do_not_fit_the_scene():
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_the_other_reading_skips_an_instruction_that_is_fulfilled_already_and_goes_on_in_the_same_scene(
+    repeats,
+):
+    third = instance("x2", to_block("b", "a"), a=0.1, b=0.6, c=0.7, d=0.8)
+    *first, (skip, _), (step, _) = run(
+        LimitedInterventionSkip(), context(FAR, AGAIN, third, repeats=repeats)
+    )[: repeats + 2]
+    assert len(first) == repeats
+    reason = "the instruction is already fulfilled in the scene that the previous trial left"
+    assert skip == Skipped("x1", BASE, reason)
+    assert step.instance == TASK.make_instance("x2", third.instruction, first[-1][1].final_scene)
+    assert step.start is Start.LEFT
+
+
+def test_the_other_reading_runs_one_trial_where_all_instructions_are_the_same():
+    rest = [replace(AGAIN, instance_id=f"x{number}") for number in range(1, 6)]
+    (step, _), *skips = run(LimitedInterventionSkip(), context(FAR, *rest))
+    assert step.base_id == "x0"
+    assert [skip.base_id for skip, _ in skips] == ["x1", "x2", "x3", "x4", "x5"]
+    assert all(isinstance(skip, Skipped) for skip, _ in skips)
+
+
+@given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3), skill=st.floats(0.0, 1.0))
+@settings(max_examples=50, deadline=None)
+def test_the_other_reading_resets_for_no_instruction_that_is_fulfilled_already(seed, repeats, skill):
+    evaluation = line_evaluation(
+        seed=seed, repeats=repeats, strategy=LimitedInterventionSkip(), test_set_size=8
+    )
+    scene = None
+    for step, result in run(LimitedInterventionSkip(), evaluation.context(), skill):
+        instruction = next(x for x in evaluation.test_set() if x.instance_id == step.base_id).instruction
+        fulfilled = scene is not None and TASK.goal(instruction, scene).satisfied(scene)
+        if isinstance(step, Skipped):
+            assert fulfilled
+            continue
+        if step.repeat == 0:
+            assert not fulfilled
+            infeasible = scene is None or TASK.plan(instruction, scene) is None
+            assert step.start is (Start.FULL_RESET if infeasible else Start.LEFT)
+        if step.repeat == repeats - 1:
+            scene = result.final_scene
+
+
+@pytest.mark.parametrize("strategy", LIMITED, ids=lambda s: s.name)
+def test_limited_intervention_resets_when_the_words_do_not_fit_the_scene(strategy):
     words = replace(BLOCKED.instruction, text="shove it over there")
-    (_, _), (step, _) = run(LimitedIntervention(), context(FAR, replace(BLOCKED, instruction=words)))
+    (_, _), (step, _) = run(strategy, context(FAR, replace(BLOCKED, instruction=words)))
     assert "the words do not fit the scene" in step.note
 
 
-def test_limited_intervention_resets_when_an_object_is_gone():
-    steps = LimitedIntervention().run(context(FAR, BLOCKED))
+@pytest.mark.parametrize("strategy", LIMITED, ids=lambda s: s.name)
+def test_limited_intervention_resets_when_an_object_is_gone(strategy):
+    steps = strategy.run(context(FAR, BLOCKED))
     next(steps)
     bench = LineBench(skill=1.0, policy_faults=0.0, present=FAR.scene)
     result = bench.execute(Trial(0, "x0", BASE, 0, FAR, 0), 0).result

@@ -25,6 +25,7 @@ STRATEGIES = (
     {"name": "contrast_set", "perturbations": ["LB1", "SB2"]},
     {"name": "contrast_set", "perturbations": ["LB1", "LB2", "SB2"]},
     {"name": "limited_intervention"},
+    {"name": "limited_intervention_skip"},
 )
 
 
