@@ -11,26 +11,47 @@ from pydantic import Field
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.statistics.estimate import Estimate
 
-Verdict = Literal["holds", "does not hold", "undecided"]
+Verdict = Literal["holds", "does not hold", "undecided", "same trials"]
+"""``same trials``: both sides of a comparison are the very same trials, so that it says nothing."""
 
 Kind = Literal[
     "cost_per_trial",
+    "perturbing_cost",
     "trials_ratio",
     "cost_ratio",
     "sensitivity",
+    "sensitivity_in_set",
     "paired_sensitivity",
+    "selection",
     "bias",
     "closer",
     "error_at_equal_cost",
+    "expected_error",
 ]
 
 Estimator = Literal["plain", "base", "adjusted"]
 
-OF_PERTURBATION: tuple[Kind, ...] = ("sensitivity", "paired_sensitivity")
+Score = Literal["metric", "success"]
+
+Cost = Literal["budget", "metres", "seconds"]
+
+OF_PERTURBATION: tuple[Kind, ...] = ("sensitivity", "sensitivity_in_set", "paired_sensitivity", "selection")
 """Kinds of measures that need ``perturbation``."""
 
-COMPARING: tuple[Kind, ...] = ("trials_ratio", "cost_ratio", "closer", "error_at_equal_cost")
+CONTROLLED: tuple[Kind, ...] = ("sensitivity", "sensitivity_in_set", "paired_sensitivity")
+"""Kinds of measures that the control's may be taken off."""
+
+COMPARING: tuple[Kind, ...] = (
+    "trials_ratio",
+    "cost_ratio",
+    "closer",
+    "error_at_equal_cost",
+    "expected_error",
+)
 """Kinds of measures that need ``against``."""
+
+WITH_ESTIMATOR: tuple[Kind, ...] = ("bias", "expected_error")
+"""Kinds of measures that are about an estimator."""
 
 
 @record
@@ -40,10 +61,18 @@ class Measure:
     kind: Kind = Field(description="what is measured; docs/study.md defines each")
     of: tuple[str, ...] = Field(min_length=1, description="labels of the strategies that it is measured of")
     against: tuple[str, ...] = Field(default=(), description="labels of those that they are compared with")
-    perturbation: str = Field(default="", description="of the two sensitivities: name of the perturbation")
-    estimator: Estimator = Field(
-        default="plain", description="of bias: mean of all trials, of the base trials, or the adjusted mean"
+    perturbation: str = Field(
+        default="", description="of the sensitivities and of selection: name of the perturbation"
     )
+    estimator: Estimator = Field(
+        default="plain",
+        description="of bias and expected_error: mean of all trials, of the base trials, or the adjusted mean",
+    )
+    less_control: bool = Field(
+        default=False, description="of the sensitivities: whether that of the study's control is taken off"
+    )
+    score: Score = Field(default="metric", description="the task's metric, or success")
+    cost: Cost = Field(default="budget", description="the study's own cost, or metres, or seconds")
 
     def __post_init__(self) -> None:
         """Refuse what the kind has no use for, and what it lacks."""
@@ -55,25 +84,37 @@ class Measure:
                 )
         if self.kind != "closer" and len(self.of) != 1:
             raise ValueError(f"one strategy in `of` where `kind` is {self.kind}")
-        if self.kind in ("trials_ratio", "error_at_equal_cost") and len(self.against) != 1:
+        if self.kind in ("trials_ratio", "error_at_equal_cost", "expected_error") and len(self.against) != 1:
             raise ValueError(f"one strategy in `against` where `kind` is {self.kind}")
-        if self.kind != "bias" and self.estimator != "plain":
+        if self.kind not in WITH_ESTIMATOR and self.estimator != "plain":
             raise ValueError(f"no `estimator` where `kind` is {self.kind}")
+        if self.kind not in CONTROLLED and self.less_control:
+            raise ValueError(f"no `less_control` where `kind` is {self.kind}")
 
     @property
     def words(self) -> str:
         """What the number is."""
         of, against = (" and ".join(f"'{label}'" for label in labels) for labels in (self.of, self.against))
-        return {
+        mean = "success" if self.score == "success" else "mean"
+        words = {
             "cost_per_trial": f"cost of a trial of {of}",
+            "perturbing_cost": f"cost of all perturbed trials of a test instance in {of}",
             "trials_ratio": f"trials of {of} for the cost of one trial of {against}",
             "cost_ratio": f"cost of a trial of {of}, over that of the cheapest of {against}",
-            "sensitivity": f"mean of the {self.perturbation} trials of {of}, less the test-set mean",
-            "paired_sensitivity": f"mean of the {self.perturbation} trials of {of}, each less its own base trial",
+            "sensitivity": f"{mean} of the {self.perturbation} trials of {of}, less the test-set mean",
+            "sensitivity_in_set": f"{mean} of the {self.perturbation} trials of {of}, less that of all its trials",
+            "paired_sensitivity": f"{mean} of the {self.perturbation} trials of {of}, each less its own base trial",
+            "selection": f"{mean} of the base trials of {of} that {self.perturbation} could be applied to, less that "
+            "of those that refused it",
             "bias": f"{_ESTIMATORS[self.estimator]} of {of} at its end, less the test-set mean",
             "closer": f"absolute bias at the end: the least of {against}, less the greatest of {of}",
-            "error_at_equal_cost": f"mean error over all costs up to the standard's, of {of} less that of {against}",
+            "error_at_equal_cost": f"mean error over all costs up to the standard's, of {of} less that of {against}, "
+            "in the order that was run",
+            "expected_error": f"mean error over all costs up to the standard's, of the {_ESTIMATORS[self.estimator]} "
+            f"of {of} less that of {against}, over random orders of the test set",
         }[self.kind]
+        words += ", less the control's" if self.less_control else ""
+        return words if self.cost == "budget" else f"{words} [{'m' if self.cost == 'metres' else 's'}]"
 
 
 _ESTIMATORS: dict[Estimator, str] = {
@@ -167,31 +208,46 @@ class Decided:
         claim: the claim.
         policy: name of the policy.
         estimate: the number, with its interval.
+        same_trials: whether it compares trials with themselves.
+        control: whether the policy is the study's control, which nothing is claimed of.
     """
 
     claim: Claim
     policy: str
     estimate: Estimate
+    same_trials: bool = False
+    control: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """Whether the claim holds with this policy."""
-        return self.claim.holds.verdict(self.estimate)
+        return "same trials" if self.same_trials else self.claim.holds.verdict(self.estimate)
 
 
-def check_claims(claims: Collection[Claim], perturbations: dict[str, tuple[str, ...]], source: str) -> None:
+def check_claims(
+    claims: Collection[Claim], perturbations: dict[str, tuple[str, ...]], source: str, control: str
+) -> None:
     """Refuse claims about what the study does not have.
 
     Args:
         claims: of the file.
         perturbations: label of each strategy -> its perturbations.
         source: the file, for the error.
+        control: the study's control; empty where it has none.
 
     Raises:
-        ConfigurationError: a strategy or a perturbation is not there.
+        ConfigurationError: a strategy, a perturbation or the control is not there.
     """
     for claim in claims:
         key = f"claims.{claim.id}.measure"
+        if claim.measure.less_control and not control:
+            raise ConfigurationError(
+                source,
+                f"{key}.less_control",
+                True,
+                "a study that has a `control`",
+                "Name one of its policies as `control`, an oracle for example, or leave the claim out.",
+            )
         for label in (*claim.measure.of, *claim.measure.against):
             if label not in perturbations:
                 raise ConfigurationError.unknown(source, key, label, perturbations, "strategy of the study")

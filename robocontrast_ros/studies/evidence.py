@@ -10,129 +10,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
-from robocontrast_ros.statistics.prediction import adjusted_mean
-from robocontrast_ros.studies.claims import Claim, Decided, Measure
+from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Measure
+from robocontrast_ros.studies.orders import ExpectedError, expected_error
+from robocontrast_ros.studies.sitting import ROUNDING, Sitting, Trials
 
 Array = NDArray[np.float64]
 
-ROUNDING = 1e-9
-"""A sum of costs that is the limit itself is within it."""
+ORDERS_SEED = 0
+"""Of the random orders of the test set."""
 
 ENOUGH = 0.9
 """Share of the draws that have to have a number for it to have an interval."""
-
-
-@dataclass(frozen=True, eq=False)
-class Trials:
-    """The trials of one session that count, in order.
-
-    Attributes:
-        instance: of each, the number of its base instance among those of the test set, shape (n,).
-        score: the metric, shape (n,).
-        cost: of its set-ups, shape (n,).
-        perturbation: ``base`` or the perturbation's name, shape (n,).
-        covariates: what is known before it is run: family (one-hot), length of the planner's path, perturbation
-            (one-hot); shape (n, p).
-    """
-
-    instance: NDArray[np.int64]
-    score: Array
-    cost: Array
-    perturbation: NDArray[np.str_]
-    covariates: Array
-
-    @property
-    def cumulative_cost(self) -> Array:
-        """Cost of all set-ups up to and including each trial's, shape (n,)."""
-        return np.cumsum(self.cost)
-
-    @property
-    def is_base(self) -> NDArray[np.bool_]:
-        """Whether each is unperturbed, shape (n,)."""
-        return self.perturbation == BASE
-
-
-class Sitting:
-    """All sessions of one policy and one seed, and the instances of its test set that were drawn."""
-
-    def __init__(self, table: pl.DataFrame, labels: Sequence[str], standard: str, metric: str) -> None:
-        """Take the trials.
-
-        Args:
-            table: of a job (``JobFiles.read``).
-            labels: of the strategies.
-            standard: that of the standard evaluation, which has at least one trial.
-            metric: the score that counts.
-        """
-        counting = table.filter("counts")
-        instances = counting.filter(pl.col("strategy") == standard)["base_id"].unique(maintain_order=True)
-        others = counting["base_id"].unique(maintain_order=True)
-        order = {name: i for i, name in enumerate(dict.fromkeys([*instances, *others]))}
-        self.standard, self.size = standard, len(order)
-        families, perturbations = (sorted(counting[key].unique()) for key in ("family", "perturbation"))
-        longest = float(counting["optimal_path_length_m"].max() or 1.0)
-        self.sessions: dict[str, Trials] = {}
-        for label in labels:
-            known = counting.filter(pl.col("strategy") == label, pl.col(metric).is_not_null())
-            self.sessions[label] = Trials(
-                instance=np.array([order[name] for name in known["base_id"]], dtype=np.int64),
-                score=known[metric].to_numpy().astype(float),
-                cost=known["cumulative_cost"].diff().fill_null(known["cumulative_cost"].first()).to_numpy(),
-                perturbation=known["perturbation"].to_numpy().astype(str),
-                covariates=np.column_stack(
-                    [
-                        *(known["family"].to_numpy() == family for family in families),
-                        (known["optimal_path_length_m"].fill_null(longest) / longest).to_numpy(),
-                        *(known["perturbation"].to_numpy() == name for name in perturbations),
-                    ]
-                ).astype(float),
-            )
-
-    @property
-    def target(self) -> float:
-        """The test-set mean: that of the standard evaluation (the sample mean of seed 000, appendix A)."""
-        return float(np.mean(self.sessions[self.standard].score))
-
-    @property
-    def standard_cost(self) -> float:
-        """What the standard evaluation cost."""
-        return float(np.sum(self.sessions[self.standard].cost))
-
-    def within(self, label: str) -> int:
-        """Return how many trials of a strategy the cost of the standard evaluation allows."""
-        return int(np.sum(self.sessions[label].cumulative_cost <= self.standard_cost + ROUNDING))
-
-    def adjusted(self, label: str, first: int | None = None) -> Estimate:
-        """Return the adjusted mean of a strategy's first trials, all of them when None; it estimates ``target``."""
-        every, trials = self.sessions[self.standard], self.sessions[label]
-        chosen = slice(first)
-        if not trials.is_base[chosen].any():
-            return NO_ESTIMATE
-        _, one_each = np.unique(every.instance, return_index=True)
-        return adjusted_mean(
-            trials.score[chosen],
-            trials.covariates[chosen],
-            trials.instance[chosen],
-            trials.is_base[chosen],
-            every.covariates[np.sort(one_each)],
-            finite=True,
-        )
 
 
 class Evidence:
     """What the sittings of one policy say, seed by seed, as drawn and drawn again."""
 
     def __init__(
-        self, sittings: Sequence[Sitting], bins: int, resamples: int, rng: np.random.Generator
+        self,
+        sittings: Sequence[Sitting],
+        bins: int,
+        resamples: int,
+        rng: np.random.Generator,
+        control: Evidence | None = None,
     ) -> None:
         """Draw the instances again.
 
@@ -141,23 +48,59 @@ class Evidence:
             bins: number of costs that errors at equal cost are taken at.
             resamples: number of draws.
             rng: what they are drawn with.
+            control: the same of the study's control, with the same instances drawn.
         """
-        self._sittings, self._bins = sittings, bins
+        self._sittings, self._bins, self._control = sittings, bins, control
+        self._expected: dict[tuple[str, Estimator, str], ExpectedError] = {}
         self._weights = []
         for sitting in sittings:
             drawn = rng.multinomial(sitting.size, np.full(sitting.size, 1.0 / sitting.size), resamples)
             self._weights.append(np.vstack([np.ones(sitting.size), drawn]).astype(float))
 
-    def decide(self, claim: Claim, policy: str) -> Decided:
+    def decide(self, claim: Claim, policy: str, is_control: bool = False) -> Decided:
         """Return how a claim came out."""
-        return Decided(claim, policy, self.estimate(claim.measure))
+        measure = claim.measure
+        same = measure.kind in COMPARING and measure.estimator == "plain" and self._same_trials(measure)
+        return Decided(claim, policy, self.estimate(measure), same, is_control)
 
     def estimate(self, measure: Measure) -> Estimate:
         """Return a number with its interval; without one where too little was drawn to have one."""
         return getattr(self, f"_{measure.kind}")(measure)
 
+    def expected_error(self, of: str, estimator: Estimator, against: str) -> ExpectedError:
+        """Return the error of an estimator at equal cost, over random orders of the test set."""
+        asked = (of, estimator, against)
+        if asked not in self._expected:
+            rng = np.random.default_rng(ORDERS_SEED)
+            self._expected[asked] = expected_error(self._sittings, *asked, rng)
+        return self._expected[asked]
+
+    def applied(self, label: str, perturbation: str) -> tuple[int, int]:
+        """Return how many base instances a perturbation could be applied to, and how many refused it."""
+        masks = [self._applied(sitting, label, perturbation) for sitting in self._sittings]
+        return sum(int(yes.sum()) for yes, _ in masks), sum(int(no.sum()) for _, no in masks)
+
+    def _same_trials(self, measure: Measure) -> bool:
+        """Tell whether strategies that are compared ran the same trials."""
+        labels = {*measure.of, *measure.against}
+        return len(labels) == 2 and all(
+            s.sessions[measure.of[0]].same(s.sessions[measure.against[0]]) for s in self._sittings
+        )
+
     def _cost_per_trial(self, measure: Measure) -> Estimate:
         return self._interval(self._price(measure.of[0]))
+
+    def _perturbing_cost(self, measure: Measure) -> Estimate:
+        values = []
+        for seed, trials in self._sessions(measure.of[0]):
+            sitting = self._sittings[seed]
+            whole = np.zeros(sitting.size)
+            whole[sitting.complete(measure.of[0])] = 1.0
+            chosen = ~trials.is_base & (whole[trials.instance] > 0.0)
+            total, _ = self._sums(measure.of[0], seed, trials.cost, chosen)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values.append(total / (self._weights[seed] @ whole))
+        return self._interval(np.mean(values, axis=0))
 
     def _trials_ratio(self, measure: Measure) -> Estimate:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -171,25 +114,94 @@ class Evidence:
         return _combined(ratios, max)
 
     def _sensitivity(self, measure: Measure) -> Estimate:
-        return self._interval(self._off(measure.of[0], measure.perturbation))
+        return self._controlled(measure, lambda own: own._off(measure.of[0], measure.perturbation))
+
+    def _sensitivity_in_set(self, measure: Measure) -> Estimate:
+        def values(own: Evidence) -> Array:
+            return own._off(measure.of[0], measure.perturbation) - own._off(measure.of[0])
+
+        return self._controlled(measure, values)
+
+    def _controlled(self, measure: Measure, values: Callable[[Evidence], Array]) -> Estimate:
+        """Return the interval of values, of those less the control's where that is asked for."""
+        if not measure.less_control:
+            return self._interval(values(self))
+        return NO_ESTIMATE if self._control is None else self._interval(values(self) - values(self._control))
 
     def _paired_sensitivity(self, measure: Measure) -> Estimate:
+        """Return the mean change of a trial from its own base trial, over instances that have both."""
+        changes = self._changes(measure)
+        if measure.less_control:
+            if self._control is None:
+                return NO_ESTIMATE
+            # Where the control has no such trial, its change is not known.
+            controls = self._control._changes(measure)
+            changes = [one - other for one, other in zip(changes, controls, strict=True)]
         values = []
+        for weights, change in zip(self._weights, changes, strict=True):
+            known = ~np.isnan(change)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values.append((weights[:, known] @ change[known]) / weights[:, known].sum(axis=1))
+        return self._interval(np.mean(values, axis=0))
+
+    def _changes(self, measure: Measure) -> list[Array]:
+        """Return, for each seed, mean score under a perturbation less that of base, of each instance, shape (size,).
+
+        NaN where an instance lacks one of the two.
+        """
+        found = []
         for seed, trials in self._sessions(measure.of[0]):
             size = self._sittings[seed].size
-            base, chosen = trials.is_base, trials.perturbation == measure.perturbation
-            with np.errstate(invalid="ignore"):
-                own = np.bincount(trials.instance[base], trials.score[base], size) / np.bincount(
-                    trials.instance[base], minlength=size
-                )
-                total, number = self._sums(
-                    measure.of[0],
-                    seed,
-                    trials.score - own[trials.instance],
-                    chosen & ~np.isnan(own[trials.instance]),
-                )
-                values.append(total / number)
-        return self._interval(np.mean(values, axis=0))
+            means = []
+            for chosen in (trials.perturbation == measure.perturbation, trials.is_base):
+                where = trials.instance[chosen]
+                with np.errstate(invalid="ignore"):
+                    means.append(
+                        np.bincount(where, trials.score[chosen], size) / np.bincount(where, minlength=size)
+                    )
+            found.append(means[0] - means[1])
+        return found
+
+    def _selection(self, measure: Measure) -> Estimate:
+        """Return the difference of two groups of base instances; seeds are pooled, as a group may be small."""
+        sums = np.zeros((2, 2, len(self._weights[0])))
+        for seed, trials in self._sessions(measure.of[0]):
+            masks = self._applied(self._sittings[seed], measure.of[0], measure.perturbation)
+            for group, mask in enumerate(masks):
+                chosen = trials.is_base & mask[trials.instance]
+                sums[group] += self._sums(measure.of[0], seed, trials.score, chosen)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            (applied, refused) = sums[:, 0] / sums[:, 1]
+        return self._interval(applied - refused)
+
+    def base_means(self, label: str, perturbation: str) -> tuple[float, float]:
+        """Return the mean base score of the instances that a perturbation was applied to, and of those that refused it.
+
+        NaN where there is none.
+        """
+        means = []
+        for group in range(2):
+            scores = [
+                trials.score[
+                    trials.is_base
+                    & self._applied(self._sittings[seed], label, perturbation)[group][trials.instance]
+                ]
+                for seed, trials in self._sessions(label)
+            ]
+            together = np.concatenate(scores)
+            means.append(float(np.mean(together)) if len(together) else math.nan)
+        return means[0], means[1]
+
+    @staticmethod
+    def _applied(
+        sitting: Sitting, label: str, perturbation: str
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return whether a perturbation was applied to each base instance, and whether it refused it."""
+        trials = sitting.sessions[label]
+        run, applied = (np.zeros(sitting.size, bool) for _ in range(2))
+        run[np.intersect1d(sitting.complete(label), trials.instance[trials.is_base])] = True
+        applied[trials.instance[trials.perturbation == perturbation]] = True
+        return run & applied, run & ~applied
 
     def _bias(self, measure: Measure) -> Estimate:
         if measure.estimator == "adjusted":
@@ -216,6 +228,9 @@ class Evidence:
             return Estimate(mean)
         corners = [_smaller(x, y) for x in (less.low, less.high) for y in (more.low, more.high)]
         return Estimate(mean, min(corners), max(corners))
+
+    def _expected_error(self, measure: Measure) -> Estimate:
+        return self.expected_error(measure.of[0], measure.estimator, measure.against[0]).difference
 
     def _error_at_equal_cost(self, measure: Measure) -> Estimate:
         """Return the difference of two mean errors.

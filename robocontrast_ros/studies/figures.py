@@ -1,8 +1,8 @@
-"""Figures 3 and 6 of seed 000, drawn of a study."""
+"""Figures 3 and 6 of seed 000, and 5, 7 and 8, which are the same of another task and cost, drawn of a study."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.curves import Curve
-from robocontrast_ros.studies.evidence import Sitting
+from robocontrast_ros.studies.sitting import Sitting
 
 # The palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
@@ -47,6 +47,7 @@ class Shown:
         symbols: its perturbations -> their symbols.
         metric: ``spl`` or ``progress``.
         unit: of costs.
+        control: name of the study's control; empty where there is none.
     """
 
     policy: str
@@ -54,21 +55,38 @@ class Shown:
     symbols: Mapping[str, str]
     metric: str
     unit: str
+    control: str = ""
 
 
-def draw_figure3(sittings: Sequence[Sitting], curves: Sequence[Curve], shown: Shown, path: Path) -> None:
-    """Draw each perturbation beside the test-set mean, and error against cost; write PDF and PNG.
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """What is drawn of one policy.
+
+    Attributes:
+        sittings: one a seed.
+        curves: error and trials against cost.
+        shown: names and units.
+        controls: the sittings of the control; none for the control itself.
+    """
+
+    sittings: Sequence[Sitting]
+    curves: Sequence[Curve]
+    shown: Shown
+    controls: Sequence[Sitting] = ()
+
+
+def draw_estimate(picture: Picture, path: Path) -> None:
+    """Draw each perturbation beside the test-set mean, and error against cost (figures 3, 5 and 7).
 
     Args:
-        sittings: one a seed.
-        curves: of the same policy.
-        shown: names and units.
-        path: of the files, without suffix.
+        picture: what is drawn.
+        path: of the PDF and the PNG, without suffix.
     """
+    sittings, curves, shown = picture.sittings, picture.curves, picture.shown
     with rc_context(STYLE):
         figure = Figure(figsize=(7.2, 3.1), layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.6))
-        _draw_perturbations(left, sittings, shown)
+        _draw_perturbations(left, picture)
         plain = [curve for curve in curves if curve.estimator == "plain"]
         for curve, colour, dash in zip(plain, *_styles(len(plain)), strict=True):
             _draw_error(right, curve, curve.strategy, colour, dash)
@@ -79,9 +97,10 @@ def draw_figure3(sittings: Sequence[Sitting], curves: Sequence[Curve], shown: Sh
         _save(figure, path)
 
 
-def draw_estimators(curves: Sequence[Curve], shown: Shown, path: Path) -> None:
-    """Draw error against cost of the estimators that one contrast set allows; write PDF and PNG."""
+def draw_estimators(picture: Picture, path: Path) -> None:
+    """Draw error against cost of the estimators that one contrast set allows, and of the standard evaluation."""
     words = {"plain": "mean of all trials", "base": "mean of the base trials", "adjusted": "adjusted mean"}
+    curves, shown, standard = picture.curves, picture.shown, picture.sittings[0].standard
     with rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.1), layout="constrained")
         axes = figure.subplots()
@@ -90,13 +109,16 @@ def draw_estimators(curves: Sequence[Curve], shown: Shown, path: Path) -> None:
             own, ("#009E73", "#000000", "#D55E00"), ("-", DASHES[1], "-"), strict=True
         ):
             _draw_error(axes, curve, words[curve.estimator], colour, dash)
-        _finish_errors(axes, own, shown)
+        (of_standard,) = (curve for curve in curves if curve.strategy == standard)
+        _draw_error(axes, of_standard, standard, "#56B4E9", DASHES[2])
+        _finish_errors(axes, [*own, of_standard], shown)
         axes.set_title(f"{shown.policy}: estimators of '{shown.contrast}'", fontsize=9)
         _save(figure, path)
 
 
-def draw_figure6(sittings: Sequence[Sitting], curves: Sequence[Curve], shown: Shown, path: Path) -> None:
-    """Draw the number of trials against their cost; write PDF and PNG."""
+def draw_trials(picture: Picture, path: Path) -> None:
+    """Draw the number of trials against their cost (figures 6 and 8); write PDF and PNG."""
+    sittings, curves, shown = picture.sittings, picture.curves, picture.shown
     with rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.1), layout="constrained")
         axes = figure.subplots()
@@ -118,20 +140,28 @@ def draw_figure6(sittings: Sequence[Sitting], curves: Sequence[Curve], shown: Sh
         _save(figure, path)
 
 
+FIGURES: Mapping[str, Callable[[Picture, Path], None]] = {
+    "estimate": draw_estimate,
+    "trials": draw_trials,
+    "estimators": draw_estimators,
+}
+"""Begin of a file's name -> what draws it."""
+
+
 def _styles(number: int) -> tuple[list[str], list[object]]:
     return [COLOURS[i % len(COLOURS)] for i in range(number)], [
         DASHES[i % len(DASHES)] for i in range(number)
     ]
 
 
-def _draw_perturbations(axes: Axes, sittings: Sequence[Sitting], shown: Shown) -> None:
+def _draw_perturbations(axes: Axes, picture: Picture) -> None:
+    sittings, shown = picture.sittings, picture.shown
     target = _pooled(sittings, sittings[0].standard, None)
     names = list(shown.symbols)
     if target.low is not None:
         axes.axhspan(target.low, target.high, color=COLOURS[0], alpha=0.12, linewidth=0.0)
     if target.mean is not None:
         axes.axhline(target.mean, color=COLOURS[0], linestyle="--", linewidth=1.0, label="test-set mean")
-        axes.legend(frameon=False, fontsize=7, loc="upper right")
     ticks = []
     for position, name in enumerate(names):
         estimate = _pooled(sittings, shown.contrast, name)
@@ -144,11 +174,24 @@ def _draw_perturbations(axes: Axes, sittings: Sequence[Sitting], shown: Shown) -
         if estimate.low is not None:
             reach = [[estimate.mean - estimate.low], [estimate.high - estimate.mean]]
             axes.errorbar(position, estimate.mean, reach, color="black", capsize=3.0, linewidth=1.0)
+    if picture.controls:
+        means = [_pooled(picture.controls, shown.contrast, name).mean for name in names]
+        axes.plot(
+            range(len(names)),
+            [np.nan if mean is None else mean for mean in means],
+            linestyle="none",
+            marker="D",
+            markersize=5.0,
+            markerfacecolor="white",
+            markeredgecolor=COLOURS[6],
+            label=shown.control,
+        )
     axes.set_xticks(range(len(names)), ticks)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylim(0.0, 1.15)
     axes.set_yticks(np.linspace(0.0, 1.0, 6))
     axes.set_ylabel(f"mean {METRICS[shown.metric]} (95 % interval)")
+    axes.legend(frameon=False, fontsize=7, loc="upper right", ncols=2)
 
 
 def _pooled(sittings: Sequence[Sitting], label: str, perturbation: str | None) -> Estimate:

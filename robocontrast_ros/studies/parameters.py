@@ -61,6 +61,11 @@ class StudyParameters:
     policies: tuple[str, ...] = Field(
         min_length=1, description="names in config/policies/, or paths of files; each is evaluated on its own"
     )
+    control: str = Field(
+        default="",
+        description="that of the policies, an oracle for example, which shows what a perturbation costs by geometry "
+        "alone; nothing is claimed of it",
+    )
     seeds: tuple[int, ...] = Field(
         min_length=1, description="of the test sets; each is a repetition of the study"
     )
@@ -95,6 +100,8 @@ class StudyParameters:
         for what, given in (("labels", labels), ("seeds", self.seeds), ("policies", self.policies)):
             if len(set(given)) != len(given):
                 raise ValueError(f"each of the {what} once")
+        if self.control and self.control not in self.policies:
+            raise ValueError(f"for `control` one of the policies: {', '.join(self.policies)}")
         for key in ("standard", "contrast"):
             if getattr(self, key) not in labels:
                 raise ValueError(f"for `{key}` one of the strategies' labels: {', '.join(labels)}")
@@ -126,12 +133,14 @@ class Study:
         parameters: its record.
         policies: name -> parameter file.
         claims: what is to be decided.
+        control: name of the policy that is the control; empty where there is none.
     """
 
     source: Path
     parameters: StudyParameters
     policies: dict[str, Path]
     claims: tuple[Claim, ...]
+    control: str = ""
 
     def session(self, policy: str, label: str, seed: int, budget: float | None) -> ResolvedSession:
         """Return the session of one policy, strategy and seed.
@@ -208,7 +217,7 @@ def _named_files(file: Path) -> Iterator[Path]:
             yield from _named_files(named)
 
 
-_SHOWN_ONLY = frozenset({"description", "contrast", "bins", "resamples", "claims"})
+_SHOWN_ONLY = frozenset({"description", "contrast", "control", "bins", "resamples", "claims"})
 """Keys of a study that say how its trials are looked at; they may change without a trial being run again."""
 
 
@@ -237,7 +246,8 @@ def load_study(study: str | Path) -> Study:
         )
     for number, strategy in enumerate(parameters.strategies):
         load_plugin("strategies", strategy.name, str(source), f"strategies.{number}.name")
-    found = Study(source, parameters, policies, _claims(parameters, source))
+    control = dict(zip(parameters.policies, policies, strict=True)).get(parameters.control, "")
+    found = Study(source, parameters, policies, _claims(parameters, source), control)
     first, *others = policies
     for strategy in parameters.strategies:
         found.session(first, strategy.label, parameters.seeds[0], None)
@@ -252,5 +262,5 @@ def _claims(parameters: StudyParameters, source: Path) -> tuple[Claim, ...]:
     file = resolve_uri(parameters.claims, source.parent)
     claims = load_record(Claims, file).claims
     perturbations = {strategy.label: strategy.perturbations for strategy in parameters.strategies}
-    check_claims(claims, perturbations, str(file))
+    check_claims(claims, perturbations, str(file), parameters.control)
     return claims

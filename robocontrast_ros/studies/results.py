@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -12,15 +14,19 @@ import polars as pl
 
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.studies.claims import Decided, Measure
+from robocontrast_ros.studies.claims import Cost, Decided, Estimator, Kind, Measure, Score
 from robocontrast_ros.studies.curves import Curve, curves_table, draw_curves
-from robocontrast_ros.studies.evidence import Evidence, Sitting
-from robocontrast_ros.studies.figures import Shown, draw_estimators, draw_figure3, draw_figure6
+from robocontrast_ros.studies.evidence import Evidence
+from robocontrast_ros.studies.figures import FIGURES, Picture, Shown
 from robocontrast_ros.studies.job import Job, SessionOfStudy
-from robocontrast_ros.studies.parameters import Study
+from robocontrast_ros.studies.parameters import Study, StudyParameters
 from robocontrast_ros.studies.run import StudyFolder, jobs_of
+from robocontrast_ros.studies.sitting import Sitting
 
 BOOTSTRAP_SEED = 0
+
+UNITS: dict[Cost, str] = {"metres": "m", "seconds": "s"}
+"""Units of costs that claims may name; that of the budget is the cost model's."""
 
 OURS = "ours"
 """Source of a claim that no paper makes: its words are no quotation."""
@@ -52,21 +58,77 @@ class StrategyRow:
 
 
 @dataclass(frozen=True)
+class ErrorRow:
+    """How far an estimator of the contrast set is off, at equal cost, on the mean over orders of the test set.
+
+    Attributes:
+        policy: name of the policy.
+        estimator: ``plain``, ``base`` or ``adjusted``.
+        error: its mean absolute error; None where there is none.
+        standard: that of the standard evaluation's running mean.
+        difference: of the one less the other.
+    """
+
+    policy: str
+    estimator: Estimator
+    error: float | None
+    standard: float | None
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class PerturbationRow:
+    """What a perturbation of the contrast set came to with one policy.
+
+    Attributes:
+        policy: name of the policy.
+        symbol: the perturbation's.
+        applied: base instances that it could be applied to, all seeds together.
+        refused: those that refused it.
+        base_applied: mean base score of the former; None where there is none.
+        base_refused: of the latter.
+        selection: the difference of the two.
+        change: mean score less that of the instances' own base trials.
+        change_of_success: the same of success.
+        beyond_control: that change of the score less the control's; empty for the control, or without one.
+        beyond_control_of_success: the same of success.
+    """
+
+    policy: str
+    symbol: str
+    applied: int
+    refused: int
+    base_applied: float | None
+    base_refused: float | None
+    selection: Estimate
+    change: Estimate
+    change_of_success: Estimate
+    beyond_control: Estimate
+    beyond_control_of_success: Estimate
+
+
+@dataclass(frozen=True)
 class StudyResults:
     """What came out.
 
     Attributes:
         metric: the score.
         unit: of costs.
+        control: name of the policy that is the control; empty where there is none.
         sessions: how each session ended.
         strategies: a row for each policy and strategy.
+        errors: a row for each policy and estimator of the contrast set.
+        perturbations: a row for each policy and perturbation of the contrast set.
         decided: a row for each claim and policy, by claims.
     """
 
     metric: str
     unit: str
+    control: str
     sessions: tuple[SessionOfStudy, ...]
     strategies: tuple[StrategyRow, ...]
+    errors: tuple[ErrorRow, ...]
+    perturbations: tuple[PerturbationRow, ...]
     decided: tuple[Decided, ...]
 
     @property
@@ -86,15 +148,13 @@ class Analysis:
 
     Attributes:
         results: strategies and claims.
-        sittings: policy -> its trials, one a seed.
-        curves: policy -> error and trials against cost.
-        shown: policy -> what its figures need besides.
+        curves: policy -> error and trials against the cost that the budget is of.
+        pictures: the end of a file's name -> what is drawn: a policy, and another cost where claims name one.
     """
 
     results: StudyResults
-    sittings: Mapping[str, Sequence[Sitting]]
     curves: Mapping[str, tuple[Curve, ...]]
-    shown: Mapping[str, Shown]
+    pictures: Mapping[str, Picture]
 
 
 def write_results(study: Study, folder: StudyFolder) -> StudyResults:
@@ -103,11 +163,9 @@ def write_results(study: Study, folder: StudyFolder) -> StudyResults:
     pl.concat([table for table, _ in read.values()]).write_parquet(folder.path / "trials.parquet")
     analysis = analyse(study, read)
     results = analysis.results
-    for policy, shown in analysis.shown.items():
-        curves, sittings = analysis.curves[policy], analysis.sittings[policy]
-        draw_figure3(sittings, curves, shown, folder.path / f"figure3_{policy}")
-        draw_figure6(sittings, curves, shown, folder.path / f"figure6_{policy}")
-        draw_estimators(curves, shown, folder.path / f"estimators_{policy}")
+    for name, picture in analysis.pictures.items():
+        for what, draw in FIGURES.items():
+            draw(picture, folder.path / f"{what}_{name}")
     table = curves_table(analysis.curves, results.metric, results.unit)
     table.write_parquet(folder.path / "curves.parquet")
     table.write_csv(folder.path / "curves.csv")
@@ -129,30 +187,110 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
     metric, unit = some.task.metric, some.cost_model.unit
     symbols = {perturbation.name: perturbation.symbol for perturbation in some.perturbations}
     labels = [strategy.label for strategy in parameters.strategies]
-    sittings: dict[str, list[Sitting]] = {}
-    curves: dict[str, tuple[Curve, ...]] = {}
-    strategies: list[StrategyRow] = []
-    decided: list[Decided] = []
-    for policy in study.policies:
-        own = [
-            Sitting(table, labels, parameters.standard, metric)
+    instances = _instances(read)
+    costs: list[Cost] = list(dict.fromkeys(["budget", *(claim.measure.cost for claim in study.claims)]))
+
+    @cache
+    def sittings(policy: str, score: Score = "metric", cost: Cost = "budget") -> list[Sitting]:
+        column = metric if score == "metric" else "success"
+        return [
+            Sitting(table, labels, parameters.standard, column, cost, instances[job.seed])
             for job, (table, _) in read.items()
             if job.policy == policy
         ]
-        rng = np.random.default_rng(BOOTSTRAP_SEED)
-        evidence = Evidence(own, parameters.bins, parameters.resamples, rng)
-        sittings[policy] = own
-        curves[policy] = draw_curves(own, parameters.contrast, parameters.bins)
-        strategies += [_row(policy, label, own, evidence) for label in labels]
-        decided += [evidence.decide(claim, policy) for claim in study.claims]
-    order = {claim.id: number for number, claim in enumerate(study.claims)}
-    decided.sort(key=lambda one: order[one.claim.id])
-    sessions = tuple(session for _, ended in read.values() for session in ended)
-    return Analysis(
-        StudyResults(metric, unit, sessions, tuple(strategies), tuple(decided)),
-        sittings,
-        curves,
-        {policy: Shown(policy, parameters.contrast, symbols, metric, unit) for policy in study.policies},
+
+    @cache
+    def evidence(policy: str, score: Score = "metric", cost: Cost = "budget") -> Evidence:
+        control = study.control and policy != study.control
+        return Evidence(
+            sittings(policy, score, cost),
+            parameters.bins,
+            parameters.resamples,
+            np.random.default_rng(BOOTSTRAP_SEED),
+            evidence(study.control, score, cost) if control else None,
+        )
+
+    def drawn(policy: str, cost: Cost) -> Picture:
+        shown = Shown(policy, parameters.contrast, symbols, metric, UNITS.get(cost, unit), study.control)
+        curves = draw_curves(sittings(policy, cost=cost), parameters.contrast, parameters.bins)
+        controls = sittings(study.control) if study.control and policy != study.control else ()
+        return Picture(sittings(policy, cost=cost), curves, shown, controls)
+
+    pictures = {
+        policy if cost == "budget" else f"{policy}_{cost}": drawn(policy, cost)
+        for cost in costs
+        for policy in study.policies
+    }
+    decided = [
+        evidence(policy, claim.measure.score, claim.measure.cost).decide(
+            claim, policy, policy == study.control
+        )
+        for claim in study.claims
+        for policy in study.policies
+        if policy != study.control or not claim.measure.less_control
+    ]
+    results = StudyResults(
+        metric=metric,
+        unit=unit,
+        control=study.control,
+        sessions=tuple(session for _, ended in read.values() for session in ended),
+        strategies=tuple(
+            _row(policy, label, sittings(policy), evidence(policy))
+            for policy in study.policies
+            for label in labels
+        ),
+        errors=tuple(
+            _errors(policy, estimator, parameters, evidence(policy))
+            for policy in study.policies
+            for estimator in get_args(Estimator)
+        ),
+        perturbations=tuple(
+            _perturbation(policy, name, symbol, parameters.contrast, evidence)
+            for policy in study.policies
+            for name, symbol in symbols.items()
+        ),
+        decided=tuple(decided),
+    )
+    return Analysis(results, {policy: pictures[policy].curves for policy in study.policies}, pictures)
+
+
+def _instances(read: Mapping[Job, tuple[pl.DataFrame, Sequence[SessionOfStudy]]]) -> dict[int, list[str]]:
+    """Return, for each seed, the base instances of all its jobs, in one order."""
+    found: dict[int, dict[str, None]] = {}
+    for job, (table, _) in read.items():
+        found.setdefault(job.seed, {}).update(dict.fromkeys(table.filter("counts")["base_id"]))
+    return {seed: list(names) for seed, names in found.items()}
+
+
+def _errors(policy: str, estimator: Estimator, parameters: StudyParameters, evidence: Evidence) -> ErrorRow:
+    found = evidence.expected_error(parameters.contrast, estimator, parameters.standard)
+    return ErrorRow(policy, estimator, found.of, found.against, found.difference)
+
+
+def _perturbation(
+    policy: str, name: str, symbol: str, contrast: str, evidence: Callable[..., Evidence]
+) -> PerturbationRow:
+    def estimate(kind: Kind, score: Score = "metric", less_control: bool = False) -> Estimate:
+        measure = Measure(
+            kind=kind, of=(contrast,), perturbation=name, score=score, less_control=less_control
+        )
+        return evidence(policy, score).estimate(measure)
+
+    own = evidence(policy)
+    applied, refused = own.applied(contrast, name)
+    base_applied, base_refused = (None if np.isnan(mean) else mean for mean in own.base_means(contrast, name))
+    return PerturbationRow(
+        policy=policy,
+        symbol=symbol,
+        applied=applied,
+        refused=refused,
+        base_applied=base_applied,
+        base_refused=base_refused,
+        selection=estimate("selection"),
+        change=estimate("paired_sensitivity"),
+        change_of_success=estimate("paired_sensitivity", "success"),
+        beyond_control=estimate("paired_sensitivity", less_control=True),
+        beyond_control_of_success=estimate("paired_sensitivity", "success", less_control=True),
     )
 
 
@@ -198,7 +336,7 @@ def write_claims(decided: Sequence[Decided], folder: Path) -> None:
             "value": one.estimate.mean,
             "low": one.estimate.low,
             "high": one.estimate.high,
-            "verdict": one.verdict,
+            "verdict": "control" if one.control else one.verdict,
         }
         for one in decided
     ]
@@ -232,8 +370,9 @@ def claims_frame(decided: Sequence[Decided]) -> pd.DataFrame:
                 "decided by": f"{claim.measure.words}: holds {claim.holds.words}",
             },
         )
-        row[one.policy] = f"{in_words(one.estimate)}: {one.verdict}"
-    return pd.DataFrame(list(rows.values()))
+        row[one.policy] = in_words(one.estimate) + ("" if one.control else f": {one.verdict}")
+    # A claim that the control is taken off has nothing to say of the control.
+    return pd.DataFrame(list(rows.values())).fillna("-")
 
 
 def summary(study: Study, results: StudyResults) -> str:
@@ -255,6 +394,18 @@ def summary(study: Study, results: StudyResults) -> str:
         "",
         STRATEGY_WORDS,
         "",
+        "## Error at equal cost",
+        "",
+        markdown(errors_frame(results)),
+        "",
+        ERROR_WORDS,
+        "",
+        "## Perturbations",
+        "",
+        markdown(perturbations_frame(results)),
+        "",
+        PERTURBATION_WORDS,
+        "",
     ]
     early = [s for s in results.sessions if s.reason == "interrupted" or s.void]
     if early:
@@ -274,6 +425,59 @@ STRATEGY_WORDS = (
     "of one standard trial. Bias: mean of all trials at the end, less the test-set mean. Error: mean over seeds of "
     "its absolute value."
 )
+
+
+ERROR_WORDS = (
+    "Mean absolute error of an estimate of the test-set mean from the contrast set's trials, over random orders of the "
+    "test set and over costs up to that of the standard evaluation; beside it that of the standard evaluation's "
+    "running mean at the same costs, and the difference: below 0 where the contrast set is nearer."
+)
+
+PERTURBATION_WORDS = (
+    "Applied, refused: base instances of all seeds that the perturbation could be applied to, or not; then their mean "
+    "base score, and the difference: who was selected. Change: mean score less that of the instances' own base trials. "
+    "Less control: the same less the control's change on the same instances, which is what the perturbation costs any "
+    "policy by geometry."
+)
+
+
+def errors_frame(results: StudyResults) -> pd.DataFrame:
+    """Return a row for each policy and estimator, as ``ERROR_WORDS`` explains it."""
+    return pd.DataFrame(
+        [
+            {
+                "policy": row.policy,
+                "estimator": row.estimator,
+                "error": in_words(Estimate(row.error)),
+                "standard": in_words(Estimate(row.standard)),
+                "difference": in_words(row.difference),
+            }
+            for row in results.errors
+        ]
+    )
+
+
+def perturbations_frame(results: StudyResults) -> pd.DataFrame:
+    """Return a row for each policy and perturbation, as ``PERTURBATION_WORDS`` explains it."""
+    rows = []
+    for row in results.perturbations:
+        control = row.policy == results.control
+        cells = {
+            "policy": f"{row.policy} (control)" if control else row.policy,
+            "perturbation": row.symbol,
+            "applied": str(row.applied),
+            "refused": str(row.refused),
+            "base of applied": in_words(Estimate(row.base_applied)),
+            "of refused": in_words(Estimate(row.base_refused)),
+            "difference": in_words(row.selection),
+            "change": in_words(row.change),
+            "change of success": in_words(row.change_of_success),
+        }
+        if results.control:
+            cells["change less control"] = in_words(row.beyond_control)
+            cells["of success"] = in_words(row.beyond_control_of_success)
+        rows.append(cells)
+    return pd.DataFrame(rows)
 
 
 def strategies_frame(results: StudyResults) -> pd.DataFrame:

@@ -48,11 +48,9 @@ COLUMNS = (
 
 OF_STUDY = (
     *("policy", "study_seed", "strategy", "counts", "base_id", "family", "perturbation"),
-    *("optimal_path_length_m", "spl", "cumulative_cost"),
+    *("optimal_path_length_m", "success", "cumulative_cost", "setup_metres", "setup_seconds"),
 )
-"""Columns of a study's trials that are kept."""
-
-STUDY_TRIALS = "study_trials.csv.gz"
+"""Columns of a study's trials that are kept, beside the task's metric."""
 
 
 class MakingError(Exception):
@@ -192,16 +190,24 @@ def _values(results: Results) -> dict[str, Any]:
     }
 
 
+def study_trials(study: str) -> str:
+    """Return the name of the file, beside the result file, of a study's trials."""
+    return f"study_{study}_trials.csv.gz"
+
+
 def study(command: str, work: Path) -> Made:
     """Run a study, or go on with it, and keep its trials beside the result file."""
     from robocontrast_ros.studies.job import JobFiles
     from robocontrast_ros.studies.parameters import load_study
     from robocontrast_ros.studies.run import jobs_of
 
+    began = time.monotonic()
     _execute([*shlex.split(command), "--output", str(work)])
+    seconds = time.monotonic() - began
     loaded = load_study(shlex.split(command)[2])
     read = {job: JobFiles(work / loaded.parameters.name / "jobs", job).read() for job in jobs_of(loaded)}
-    trials = pl.concat([table for table, _ in read.values()]).select(OF_STUDY)
+    metric = loaded.session(next(iter(loaded.policies)), loaded.parameters.standard, 0, None).task.metric
+    trials = pl.concat([table for table, _ in read.values()]).select(*OF_STUDY, metric)
     packed = gzip.compress(
         trials.with_columns(pl.col(pl.Float64).round(DECIMALS)).write_csv().encode(), mtime=0
     )
@@ -212,7 +218,8 @@ def study(command: str, work: Path) -> Made:
         "rows": [list(session.values()) for session in sessions],
     }
     drawn = pictures.of_study(values, packed, work)
-    return Made(values, loaded.parameters.seeds, {f"docs/results/{STUDY_TRIALS}": packed, **drawn})
+    kept = f"docs/results/{study_trials(loaded.parameters.name)}"
+    return Made(values, loaded.parameters.seeds, {kept: packed, **drawn}, {"seconds": round(seconds)})
 
 
 def rooms(command: str, work: Path) -> Made:

@@ -17,7 +17,7 @@ from robocontrast_ros.analysis.trial_map import TrialMap, draw_map
 from robocontrast_ros.analysis.trial_picture import draw_trial
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import BASE, Trial
-from robocontrast_ros.studies.figures import draw_estimators, draw_figure3, draw_figure6
+from robocontrast_ros.studies.figures import FIGURES
 from robocontrast_ros.tasks.vln import VisionLanguageNavigation
 from scripts.documents.tables import sessions_of_study, study_analysis
 
@@ -93,21 +93,25 @@ def _chromium() -> str:
     return found
 
 
+OF_STUDY = {
+    "language_table": (
+        "estimate_film_bc_state",
+        "estimate_direction_biased",
+        "trials_film_bc_state",
+        "estimators_film_bc_state",
+    ),
+    "navigation": ("estimate_vln_modular", "estimate_vln_modular_seconds", "trials_vln_modular"),
+}
+"""Study -> its figures that docs/study.md shows."""
+
+
 def of_study(values: Mapping[str, Any], packed: bytes, work: Path) -> dict[str, bytes]:
     """Draw the figures that docs/study.md shows, from the trials that were kept."""
     analysis = study_analysis(values["study"], packed, sessions_of_study(values))
     found = {}
-    for policy, shown in analysis.shown.items():
-        sittings, curves = analysis.sittings[policy], analysis.curves[policy]
-        draw_figure3(sittings, curves, shown, work / f"figure3_{policy}")
-        draw_figure6(sittings, curves, shown, work / f"figure6_{policy}")
-        draw_estimators(curves, shown, work / f"estimators_{policy}")
-    for name in (
-        "figure3_film_bc_state",
-        "figure3_direction_biased",
-        "figure6_film_bc_state",
-        "estimators_direction_biased",
-    ):
+    for name in OF_STUDY[values["study"].removesuffix("_small")]:
+        what, _, policy = name.partition("_")
+        FIGURES[what](analysis.pictures[policy], work / name)
         found[f"docs/images/study_{name}.png"] = compact(work / f"{name}.png", 256)
     return found
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from scripts.documents import making
 from scripts.documents.making import Made
+from scripts.documents.pictures import OF_STUDY
 
 
 class Pace(IntEnum):
@@ -82,6 +83,18 @@ def _session(
 ) -> Recipe:
     file = f"config/sessions/{command.split()[2]}.yaml"
     return Recipe(name, pace, command, making.session, (*inputs, file), small=small)
+
+
+def _study(name: str, inputs: tuple[str, ...], small_of: str) -> Recipe:
+    return Recipe(
+        f"study_{name}",
+        Pace.LONG,
+        f"robocontrast study {name} --processes 2",
+        making.study,
+        (*inputs, f"config/studies/{name}.yaml"),
+        tuple(f"docs/images/study_{picture}.png" for picture in OF_STUDY[name]),
+        small_of=small_of,
+    )
 
 
 OVERVIEW = "docs/images/overview.png"
@@ -196,25 +209,14 @@ RECIPES = (
         (*ROOM, MODULAR, RANDOM_MOVES),
         small="--instances 1",
     ),
-    # Its claims are decided when it is rendered: a change of their file asks for no trial.
-    Recipe(
-        "study",
-        Pace.LONG,
-        "robocontrast study language_table --processes 2",
-        making.study,
-        (
-            *BOARD,
-            *STATE,
-            "config/policies/direction_biased.yaml",
-            "config/studies/language_table.yaml",
-        ),
-        (
-            "docs/images/study_figure3_film_bc_state.png",
-            "docs/images/study_figure3_direction_biased.png",
-            "docs/images/study_figure6_film_bc_state.png",
-            "docs/images/study_estimators_direction_biased.png",
-        ),
+    # Claims are decided when they are rendered: a change of their file asks for no trial.
+    _study(
+        "language_table",
+        (*BOARD, *STATE, *ORACLE, "config/policies/direction_biased.yaml"),
         small_of="robocontrast study language_table_small --processes 2",
+    ),
+    _study(
+        "navigation", (*ROOM, MODULAR, PATH), small_of="robocontrast study navigation_small --processes 2"
     ),
     Recipe(
         "ties",

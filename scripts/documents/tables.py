@@ -27,9 +27,10 @@ from robocontrast_ros.sessions.launched import ARGUMENTS
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.studies import results as study_results
-from robocontrast_ros.studies.claims import Decided, Verdict
+from robocontrast_ros.studies.claims import Decided
 from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.parameters import Study, load_study
+from robocontrast_ros.studies.results import ErrorRow
 from scripts.documents.results import RESULTS, Result, read_result
 
 BOARD_FAMILIES = policy_success.FAMILIES
@@ -358,10 +359,11 @@ def study_analysis(
 
     Args:
         name: of the study.
-        packed: ``study_trials.csv.gz``.
+        packed: ``study_NAME_trials.csv.gz``.
         sessions: how its sessions ended.
     """
-    table = pl.read_csv(io.BytesIO(gzip.decompress(packed)), schema_overrides={"spl": pl.Float64})
+    scores = {"spl": pl.Float64, "progress": pl.Float64, "success": pl.Float64}
+    table = pl.read_csv(io.BytesIO(gzip.decompress(packed)), schema_overrides=scores)
     jobs = table.select("policy", "study_seed").unique(maintain_order=True).rows()
     read = {
         Job(policy, seed): (
@@ -379,39 +381,45 @@ def sessions_of_study(values: Mapping[str, Any]) -> tuple[SessionOfStudy, ...]:
 
 
 @lru_cache
-def _study(folder: Path) -> tuple[Study, study_results.StudyResults]:
-    values = _read(folder, "study").values
-    packed = (folder / "study_trials.csv.gz").read_bytes()
+def _study(folder: Path, name: str) -> tuple[Study, study_results.StudyResults]:
+    values = _read(folder, f"study_{name}").values
+    packed = (folder / f"study_{name}_trials.csv.gz").read_bytes()
     return load_study(values["study"]), study_analysis(
         values["study"], packed, sessions_of_study(values)
     ).results
 
 
-def study_summary() -> str:
+def study_summary(name: str) -> str:
     """Return what the study's own summary says, from its strategies on."""
-    text = study_results.summary(*_study(Source.folder))
-    return text.split("\n", 4)[-1].replace("\n## ", "\n### ").rstrip()
+    text = study_results.summary(*_study(Source.folder, name))
+    return text.split("\n", 4)[-1].replace("\n## ", "\n#### ").rstrip()
 
 
-def decided(claim: str, policy: str) -> Decided:
-    """Return how a claim of the study came out for a policy.
+def study_seconds(name: str) -> float:
+    """Return how long the study took [s]."""
+    return float(_read(Source.folder, f"study_{name}").measured["seconds"])
+
+
+def decided(claim: str, policy: str, study: str = "language_table") -> Decided:
+    """Return how a claim of a study came out for a policy.
 
     Raises:
         KeyError: there is no such claim, or policy.
     """
-    for one in _study(Source.folder)[1].decided:
+    for one in _study(Source.folder, study)[1].decided:
         if (one.claim.id, one.policy) == (claim, policy):
             return one
-    raise KeyError(f"the study has no claim '{claim}' of '{policy}'")
+    raise KeyError(f"the study {study} has no claim '{claim}' of '{policy}'")
 
 
-def verdicts() -> str:
+def verdicts(name: str) -> str:
     """Return a table: of each policy, which of the paper's claims hold, do not hold, are undecided."""
-    study, found = _study(Source.folder)
-    lines = [["the paper's claims", *study.policies]]
-    for verdict in get_args(Verdict):
+    study, found = _study(Source.folder, name)
+    policies = [policy for policy in study.policies if policy != study.control]
+    lines = [["the paper's claims", *policies]]
+    for verdict in ("holds", "does not hold", "undecided"):
         line = [verdict]
-        for policy in study.policies:
+        for policy in policies:
             own = [one for one in found.decided if one.policy == policy and one.verdict == verdict]
             claims = [one.claim.id for one in own if one.claim.source != study_results.OURS]
             line.append(
@@ -421,18 +429,36 @@ def verdicts() -> str:
     return markdown(lines)
 
 
-def bias(policy: str, claim: str) -> str:
-    """Return a difference to the test-set mean that a claim is about, with its sign and interval."""
-    found = decided(claim, policy).estimate
+def claimed(claim: str, policy: str, study: str = "language_table") -> str:
+    """Return the number that a claim is about, with its sign and interval: ``+0.014 (+0.005 to +0.025)``."""
+    found = decided(claim, policy, study).estimate
     return f"{signed(found.mean, 3)} ({signed(found.low, 3)} to {signed(found.high, 3)})"
 
 
-def ratio(strategy: str, policy: str) -> str:
+def error(estimator: str, policy: str, study: str = "language_table") -> ErrorRow:
+    """Return the error at equal cost of an estimator of the contrast set.
+
+    Raises:
+        KeyError: there is no such estimator, or policy.
+    """
+    for row in _study(Source.folder, study)[1].errors:
+        if (row.estimator, row.policy) == (estimator, policy):
+            return row
+    raise KeyError(f"the study {study} has no estimator '{estimator}' of '{policy}'")
+
+
+def error_words(estimator: str, policy: str, study: str = "language_table") -> str:
+    """Return an estimator's error less the standard evaluation's, with its interval."""
+    found = error(estimator, policy, study).difference
+    return f"{signed(found.mean, 3)} ({signed(found.low, 3)} to {signed(found.high, 3)})"
+
+
+def ratio(strategy: str, policy: str, study: str = "language_table") -> str:
     """Return how many trials of a strategy cost as much as one of the standard evaluation: ``2.8``."""
-    for row in _study(Source.folder)[1].strategies:
+    for row in _study(Source.folder, study)[1].strategies:
         if (row.strategy, row.policy) == (strategy, policy):
             return f"{row.ratio.mean:.1f}"
-    raise KeyError(f"the study has no strategy '{strategy}' of '{policy}'")
+    raise KeyError(f"the study {study} has no strategy '{strategy}' of '{policy}'")
 
 
 # --- simulated draws -------------------------------------------------------------------------------------------------

@@ -61,9 +61,10 @@ def test_a_quick_command_gives_the_committed_result_and_pictures_again(recipe, t
         assert pictures.difference(content, (ROOT / name).read_bytes()) < pictures.ROOT_MEAN_SQUARE, name
 
 
-def test_the_figures_of_the_study_are_drawn_of_its_committed_trials(tmp_path):
-    committed = read_result(RESULTS / "study.json")
-    packed = (RESULTS / "study_trials.csv.gz").read_bytes()
+@pytest.mark.parametrize("study", ["language_table", "navigation"])
+def test_the_figures_of_a_study_are_drawn_of_its_committed_trials(tmp_path, study):
+    committed = read_result(RESULTS / f"study_{study}.json")
+    packed = (RESULTS / f"study_{study}_trials.csv.gz").read_bytes()
     for name, content in pictures.of_study(committed.values, packed, tmp_path).items():
         assert pictures.difference(content, (ROOT / name).read_bytes()) < pictures.ROOT_MEAN_SQUARE, name
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,14 +12,20 @@ import pytest
 from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import Claim, Claims, Measure, Region, check_claims
-from robocontrast_ros.studies.evidence import Evidence, Sitting
+from robocontrast_ros.studies.evidence import Evidence
+from robocontrast_ros.studies.orders import expected_error
 from robocontrast_ros.studies.results import claims_frame, write_claims
+from robocontrast_ros.studies.sitting import Sitting
 
 LABELS = ("standard", "contrast", "better", "cheap")
 
 
-def study(seed, instances, perturbed=0.0, cheap=0.0, spread=0.3, cost=1.0):
-    """Return one seed's trials: perturbed trials score that much more than base trials, those of `cheap` that."""
+def study(seed, instances, perturbed=0.0, cheap=0.0, spread=0.3, cost=1.0, refused=0.0):
+    """Return one seed's trials.
+
+    Perturbed trials score that much more than base trials, those of `cheap` that. Every third instance of `contrast`
+    refuses the perturbation, and its base trial scores that much more.
+    """
     rng = np.random.default_rng(seed)
     rows = []
 
@@ -31,7 +39,10 @@ def study(seed, instances, perturbed=0.0, cheap=0.0, spread=0.3, cost=1.0):
                 "family": f"f{instance % 2}",
                 "optimal_path_length_m": 0.5,
                 "spl": float(np.clip(score, 0.0, 1.0)),
+                "success": float(score > 0.5),
                 "setup_cost": price,
+                "setup_metres": price,
+                "setup_seconds": 20.0 + 10.0 * price,
             }
         )
 
@@ -39,8 +50,9 @@ def study(seed, instances, perturbed=0.0, cheap=0.0, spread=0.3, cost=1.0):
     for i, score in enumerate(scores):
         trial("standard", i, "base", score, cost)
         if i < instances // 2:
-            trial("contrast", i, "base", score, cost)
-            for _ in range(2):
+            refuses = refused and i % 3 == 0
+            trial("contrast", i, "base", score + (refused if refuses else 0.0), cost)
+            for _ in range(0 if refuses else 2):
                 trial("contrast", i, "P", score + perturbed + rng.normal(0.0, 0.02), 0.1 * cost)
         if i < instances // 2:
             trial("better", i, "base", score, cost)
@@ -50,9 +62,14 @@ def study(seed, instances, perturbed=0.0, cheap=0.0, spread=0.3, cost=1.0):
     return table.with_columns(pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost"))
 
 
-def evidence(instances=60, seeds=3, **given):
-    sittings = [Sitting(study(s, instances, **given), LABELS, "standard", "spl") for s in range(seeds)]
-    return Evidence(sittings, 50, 1000, np.random.default_rng(0))
+def sittings(instances=60, seeds=3, **given):
+    return [Sitting(study(s, instances, **given), LABELS, "standard", "spl") for s in range(seeds)]
+
+
+def evidence(instances=60, seeds=3, control=None, **given):
+    """Return what the trials say; `control` is what a control's perturbed trials score more than its base trials."""
+    of_control = None if control is None else evidence(instances, seeds, perturbed=control)
+    return Evidence(sittings(instances, seeds, **given), 50, 1000, np.random.default_rng(0), of_control)
 
 
 def verdict(holds, instances=60, seeds=3, measure=None, **given):
@@ -68,6 +85,10 @@ PRICE = {"kind": "cost_per_trial", "of": ("standard",)}
 CHEAPEST = {"kind": "cost_ratio", "of": ("cheap",), "against": ("standard", "contrast", "better")}
 CLOSER = {"kind": "closer", "of": ("better",), "against": ("contrast", "cheap")}
 EQUAL = {"kind": "error_at_equal_cost", "of": ("contrast",), "against": ("better",)}
+EXPECTED = {"kind": "expected_error", "of": ("contrast",), "against": ("standard",)}
+BEYOND = PAIRED | {"less_control": True}
+SELECTION = {"kind": "selection", "of": ("contrast",), "perturbation": "P"}
+PERTURBING = {"kind": "perturbing_cost", "of": ("contrast",)}
 
 
 @pytest.mark.parametrize(
@@ -94,6 +115,23 @@ EQUAL = {"kind": "error_at_equal_cost", "of": ("contrast",), "against": ("better
         (CLOSER, {"above": 0.05}, None, {}, None),
         (EQUAL, {"above": 0.0}, {"perturbed": -0.3}, None, {"instances": 12, "seeds": 1}),
         (EQUAL, {"below": 0.0}, None, {"perturbed": -0.3}, None),
+        (EXPECTED, {"below": 0.0}, None, {"perturbed": -0.3}, {"instances": 24, "seeds": 1}),
+        (EXPECTED | {"estimator": "base"}, {"below": 0.0}, None, {"perturbed": -0.3}, None),
+        (
+            BEYOND,
+            {"below": 0.0},
+            {"perturbed": -0.15, "control": -0.05},
+            {"perturbed": -0.05, "control": -0.15},
+            None,
+        ),
+        (
+            SELECTION,
+            {"below": 0.0},
+            {"refused": 0.2, "spread": 0.05},
+            {"refused": -0.2, "spread": 0.05},
+            {"refused": 0.01, "instances": 12, "seeds": 1},
+        ),
+        (PERTURBING, {"above": 0.19, "below": 0.21}, {}, {"cost": 2.0}, None),
     ],
 )
 def test_a_claim_is_true_false_or_undecided_by_the_interval(measure, holds, true, false, undecided):
@@ -112,6 +150,78 @@ def test_the_mean_of_base_trials_and_the_adjusted_mean_have_no_bias_where_the_pl
     for name in ("base", "adjusted"):
         assert biases[name].low < 0.0 < biases[name].high
     assert biases["adjusted"].half_width < 0.1
+
+
+def test_what_the_control_loses_too_is_taken_off_and_equal_losses_leave_exactly_nothing():
+    found = evidence(perturbed=-0.15, control=-0.15)
+    assert found.estimate(Measure(**PAIRED)).high < -0.1
+    nothing = found.estimate(Measure(**BEYOND))
+    assert (nothing.mean, nothing.low, nothing.high) == (0.0, 0.0, 0.0)
+    assert evidence(perturbed=-0.15).estimate(Measure(**BEYOND)).mean is None
+
+
+def test_strategies_that_ran_the_same_trials_decide_nothing():
+    claim = Claim(
+        id="it",
+        source="ours",
+        says="it is so",
+        measure=Measure(kind="error_at_equal_cost", of=("contrast",), against=("twin",)),
+        holds=Region(below=0.0),
+    )
+    table = study(0, 30, perturbed=-0.2)
+    twin = table.filter(pl.col("strategy") == "contrast").with_columns(pl.lit("twin").alias("strategy"))
+    both = Sitting(pl.concat([table, twin]), (*LABELS, "twin"), "standard", "spl")
+    found = Evidence([both], 50, 100, np.random.default_rng(0))
+    assert found.decide(claim, "policy").verdict == "same trials"
+    changed = Measure(kind="error_at_equal_cost", of=("contrast",), against=("better",))
+    assert found.decide(replace(claim, measure=changed), "policy").verdict != "same trials"
+
+
+def test_applied_and_refused_instances_are_counted_without_the_last_that_the_budget_cut_off():
+    found = evidence(instances=60, seeds=2, refused=0.1)
+    # 30 instances of `contrast` in each seed, the last of which may be unfinished; every third refuses.
+    assert found.applied("contrast", "P") == (2 * 19, 2 * 10)
+    applied, refused = found.base_means("contrast", "P")
+    assert found.estimate(Measure(**SELECTION)).mean == pytest.approx(applied - refused)
+
+
+def test_success_and_seconds_are_measured_like_the_metric_and_the_budget():
+    tables = [study(seed, 20, perturbed=-0.2) for seed in range(2)]
+    own = [Sitting(table, LABELS, "standard", "success", "seconds") for table in tables]
+    found = Evidence(own, 50, 100, np.random.default_rng(0))
+    assert found.estimate(Measure(**PRICE)).mean == pytest.approx(30.0)
+    assert found.estimate(Measure(**PERTURBING)).mean == pytest.approx(42.0)
+    by_hand = [
+        table.filter(pl.col("strategy") == "contrast", pl.col("perturbation") == "P")["success"].mean()
+        - table.filter(pl.col("strategy") == "standard")["success"].mean()
+        for table in tables
+    ]
+    assert found.estimate(Measure(**SENSITIVITY)).mean == pytest.approx(np.mean(by_hand))
+
+
+def test_the_expected_error_is_that_of_many_shuffled_orders():
+    """Of N instances each of which costs the same, |mean of n - mean of N| has a known size."""
+    found = evidence(instances=40, seeds=6, spread=0.2)
+    plain = found.expected_error("standard", "plain", "standard")
+    assert plain.difference.mean == 0.0 == plain.difference.high
+    variances = [np.var(s.sessions["standard"].score, ddof=1) for s in sittings(40, 6, spread=0.2)]
+    n = np.arange(4, 41, 4)
+    wanted = np.mean([np.sqrt(2.0 / np.pi * v / n * (1.0 - n / 40)).mean() for v in variances])
+    assert plain.of == pytest.approx(wanted, rel=0.15)
+
+
+def test_intervals_of_the_expected_error_cover_what_endless_test_sets_have():
+    """A contrast set that costs nothing beside its base trials, and whose perturbed trials score alike, nears sooner."""
+    rng = np.random.default_rng(3)
+    differences = []
+    for _ in range(40):
+        own = [Sitting(study(int(rng.integers(2**31)), 30, perturbed=-0.1), LABELS, "standard", "spl")]
+        differences.append(expected_error(own, "contrast", "plain", "standard", rng).difference)
+    truth = np.mean([d.mean for d in differences])
+    covered = np.mean([d.low <= truth <= d.high for d in differences])
+    # Three standard errors below 95 %.
+    assert covered >= 0.95 - 3.0 * np.sqrt(0.95 * 0.05 / 40)
+    assert np.mean([d.half_width for d in differences]) < 4.0 * np.std([d.mean for d in differences])
 
 
 def test_numbers_are_those_that_are_computed_by_hand():
@@ -198,6 +308,7 @@ def test_files_of_claims_are_the_same_claims_for_people_programs_and_papers(tmp_
         ({"kind": "bias", "of": ["both", "scene"]}, "one strategy in `of`"),
         ({"kind": "closer", "of": ["both"], "against": ["x"], "estimator": "base"}, "no `estimator`"),
         ({"kind": "speed", "of": ["both"]}, "'bias'"),
+        ({"kind": "bias", "of": ["both"], "less_control": True}, "no `less_control` where `kind` is bias"),
     ],
 )
 def test_a_measure_that_does_not_fit_its_kind_is_refused(measure, reason):
@@ -218,8 +329,12 @@ def test_a_claim_about_what_the_study_does_not_have_is_refused_with_what_it_has(
         id="it", source="ours", says="it", measure=Measure(kind="bias", of=("bth",)), holds=Region(above=0)
     )
     with pytest.raises(ConfigurationError, match=r"claims\.it\.measure.*'bth'.*Did you mean 'both'"):
-        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml")
+        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml", "")
     measure = Measure(kind="sensitivity", of=("both",), perturbation="LB2")
     claim = Claim(id="it", source="ours", says="it", measure=measure, holds=Region(above=0))
     with pytest.raises(ConfigurationError, match=r"'LB2', expected a known perturbation of 'both': LB1"):
-        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml")
+        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml", "")
+    measure = Measure(kind="sensitivity", of=("both",), perturbation="LB1", less_control=True)
+    claim = Claim(id="it", source="ours", says="it", measure=measure, holds=Region(above=0))
+    with pytest.raises(ConfigurationError, match=r"a study that has a `control`"):
+        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml", "")

@@ -106,7 +106,7 @@ def test_curves_end_at_no_error_for_the_standard_and_every_file_is_there(run):
     standard = curves.filter(pl.col("strategy") == "standard", pl.col("error").is_not_null())
     assert standard.sort("cost_to")["error"][-1] == pytest.approx(0.0, abs=1e-9)
     assert set(curves.filter(pl.col("strategy") == "both")["estimator"]) == {"plain", "base", "adjusted"}
-    for stem in ("figure3_oracle", "figure6_oracle", "estimators_oracle"):
+    for stem in ("estimate_oracle", "trials_oracle", "estimators_oracle"):
         assert (folder.path / f"{stem}.pdf").read_bytes().startswith(b"%PDF")
         assert (folder.path / f"{stem}.png").stat().st_size > 10_000
     summary = (folder.path / "summary.md").read_text()
@@ -227,6 +227,7 @@ def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(run, monkeypatch):
         ({"seeds": [1, 1]}, "each of the seeds once"),
         ({"strategies": [{"label": "standard", "name": "standrad"}] * 2}, "each of the labels once"),
         ({"claims": "nowhere.yaml"}, "nowhere.yaml"),
+        ({"control": "orakel"}, "for `control` one of the policies: oracle"),
         ({"cap": None}, "a value for this required key"),
     ],
 )
@@ -246,11 +247,21 @@ def test_a_strategy_that_is_not_known_is_refused_with_the_known_ones(tmp_path):
         load_study(write_study(tmp_path, strategies=strategies, claims=None))
 
 
-@pytest.mark.parametrize("name", ["language_table", "language_table_small"])
-def test_shipped_studies_load(name):
+@pytest.mark.parametrize(
+    ("name", "second"),
+    [
+        ("language_table", "language"),
+        ("language_table_small", "language"),
+        ("navigation", "contrast"),
+        ("navigation_small", "contrast"),
+    ],
+)
+def test_shipped_studies_load_and_have_an_oracle_as_control(name, second):
     study = load_study(name)
-    assert len(study.claims) > 20
-    assert [strategy.label for strategy in study.parameters.strategies][:2] == ["standard", "language"]
+    assert len(study.claims) > 15
+    assert [strategy.label for strategy in study.parameters.strategies][:2] == ["standard", second]
+    assert study.control in ("oracle", "vln_oracle")
+    assert study.control in study.policies
 
 
 def test_the_direction_biased_policy_has_a_habit_and_no_other_weakness():

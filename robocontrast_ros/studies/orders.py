@@ -1,0 +1,156 @@
+"""Error of an estimate at equal cost, on the mean over the orders in which a test set may be run.
+
+The order in which a session ran is one of many, and the error of its running mean says as much about that order as
+about the strategy. The trials of one base instance begin in the instance's own scene, whatever came before, so those
+of a standard evaluation and of a contrast set may be put into other orders afterwards: instance by instance, with
+their costs. The mean over random orders is what an experimenter has to expect who shuffles the test set.
+
+Intervals are by a jackknife that leaves out groups of base instances, within each seed, and Student's t (Kott 2001,
+*J. Off. Stat.* 17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.prediction import adjusted_mean
+from robocontrast_ros.studies.claims import Estimator
+from robocontrast_ros.studies.sitting import ROUNDING, Sitting, Trials
+
+Array = NDArray[np.float64]
+
+ORDERS = 40
+"""Random orders of a test set."""
+
+COSTS = 10
+"""Costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
+
+GROUPS = 10
+"""Groups of base instances that the jackknife leaves out, in each seed."""
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """Mean absolute error of two estimates at equal cost.
+
+    Attributes:
+        of: of the one, mean over orders, costs and seeds.
+        against: of the other.
+        difference: of the one less that of the other.
+    """
+
+    of: float | None
+    against: float | None
+    difference: Estimate
+
+
+def expected_error(
+    sittings: Sequence[Sitting], of: str, estimator: Estimator, against: str, rng: np.random.Generator
+) -> ExpectedError:
+    """Return the error of an estimator on one strategy's trials, and of the plain mean on another's.
+
+    Both are run in the same orders. The target is the standard evaluation's mean over the instances that both
+    strategies ran to their end; costs go up to what the standard evaluation of these cost.
+
+    Args:
+        sittings: one a seed.
+        of: label of a strategy whose base trials all begin in their own scenes.
+        estimator: ``plain``, ``base`` or ``adjusted``.
+        against: label of another such strategy.
+        rng: what orders and groups are drawn with.
+
+    Returns:
+        Without interval where there are fewer instances than groups.
+    """
+    whole, replicates = [], []
+    for sitting in sittings:
+        ordered = _Orders(sitting, of, estimator, against, rng)
+        if not len(ordered.instances):
+            return ExpectedError(None, None, NO_ESTIMATE)
+        whole.append(ordered.errors(ordered.instances))
+        groups = np.array_split(rng.permutation(ordered.instances), GROUPS)
+        if min(len(group) for group in groups):
+            left = [ordered.errors(np.setdiff1d(ordered.instances, group)) for group in groups]
+            replicates.append([one - other for one, other in left])
+    one, other = np.mean(whole, axis=0)
+    difference = float(one - other)
+    if len(replicates) < len(whole):
+        return ExpectedError(float(one), float(other), Estimate(difference))
+    variance = (GROUPS - 1) * np.sum(np.var(replicates, axis=1)) / len(whole) ** 2
+    reach = stats.t.ppf(0.5 + CONFIDENCE / 2, len(whole) * (GROUPS - 1)) * np.sqrt(variance)
+    return ExpectedError(
+        float(one), float(other), Estimate(difference, float(difference - reach), float(difference + reach))
+    )
+
+
+class _Orders:
+    """Two strategies of one sitting in the same random orders."""
+
+    def __init__(
+        self, sitting: Sitting, of: str, estimator: Estimator, against: str, rng: np.random.Generator
+    ) -> None:
+        self._of, self._against = (_Blocks(sitting.sessions[label]) for label in (of, against))
+        self._standard = _Blocks(sitting.sessions[sitting.standard])
+        self._estimator = estimator
+        self.instances = np.intersect1d(
+            np.intersect1d(sitting.complete(of), sitting.complete(against)),
+            sitting.complete(sitting.standard),
+        )
+        self._orders = [rng.permutation(self.instances) for _ in range(ORDERS)]
+
+    def errors(self, instances: NDArray[np.int64]) -> Array:
+        """Return the mean absolute errors of both, over orders and costs, with some of the instances; shape (2,)."""
+        standard = self._standard.taken(instances)
+        target = float(np.mean(standard.score))
+        _, one_each = np.unique(standard.instance, return_index=True)
+        every = standard.covariates[one_each]
+        costs = np.linspace(0.0, float(np.sum(standard.cost)), COSTS + 1)[1:] + ROUNDING
+        errors = []
+        for order in self._orders:
+            order = order[np.isin(order, instances)]
+            both = [
+                _means(self._of.taken(order), self._estimator, costs, every),
+                _means(self._against.taken(order), "plain", costs, every),
+            ]
+            errors.append(np.abs(np.array(both) - target))
+        # Where one of them has no trial yet, neither counts.
+        joined = np.concatenate(errors, axis=1)
+        return joined[:, ~np.isnan(joined).any(axis=0)].mean(axis=1)
+
+
+class _Blocks:
+    """The trials of a session, instance by instance."""
+
+    def __init__(self, trials: Trials) -> None:
+        self._trials = trials
+        self._where = {i: np.flatnonzero(trials.instance == i) for i in np.unique(trials.instance)}
+
+    def taken(self, instances: NDArray[np.int64]) -> Trials:
+        """Return the trials of some instances, in their order."""
+        return self._trials.taken(np.concatenate([self._where[i] for i in instances]))
+
+
+def _means(trials: Trials, estimator: Estimator, costs: Array, every: Array) -> Array:
+    """Return the estimate at each cost, shape (costs,); NaN where no trial is done yet."""
+    reached = np.searchsorted(trials.cumulative_cost, costs, side="right")
+    if estimator == "adjusted":
+        means = [_adjusted(trials.taken(slice(number)), every) for number in reached]
+        return np.array(means, dtype=float)
+    counted = trials.is_base if estimator == "base" else np.ones(len(trials.score), bool)
+    total, number = np.cumsum(trials.score * counted), np.cumsum(counted)
+    return np.where(reached > 0, (total / number)[np.maximum(reached, 1) - 1], np.nan)
+
+
+def _adjusted(trials: Trials, every: Array) -> float:
+    if not len(trials.score):
+        return np.nan
+    mean = adjusted_mean(
+        trials.score, trials.covariates, trials.instance, trials.is_base, every, finite=True
+    ).mean
+    return np.nan if mean is None else mean

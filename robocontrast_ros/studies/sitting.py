@@ -1,0 +1,152 @@
+"""The trials of one policy and one seed, strategy by strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import BASE
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.prediction import adjusted_mean
+from robocontrast_ros.studies.claims import Cost
+
+Array = NDArray[np.float64]
+
+ROUNDING = 1e-9
+"""A sum of costs that is the limit itself is within it."""
+
+COLUMN_OF_COST: dict[Cost, str] = {"metres": "setup_metres", "seconds": "setup_seconds"}
+"""Cost -> column of a trial's; what is spent of the budget is summed up already."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """The trials of one session that count, in order.
+
+    Attributes:
+        instance: of each, the number of its base instance among those of the test set, shape (n,).
+        score: the metric, shape (n,).
+        cost: of its set-ups, shape (n,).
+        perturbation: ``base`` or the perturbation's name, shape (n,).
+        covariates: what is known before it is run: family (one-hot), length of the planner's path, perturbation
+            (one-hot); shape (n, p).
+    """
+
+    instance: NDArray[np.int64]
+    score: Array
+    cost: Array
+    perturbation: NDArray[np.str_]
+    covariates: Array
+
+    @property
+    def cumulative_cost(self) -> Array:
+        """Cost of all set-ups up to and including each trial's, shape (n,)."""
+        return np.cumsum(self.cost)
+
+    @property
+    def is_base(self) -> NDArray[np.bool_]:
+        """Whether each is unperturbed, shape (n,)."""
+        return self.perturbation == BASE
+
+    def taken(self, chosen: slice | NDArray[np.int64]) -> Trials:
+        """Return some of the trials, in the order in which they are named."""
+        return Trials(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
+
+    def same(self, other: Trials) -> bool:
+        """Tell whether these are the same trials in the same order."""
+        keys = ("instance", "perturbation", "score", "cost")
+        return all(np.array_equal(getattr(self, key), getattr(other, key)) for key in keys)
+
+
+class Sitting:
+    """All sessions of one policy and one seed, and the instances of its test set that were drawn."""
+
+    def __init__(
+        self,
+        table: pl.DataFrame,
+        labels: Sequence[str],
+        standard: str,
+        metric: str,
+        cost: Cost = "budget",
+        instances: Sequence[str] = (),
+    ) -> None:
+        """Take the trials.
+
+        Args:
+            table: of a job (``JobFiles.read``).
+            labels: of the strategies.
+            standard: that of the standard evaluation, which has at least one trial.
+            metric: the score that counts.
+            cost: what costs are: those that the budget is of, metres or seconds.
+            instances: names of base instances, numbered in this order; where policies are compared, they
+                have to be numbered alike. Those that are not among them follow.
+        """
+        if cost != "budget":
+            spent = pl.col(COLUMN_OF_COST[cost]).cum_sum().over("strategy")
+            table = table.with_columns(spent.alias("cumulative_cost"))
+        counting = table.filter("counts")
+        own = counting.filter(pl.col("strategy") == standard)["base_id"].unique(maintain_order=True)
+        others = counting["base_id"].unique(maintain_order=True)
+        order = {name: i for i, name in enumerate(dict.fromkeys([*instances, *own, *others]))}
+        self.standard, self.size = standard, len(order)
+        families, perturbations = (sorted(counting[key].unique()) for key in ("family", "perturbation"))
+        longest = float(counting["optimal_path_length_m"].max() or 1.0)
+        self.sessions: dict[str, Trials] = {}
+        for label in labels:
+            known = counting.filter(pl.col("strategy") == label, pl.col(metric).is_not_null())
+            self.sessions[label] = Trials(
+                instance=np.array([order[name] for name in known["base_id"]], dtype=np.int64),
+                score=known[metric].to_numpy().astype(float),
+                cost=known["cumulative_cost"].diff().fill_null(known["cumulative_cost"].first()).to_numpy(),
+                perturbation=known["perturbation"].to_numpy().astype(str),
+                covariates=np.column_stack(
+                    [
+                        *(known["family"].to_numpy() == family for family in families),
+                        (known["optimal_path_length_m"].fill_null(longest) / longest).to_numpy(),
+                        *(known["perturbation"].to_numpy() == name for name in perturbations),
+                    ]
+                ).astype(float),
+            )
+
+    @property
+    def target(self) -> float:
+        """The test-set mean: that of the standard evaluation (the sample mean of seed 000, appendix A)."""
+        return float(np.mean(self.sessions[self.standard].score))
+
+    @property
+    def standard_cost(self) -> float:
+        """What the standard evaluation cost."""
+        return float(np.sum(self.sessions[self.standard].cost))
+
+    def complete(self, label: str) -> NDArray[np.int64]:
+        """Return the base instances that a strategy ran to their end, shape (k,), in the order they were run.
+
+        The last one may have been cut off by the budget, which the standard evaluation does not have.
+        """
+        trials = self.sessions[label]
+        run = trials.instance[np.sort(np.unique(trials.instance, return_index=True)[1])]
+        return run if label == self.standard else run[:-1]
+
+    def within(self, label: str) -> int:
+        """Return how many trials of a strategy the cost of the standard evaluation allows."""
+        return int(np.sum(self.sessions[label].cumulative_cost <= self.standard_cost + ROUNDING))
+
+    def adjusted(self, label: str, first: int | None = None) -> Estimate:
+        """Return the adjusted mean of a strategy's first trials, all of them when None; it estimates ``target``."""
+        every, trials = self.sessions[self.standard], self.sessions[label]
+        chosen = slice(first)
+        if not trials.is_base[chosen].any():
+            return NO_ESTIMATE
+        _, one_each = np.unique(every.instance, return_index=True)
+        return adjusted_mean(
+            trials.score[chosen],
+            trials.covariates[chosen],
+            trials.instance[chosen],
+            trials.is_base[chosen],
+            every.covariates[np.sort(one_each)],
+            finite=True,
+        )
