@@ -13,9 +13,13 @@ from rich.table import Table
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.studies.parameters import load_study
 from robocontrast_ros.studies.results import (
+    ERROR_WORDS,
+    PERTURBATION_WORDS,
     STRATEGY_WORDS,
     StudyResults,
     claims_frame,
+    errors_frame,
+    perturbations_frame,
     strategies_frame,
     write_results,
 )
@@ -99,6 +103,13 @@ def _show(results: StudyResults, console: Console) -> None:
     for policy, frame in strategies_frame(results).groupby("policy", sort=False):
         _print(frame.drop(columns=["policy", "trials"]), console, str(policy))
     console.print(STRATEGY_WORDS)
+    _print(errors_frame(results), console, "error at equal cost")
+    console.print(ERROR_WORDS)
+    frame = perturbations_frame(results)
+    _print(frame.iloc[:, :7], console, "who was selected: mean base scores")
+    changes = ["policy", "perturbation", *(column for column in frame.columns[7:])]
+    _print(frame[changes], console, "changes from the instances' own base trials")
+    console.print(PERTURBATION_WORDS)
     if results.decided:
         frame = claims_frame(results.decided).drop(columns=["claim", "where", "found there", "decided by"])
         _print(frame, console, "claims")

@@ -259,7 +259,9 @@ class Evidence:
 
     def _price(self, label: str) -> Array:
         """Return the cost of a trial, shape (resamples + 1,)."""
-        sums = [self._sums(label, seed, trials.cost) for seed, trials in self._sessions(label)]
+        sums = [
+            self._sums(label, seed, trials.cost, trials.is_priced) for seed, trials in self._sessions(label)
+        ]
         with np.errstate(invalid="ignore"):
             return np.mean([cost / number for cost, number in sums], axis=0)
 

@@ -52,6 +52,14 @@ class Trials:
         """Whether each is unperturbed, shape (n,)."""
         return self.perturbation == BASE
 
+    @property
+    def is_priced(self) -> NDArray[np.bool_]:
+        """Whether each says what a set-up costs, shape (n,).
+
+        The first scene of a session in simulation is brought in from outside, which costs nothing (docs/sessions.md).
+        """
+        return (np.arange(len(self.cost)) > 0) | (self.cost > 0.0)
+
     def taken(self, chosen: slice | NDArray[np.int64]) -> Trials:
         """Return some of the trials, in the order in which they are named."""
         return Trials(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})

@@ -46,7 +46,8 @@ def make(recipe: Recipe, folder: Path, small: bool, anew: bool) -> bool:
     command = recipe.small_command if small else recipe.command
     present = digests(recipe.inputs)
     state = {"command": command, "code": _code(), "inputs": present}
-    work, file = WORK / recipe.name, folder / f"{recipe.name}.json"
+    # A try does not throw away what a long command has done.
+    work, file = WORK / ("small" if small else "whole") / recipe.name, folder / f"{recipe.name}.json"
     begun = work / "begun.json"
     if begun.is_file() and json.loads(begun.read_text(encoding="utf-8")) == state and not anew:
         if (work / "done").exists() and file.is_file() and not _stale(recipe, file, command):

@@ -429,10 +429,28 @@ def verdicts(name: str) -> str:
     return markdown(lines)
 
 
-def claimed(claim: str, policy: str, study: str = "language_table") -> str:
-    """Return the number that a claim is about, with its sign and interval: ``+0.014 (+0.005 to +0.025)``."""
-    found = decided(claim, policy, study).estimate
-    return f"{signed(found.mean, 3)} ({signed(found.low, 3)} to {signed(found.high, 3)})"
+def claimed(claim: str, policy: str, study: str = "language_table", digits: int = 0) -> str:
+    """Return the number that a claim is about, with its interval.
+
+    A difference has a sign and three digits, ``+0.014 (+0.005 to +0.025)``, a cost the digits that are asked for.
+    """
+    one = decided(claim, policy, study)
+    ends = (one.estimate.mean, one.estimate.low, one.estimate.high)
+    cost = one.claim.measure.kind in ("cost_per_trial", "perturbing_cost")
+    mean, low, high = (f"{end:.{digits}f}" if cost else signed(end, 3) for end in ends)
+    return f"{mean} ({low} to {high})"
+
+
+def cost_of(strategy: str, policy: str, study: str = "language_table") -> float:
+    """Return what a trial of a strategy costs, on the mean over seeds.
+
+    Raises:
+        KeyError: there is no such strategy, or policy.
+    """
+    for row in _study(Source.folder, study)[1].strategies:
+        if (row.strategy, row.policy) == (strategy, policy):
+            return float(np.mean(np.array(row.cost) / np.array(row.trials)))
+    raise KeyError(f"the study {study} has no strategy '{strategy}' of '{policy}'")
 
 
 def error(estimator: str, policy: str, study: str = "language_table") -> ErrorRow:

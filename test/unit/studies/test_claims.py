@@ -185,6 +185,21 @@ def test_applied_and_refused_instances_are_counted_without_the_last_that_the_bud
     assert found.estimate(Measure(**SELECTION)).mean == pytest.approx(applied - refused)
 
 
+def test_the_first_scene_of_a_session_which_is_brought_in_is_in_no_price():
+    table = study(0, 10).with_columns(
+        pl.when(pl.int_range(pl.len()).over("strategy") == 0)
+        .then(0.0)
+        .otherwise("setup_cost")
+        .alias("setup_cost")
+    )
+    table = table.with_columns(pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost"))
+    found = Evidence([Sitting(table, LABELS, "standard", "spl")], 50, 100, np.random.default_rng(0))
+    price = found.estimate(Measure(**PRICE))
+    assert (price.mean, price.low, price.high) == pytest.approx((1.0, 1.0, 1.0))
+    # Five instances at 1 and ten perturbed trials at 0.1, less the first, are 14 trials for 5.
+    assert found.estimate(Measure(**RATIO)).mean == pytest.approx(14.0 / 5.0)
+
+
 def test_success_and_seconds_are_measured_like_the_metric_and_the_budget():
     tables = [study(seed, 20, perturbed=-0.2) for seed in range(2)]
     own = [Sitting(table, LABELS, "standard", "success", "seconds") for table in tables]
@@ -211,7 +226,7 @@ def test_the_expected_error_is_that_of_many_shuffled_orders():
 
 
 def test_intervals_of_the_expected_error_cover_what_endless_test_sets_have():
-    """A contrast set that costs nothing beside its base trials, and whose perturbed trials score alike, nears sooner."""
+    """The truth is the mean over many test sets."""
     rng = np.random.default_rng(3)
     differences = []
     for _ in range(40):
