@@ -18,8 +18,8 @@ from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.curves import Curve
 from robocontrast_ros.studies.sitting import Sitting
 
-# The palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
-COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
+# The palette of Okabe and Ito, which is told apart under the common forms of colour blindness; grey for their yellow.
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#7F7F7F")
 DASHES: tuple[object, ...] = (
     "-",
     (0, (5, 1.5)),
@@ -28,6 +28,7 @@ DASHES: tuple[object, ...] = (
     (0, (3, 1, 1, 1)),
     (0, (5, 1.5)),
     (0, (2, 2)),
+    (0, (4, 1, 1, 1, 1, 1)),
 )
 """Lines differ in more than their colour: print is at times black and white, and two strategies may run the same."""
 
