@@ -1,10 +1,11 @@
 """Means of scores whose trials share base instances: whole instances are the independent units.
 
-The interval is Student's, with the cluster-robust variance CR2 and the degrees of freedom of Bell and McCaffrey (2002),
-after one imaginary cluster has been added at either bound of the scores. That is for clusters what Agresti and
-Coull (1998) and, for paired differences, Agresti and Min (2005) do for single trials. It keeps intervals honest
-where few instances were run or no trial failed: without it, twelve successes out of twelve would have an interval of
-width 0. docs/statistics.md has the coverage that was measured, and that of the usual bootstraps beside it.
+The interval is Wilson's (1927) for a share, with the number of trials replaced by the effective sample size: the number
+of independent successes and failures that would tell as much. Kott and Carr (1997) and Korn and Graubard (1998) did so
+for shares in clustered surveys; Dean and Pagano (2015) and Franco et al. (2019) found it to cover well there. Here it
+holds for scores between bounds, too, which vary less than successes and failures of the same mean. With one trial an
+instance and scores of 0 and 1, it is exactly Wilson's interval. docs/statistics.md has the formula and the measured
+coverage, and that of the usual bootstraps beside it.
 """
 
 from __future__ import annotations
@@ -21,9 +22,6 @@ UNIT = (0.0, 1.0)
 DIFFERENCES = (-1.0, 1.0)
 """Bounds of the difference of two scores."""
 
-DESIGN_EFFECT_RISK = 0.05
-"""Probability with which the trials of a cluster may resemble one another more than is reckoned with."""
-
 
 def cluster_mean(
     values: ArrayLike,
@@ -39,8 +37,8 @@ def cluster_mean(
         values: shape (n,).
         clusters: the base instance of each value, shape (n,); any labels.
         confidence: of the interval.
-        bounds: what no value can be below or above; None where there are no such bounds, and then no imaginary
-            cluster is added.
+        bounds: what no value can be below or above; None where there are no such bounds (seconds, metres), and then
+            the interval is Student's, with the jackknife's variance and as many degrees of freedom as clusters less 1.
         times: gives the interval as it would be if so many times as many such clusters had been seen.
 
     Returns:
@@ -58,21 +56,19 @@ def cluster_mean(
     if not (np.all(np.isfinite(y)) and low <= y.min() and y.max() <= high):
         raise ValueError(f"values: got {y.min():g} to {y.max():g}, expected {low:g} to {high:g}")
     _, group = np.unique(labels, return_inverse=True)
-    sums, sizes = np.bincount(group, y), np.bincount(group).astype(float)
     # Rounding must not put the mean of equal values beyond them.
     mean = float(np.clip(np.mean(y), y.min(), y.max()))
-    if len(sums) < 2:
+    if group.max() < 1:
         return Estimate(mean)
-    often = np.full(len(sums), times)
-    if bounds is not None:
-        size = _pseudo_weight(y, sums, sizes, bounds, times) * sizes.mean()
-        sums, sizes = np.append(sums, (low * size, high * size)), np.append(sizes, (size, size))
-        often = np.append(often, (1.0, 1.0))
-    centre, error = cr2(sums, sizes, often)
-    reach = stats.t.ppf(0.5 + confidence / 2, bell_mccaffrey(sizes, often)) * error
-    return Estimate(
-        mean, float(min(mean, max(low, centre - reach))), float(max(mean, min(high, centre + reach)))
-    )
+    if bounds is None:
+        error = jackknife_variance(np.bincount(group, y), np.bincount(group), times)
+        reach = stats.t.ppf(0.5 + confidence / 2, times * (group.max() + 1) - 1.0) * np.sqrt(error)
+        return Estimate(mean, float(mean - reach), float(mean + reach))
+    scale = high - low
+    # A sum of squares of 1 for each score: a difference has two of them, on a scale that is twice as long.
+    size = effective_size((y - low) / scale, group, caution=1.0 / scale, times=times)
+    ends = wilson_ends((mean - low) / scale, size, confidence)
+    return Estimate(mean, min(mean, low + scale * ends[0]), max(mean, low + scale * ends[1]))
 
 
 def paired_difference(
@@ -112,69 +108,70 @@ def differences(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     return first - second
 
 
-def cr2(
-    sums: NDArray[np.float64], sizes: NDArray[np.float64], often: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Return mean and standard error by the cluster-robust variance CR2 (Bell and McCaffrey 2002).
+def effective_size(
+    values: NDArray[np.float64], group: NDArray[np.int64], *, caution: float, times: float = 1.0
+) -> float:
+    """Return how many independent 0s and 1s of the same mean would give a mean that is as certain.
 
-    With clusters of one value each it is the sample's standard deviation over the root of n.
+    It is the number of values over the design effect and over the relative spread. Both are ratios of variances, of
+    which few instances tell little. So a little of the cautious answer is mixed in: that all values of an instance are
+    the same, and that values are 0 or 1.
+
+    Args:
+        values: in [0, 1], shape (n,).
+        group: the cluster of each value, from 0 to the number of clusters less 1, shape (n,).
+        caution: the sum of squares with which the cautious answer is mixed in; 1, the sum of squares of two 0s and two
+            1s, for scores.
+        times: as if so many times as many such clusters had been seen.
+    """
+    sums, sizes = np.bincount(group, values), np.bincount(group)
+    n, clusters, mean = times * len(values), times * len(sums), np.mean(values)
+    error = jackknife_variance(sums, sizes, times)
+    spread = np.var(values) + error
+    alike = np.sum(sizes**2) / np.sum(sizes)
+    design_effect = (n * error + caution / n * alike) / (spread + caution / n)
+    relative = relative_spread(mean, spread, error, caution / clusters)
+    return float(n / (design_effect * relative))
+
+
+def relative_spread(mean: float, spread: float, error: float, caution: float) -> float:
+    """Return the variance of values in [0, 1], divided by that of 0s and 1s of the same mean.
+
+    Args:
+        mean: of the values.
+        spread: their variance.
+        error: the variance of their mean, by which mean (1 - mean) is too small in expectation.
+        caution: what is added to both.
+    """
+    return (spread + caution) / (mean * (1.0 - mean) + error + caution)
+
+
+def jackknife_variance(sums: NDArray[np.float64], sizes: NDArray[np.int64], times: float = 1.0) -> float:
+    """Return the variance of the mean of all values, by leaving out one cluster at a time.
+
+    Where all clusters have one size, it is the variance of their means over their number.
 
     Args:
         sums: of the values of each cluster, shape (g,).
         sizes: number of values of each, shape (g,).
-        often: how often there is such a cluster, shape (g,).
+        times: as if there were so many times as many such clusters.
     """
-    total = often @ sizes
-    mean = often @ sums / total
-    residuals = (sums - sizes * mean) / np.sqrt(1.0 - sizes / total)
-    return float(mean), float(np.sqrt(often @ residuals**2) / total)
+    total, number = times * np.sum(sizes), times * len(sums)
+    mean = np.sum(sums) / np.sum(sizes)
+    # By so much the mean changes without a cluster.
+    changes = (sums - sizes * mean) / (total - sizes)
+    return float((number - 1.0) / number * times * np.sum(changes**2))
 
 
-def bell_mccaffrey(sizes: NDArray[np.float64], often: NDArray[np.float64]) -> float:
-    """Return the degrees of freedom of CR2's variance (Satterthwaite), as if a cluster's values were all the same.
-
-    They are the number of clusters less 1 where all are of one size, and fewer where some outweigh the others.
+def wilson_ends(mean: float, size: float, confidence: float) -> tuple[float, float]:
+    """Return the ends of Wilson's interval for a share, which need not come of a whole number of trials.
 
     Args:
-        sizes: number of values of each cluster, shape (g,).
-        often: how often there is such a cluster, shape (g,).
+        mean: the share, in [0, 1].
+        size: the number of trials.
+        confidence: of the interval.
     """
-    w = sizes / (often @ sizes)
-    # The variance is a quadratic form; its matrix is diag(a) - u v' - v u' + s u u'.
-    a, u, v, s = w**2 / (1.0 - w), w / np.sqrt(1.0 - w), w**2 / np.sqrt(1.0 - w), often @ w**2
-    uu, uv, vv = often @ u**2, often @ (u * v), often @ v**2
-    trace = often @ a - 2.0 * uv + s * uu
-    square = (
-        often @ a**2
-        + 2.0 * often @ (a * (s * u**2 - 2.0 * u * v))
-        + 2.0 * (uu * vv + uv**2)
-        + (s * uu) ** 2
-        - 4.0 * s * uu * uv
-    )
-    return float(trace**2 / square)
-
-
-def _pseudo_weight(
-    y: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    bounds: tuple[float, float],
-    times: float,
-) -> float:
-    """Return what an imaginary cluster weighs, from 1 / (values per cluster) to 1, in clusters of mean size.
-
-    It is the weight of one value where a cluster's values are independent, and that of a whole cluster where they
-    repeat one another. The design effect decides; its upper confidence bound, as few clusters say little about it.
-    Scores that hardly differ, compared with bounds so far away, say nothing on whether failures would come together.
-    Differences of scores need no such caution: it was measured to widen their intervals for no better coverage.
-    """
-    number, mean, variance = len(sums), np.mean(y), np.var(y)
-    largest = (mean - bounds[0]) * (bounds[1] - mean)
-    if len(y) == number or variance <= 1e-12 * (bounds[1] - bounds[0]) ** 2:
-        return 1.0
-    _, error = cr2(sums, sizes, np.full(number, times))
-    design_effect = error**2 * (times * len(y) - 1.0) / variance
-    degrees = times * number - 1.0
-    design_effect *= degrees / stats.chi2.ppf(DESIGN_EFFECT_RISK, degrees)
-    seen_little = 0.0 if bounds == DIFFERENCES else 1.0 - variance / largest
-    return float(np.clip(max(design_effect * number / len(y), seen_little), number / len(y), 1.0))
+    c = stats.norm.ppf(0.5 + confidence / 2) ** 2 / size
+    centre = (mean + c / 2.0) / (1.0 + c)
+    reach = np.sqrt(c * mean * (1.0 - mean) + c**2 / 4.0) / (1.0 + c)
+    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
-from robocontrast_ros.statistics.clusters import UNIT
+from robocontrast_ros.statistics.clusters import UNIT, relative_spread, wilson_ends
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
 FEWEST = 8
@@ -90,26 +89,23 @@ def adjusted_mean(
     weight = _weight(sample)
     # A score for the unseen instances from each instance that was run; their mean is the estimate for the unseen.
     implied = sample.scores + weight * (sample.rest - sample.predictions)
-    mean = float(np.clip((1.0 - unseen) * known + unseen * np.mean(implied), *UNIT))
+    rest = float(np.clip(np.mean(implied), *UNIT))
+    mean = (1.0 - unseen) * known + unseen * rest
     if finite and n == total:
         return Estimate(mean, mean, mean)
     if n < 2:
         return Estimate(mean)
-    # One imaginary instance at either bound, as in `clusters`.
-    scores, implied = np.append(sample.scores, UNIT), np.append(implied, UNIT)
-    spread = np.var(implied, ddof=2 if weight else 1)
+    spread = float(np.var(implied, ddof=2 if weight else 1))
     if finite:
-        low, high = (1.0 - unseen) * known, (1.0 - unseen) * known + unseen
-        centre, variance = low + unseen * np.mean(implied), unseen * spread
+        # What was run of X is known; the interval is that of the mean of the rest.
+        centre, size, known_part = rest, n * unseen, (1.0 - unseen) * known
     else:
-        (low, high), variance = UNIT, unseen * spread + (1.0 - unseen) * np.var(scores, ddof=1)
-        centre = (1.0 - unseen) * np.mean(scores) + unseen * np.mean(implied)
-    degrees = len(scores) - (2 if weight else 1)
-    reach = stats.t.ppf(0.5 + confidence / 2, degrees) * np.sqrt(variance / len(scores))
-    mean = float(np.clip(mean, low, high))
-    return Estimate(
-        mean, float(min(mean, max(low, centre - reach))), float(max(mean, min(high, centre + reach)))
-    )
+        spread = unseen * spread + (1.0 - unseen) * float(np.var(sample.scores, ddof=1))
+        centre, size, known_part, unseen = mean, n, 0.0, 1.0
+    # As in `clusters.effective_size`, with one value an instance.
+    size /= relative_spread(centre, spread, spread / n, 1.0 / n)
+    low, high = wilson_ends(centre, size, confidence)
+    return Estimate(mean, min(mean, known_part + unseen * low), max(mean, known_part + unseen * high))
 
 
 def _predict(

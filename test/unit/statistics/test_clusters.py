@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.regression.linear_model import OLS
 
-from robocontrast_ros.statistics.clusters import bell_mccaffrey, cluster_mean, cr2, paired_difference
+from robocontrast_ros.statistics.clusters import cluster_mean, jackknife_variance, paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.proportions import wilson
 
 scores = st.floats(0.0, 1.0)
 samples = st.lists(st.tuples(scores, st.integers(0, 5)), min_size=2, max_size=30)
@@ -35,31 +35,38 @@ def test_without_bounds_single_trials_have_students_interval(values):
         assert ends(estimate) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_with_bounds_single_trials_have_students_interval_with_one_more_at_either_bound():
-    values = np.array([0.2, 0.5, 0.6, 0.9, 0.4])
-    expected = stats.ttest_1samp([*values, 0.0, 1.0], 0.0).confidence_interval(0.95)
-    assert ends(cluster_mean(values, np.arange(5))) == pytest.approx((expected.low, expected.high))
+@given(st.integers(2, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.integers(1, 5))
+@settings(max_examples=60, deadline=None)
+def test_successes_of_one_trial_an_instance_have_wilsons_interval_repeated_or_not(count, repeats):
+    successes, trials = count
+    values, labels = np.repeat(np.arange(trials) < successes, repeats), np.repeat(np.arange(trials), repeats)
+    expected = wilson(successes, trials)
+    assert ends(cluster_mean(values, labels)) == pytest.approx((expected.low, expected.high))
 
 
-def test_clusters_of_one_size_have_the_error_of_statsmodels_cluster_robust_regression():
-    rng = np.random.default_rng(0)
-    values, clusters = rng.random(40), np.repeat(np.arange(8), 5)
-    fit = OLS(values, np.ones(40)).fit(cov_type="cluster", cov_kwds={"groups": clusters})
-    mean, error = cr2(values.reshape(8, 5).sum(axis=1), np.full(8, 5.0), np.ones(8))
-    assert (mean, error) == pytest.approx((fit.params[0], fit.bse[0]))
+def test_trials_of_an_instance_that_are_independent_count_nearly_as_so_many_instances():
+    rng = np.random.default_rng(2)
+    values = (rng.random(500) < 0.7).astype(float)
+    apart, together = cluster_mean(values, np.arange(500)), cluster_mean(values, np.arange(500) // 5)
+    assert together.half_width == pytest.approx(apart.half_width, rel=0.1)
 
 
-@given(st.lists(st.integers(1, 15), min_size=2, max_size=8))
-@settings(max_examples=30, deadline=None)
-def test_the_degrees_of_freedom_are_those_of_the_quadratic_form(sizes):
-    # Bell and McCaffrey (2002): the squared trace over the trace of the square of the form's matrix.
-    n = np.array(sizes, dtype=float)
-    w = n / n.sum()
-    residuals = (np.eye(len(n)) - np.outer(w, np.ones(len(n)))) / np.sqrt(1.0 - w)[:, None]
-    form = residuals @ np.diag(w**2) @ residuals.T
-    expected = np.trace(form) ** 2 / np.trace(form @ form)
-    assert bell_mccaffrey(n, np.ones(len(n))) == pytest.approx(expected)
-    assert expected <= len(n) - 1 + 1e-9
+def test_scores_that_hardly_differ_have_a_narrower_interval_than_successes_of_the_same_mean():
+    scores, successes = np.linspace(0.7, 0.9, 30), np.arange(30) < 24
+    assert (
+        cluster_mean(scores, np.arange(30)).half_width
+        < 0.5 * cluster_mean(successes, np.arange(30)).half_width
+    )
+
+
+@given(st.lists(st.tuples(scores, st.integers(1, 9)), min_size=2, max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_the_jackknifes_variance_is_that_of_means_without_one_cluster(clusters):
+    sums, sizes = np.array([[score * size, size] for score, size in clusters]).T
+    means = [np.delete(sums, i).sum() / np.delete(sizes, i).sum() for i in range(len(sums))]
+    # Efron and Stein (1981), around the mean of all values.
+    expected = (len(sums) - 1) / len(sums) * np.sum((np.array(means) - sums.sum() / sizes.sum()) ** 2)
+    assert jackknife_variance(sums, sizes) == pytest.approx(expected, abs=1e-12)
 
 
 @given(samples, st.sampled_from([0.5, 0.95, 0.99]))
@@ -114,10 +121,14 @@ def test_repeats_that_say_nothing_new_do_not_make_it_narrower():
 
 def test_twelve_successes_of_twelve_leave_room_for_failures():
     low, high = ends(cluster_mean(np.ones(12), np.arange(12)))
-    # Clopper and Pearson's lower bound is 0.735, that of the rule of three 0.75.
-    assert 0.70 < low < 0.80
+    # Wilson's lower bound; that of Clopper and Pearson is 0.735, that of the rule of three 0.75.
+    assert low == pytest.approx(0.7575, abs=1e-4)
     assert high == 1.0
-    assert ends(cluster_mean(np.ones(60), np.arange(60) // 5)) == (low, high), "five repeats of each"
+    assert ends(cluster_mean(np.ones(60), np.arange(60) // 5)) == pytest.approx((low, high)), (
+        "five repeats of each"
+    )
+    nearly = ends(cluster_mean(np.full(12, 1.0 - 1e-9), np.arange(12)))
+    assert nearly == pytest.approx((low, high), abs=1e-6), "no leap where scores come near the bound"
 
 
 def test_one_instance_alone_has_a_mean_and_no_interval_and_none_has_nothing():
@@ -137,12 +148,14 @@ def test_what_cannot_be_is_refused():
         paired_difference([0.5, 0.1], [0.5])
 
 
-def test_a_paired_difference_of_single_pairs_is_a_score_on_twice_the_scale():
+def test_the_interval_of_a_difference_turns_with_its_sign_and_is_narrower_than_bounds_alone_would_make_it():
     rng = np.random.default_rng(1)
     a, b = rng.random(20), rng.random(20)
-    difference, scaled = paired_difference(a, b), cluster_mean((a - b + 1.0) / 2.0, np.arange(20))
-    assert (difference.mean, *ends(difference)) == pytest.approx(
-        (2.0 * scaled.mean - 1.0, 2.0 * scaled.low - 1.0, 2.0 * scaled.high - 1.0)
+    difference, other = paired_difference(a, b), paired_difference(b, a)
+    assert ends(difference) == pytest.approx((-other.high, -other.low))
+    scaled = cluster_mean((a - b + 1.0) / 2.0, np.arange(20))
+    assert (
+        scaled.low * 2.0 - 1.0 < difference.low < difference.mean < difference.high < scaled.high * 2.0 - 1.0
     )
 
 

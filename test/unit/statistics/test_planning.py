@@ -29,7 +29,8 @@ def test_it_is_near_the_number_of_the_textbooks():
     values = np.tile([0.0, 1.0], 10)
     for half_width, published in ((0.05, 385), (0.03, 1068)):
         total = 20 + trials_for_half_width(values, np.arange(20), half_width)
-        assert total == pytest.approx(published, rel=0.01)
+        assert total == pytest.approx(published, rel=0.02)
+        assert total == pytest.approx(20 + trials_for_wilson(10, 20, half_width), abs=1)
 
 
 @given(st.integers(1, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.02, 0.3))
