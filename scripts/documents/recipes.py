@@ -115,13 +115,13 @@ RECIPES = (
     _session(
         "beside_again",
         Pace.DOCS,
-        "robocontrast evaluate language_table_beside --fast --seed 102 --size 100",
+        "robocontrast evaluate language_table_beside --fast --set seed=102 --set test_set.size=100",
         (*BOARD, *STATE),
     ),
     _session(
         "beside_again_oracle",
         Pace.DOCS,
-        "robocontrast evaluate language_table_beside --fast --seed 102 --size 100 --policy oracle",
+        "robocontrast evaluate language_table_beside --fast --set seed=102 --set test_set.size=100 --policy oracle",
         (*BOARD, *ORACLE),
     ),
     _session(
