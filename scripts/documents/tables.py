@@ -24,6 +24,7 @@ from benchmark.jobs import markdown
 from robocontrast_ros.analysis.summary import Row, summary_rows
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.sessions.launched import ARGUMENTS
+from robocontrast_ros.statistics.clusters import paired_difference
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.studies import results as study_results
@@ -140,23 +141,113 @@ def estimate(found: Estimate) -> str:
     return navigation_success.in_words(found)
 
 
-def contrast_table(*names: str) -> str:
-    """Return solved trials of sessions under each perturbation, bold where ``stands_out`` names it."""
-    lines = [["policy", *_symbols(names[0])]]
-    for name in names:
-        kept = result(name).values["session"]
-        cells = [
-            f"**{solved(row)}**" if _differs(row) else solved(row)
-            for key, row in session(name, "success").items()
-            if key != "all"
-        ]
-        lines.append([kept["policy"], *cells])
+def contrast_table(*names: str, control: str = "") -> str:
+    """Return solved trials of sessions under each perturbation, and the paired differences in success to base trials.
+
+    Those are bold whose 95 % interval leaves out 0.
+
+    Args:
+        names: of the results.
+        control: a session of another policy on the same instances, shown last; of the others it is said how far
+            their differences are from its.
+    """
+    lines = [["", *_symbols(names[0])]]
+    for name in (*names, control) if control else names:
+        found, policy = session(name, "success"), result(name).values["session"]["policy"]
+        rows = [row for key, row in found.items() if key not in (BASE, "all")]
+        lines.append([f"`{policy}` solves", solved(found[BASE]), *map(solved, rows)])
+        lines.append(["less base", "", *(_bold(row.difference) for row in rows)])
+        if control and name != control:
+            other = result(control).values["session"]["policy"]
+            cells = [_bold(paired(name, row.perturbation, control=control)) for row in rows]
+            lines.append([f"… less that of `{other}`", "", *cells])
     return markdown(lines)
 
 
+def paired(name: str, perturbation: str, metric: str = "success", control: str = "") -> Estimate:
+    """Return the mean paired difference of a perturbation to the instances' own base trials.
+
+    Args:
+        name: of the session's result.
+        perturbation: its name.
+        metric: a column of scores.
+        control: a session on the same instances; where it is given, its difference of the same instance is taken off.
+    """
+    if not control:
+        return session(name, metric)[perturbation].difference
+    own, others = (_differences(one, perturbation, metric) for one in (name, control))
+    both = sorted(own.keys() & others.keys())
+    # Each difference is from -1 to 1.
+    return paired_difference([own[key] for key in both], [others[key] for key in both], bounds=(-2.0, 2.0))
+
+
+def _differences(name: str, perturbation: str, metric: str) -> dict[str, float]:
+    """Return base_id -> mean of a perturbation's trials less that of the base trials, where both ran."""
+    scores = _scores(name, metric)
+    return {
+        base_id: float(np.mean(found[perturbation]) - np.mean(found[BASE]))
+        for base_id, found in scores.items()
+        if perturbation in found and BASE in found
+    }
+
+
+def _scores(name: str, metric: str) -> dict[str, dict[str, list[float]]]:
+    """Return base_id -> perturbation -> the scores of its repeats, of the trials that count."""
+    values = result(name).values
+    found: dict[str, dict[str, list[float]]] = {}
+    for line in values["rows"]:
+        trial = dict(zip(values["columns"], line, strict=True))
+        if trial["counts"]:
+            found.setdefault(trial["base_id"], {}).setdefault(trial["perturbation"], []).append(trial[metric])
+    return found
+
+
+def shortfall(name: str, perturbation: str, control: str = "") -> str:
+    """Return the paired difference in success of a perturbation that is solved less often: ``-0.26 (-0.47 to -0.02)``.
+
+    Raises:
+        ValueError: its interval holds 0, or it is solved more often: then it is no finding, and what a document
+            says around it is not true.
+    """
+    found = paired(name, perturbation, control=control)
+    if found.high is None or found.high >= 0.0:
+        raise ValueError(
+            f"{perturbation} of {name}: the paired difference in success is {between(found)}: no finding; "
+            "say something else"
+        )
+    return between(found)
+
+
+def holds_zero(found: Estimate) -> str:
+    """Return in words whether the interval of a difference holds 0: ``holds 0`` or ``leaves out 0``."""
+    return "leaves out 0" if _leaves_out_zero(found) else "holds 0"
+
+
+def between(found: Estimate) -> str:
+    """Return a difference with its sign and interval: ``-0.26 (-0.47 to -0.02)``; a dash where there is none."""
+    if found.mean is None:
+        return "-"
+    if found.low is None:
+        return signed(found.mean)
+    return f"{signed(found.mean)} ({signed(found.low)} to {signed(found.high)})"
+
+
+def _bold(found: Estimate) -> str:
+    return f"**{between(found)}**" if _leaves_out_zero(found) else between(found)
+
+
+def _leaves_out_zero(found: Estimate) -> bool:
+    return found.low is not None and (found.low > 0.0 or found.high < 0.0)
+
+
+def widest(name: str, metric: str = "success") -> str:
+    """Return the widest interval of a session's paired differences, as ``±0.42``."""
+    rows = [row.difference for row in session(name, metric).values() if row.difference.low is not None]
+    return f"±{max(row.high - row.low for row in rows) / 2:.2f}"
+
+
 def _differs(row: Row) -> bool:
-    difference = row.difference
-    return difference.low is not None and (difference.low > 0.0 or difference.high < 0.0)
+    return _leaves_out_zero(row.difference)
 
 
 def _symbols(name: str) -> list[str]:
@@ -203,17 +294,52 @@ def _list(words: Sequence[str]) -> str:
 
 
 def navigation_table(name: str) -> str:
-    """Return progress and success of a navigation session, as its summary has them."""
-    rows = list(session(name).values())
+    """Return progress and success of a navigation session, as its summary has them, with the paired differences."""
+    rows = session(name)
     kept = result(name).values["session"]
-    return markdown(
-        [
-            [f"`{kept['policy']}`, seed {result(name).seed}", *(row.symbol for row in rows)],
-            ["trials", *(str(row.trials) for row in rows)],
-            ["progress", *(estimate(row.progress) for row in rows)],
-            ["success", *(estimate(row.success) for row in rows)],
-        ]
-    )
+    lines = [
+        [f"`{kept['policy']}`, seed {result(name).seed}", *(row.symbol for row in rows.values())],
+        ["instances", *(str(row.instances) for row in rows.values())],
+        ["trials", *(str(row.trials) for row in rows.values())],
+    ]
+    for metric in ("progress", "success"):
+        lines.append([metric, *(estimate(getattr(row, metric)) for row in rows.values())])
+        differences = [_bold(row.difference) if row.pairs else "" for row in session(name, metric).values()]
+        lines.append(["less base", *differences])
+    return markdown(lines)
+
+
+def fulfilled(name: str, perturbation: str) -> str:
+    """Return in words in how many instances a perturbation was solved, and whether repeats came out alike.
+
+    ``2 of 5 instances (the 3 repeats of each came out alike)``.
+    """
+    always, mixed, instances, repeats = _repeated(name, perturbation)
+    words = f"{always} of {instances} instances"
+    if mixed:
+        return f"{words} in all {repeats} repeats, and in {_list(mixed)} repeats of another"
+    return f"{words} (the {repeats} repeats of each came out alike)" if repeats > 1 else words
+
+
+def reached(name: str) -> str:
+    """Return the same of base trials and each perturbation: ``…: base 5 of 5, ΔL 2 of 5 and ΔLB 3 of 5 …``."""
+    parts = []
+    for row in session(name).values():
+        if row.perturbation != "all":
+            always, mixed, instances, repeats = _repeated(name, row.perturbation)
+            more = "".join(f", one more in {of} repeats" for of in mixed)
+            parts.append(f"{row.symbol} {always} of {instances}{f' ({more[2:]})' if more else ''}")
+    alike = "; all other repeats of an instance came out alike" if repeats > 1 else ""
+    return f"these numbers of instances, in each of their repeats: {_list(parts)}{alike}"
+
+
+def _repeated(name: str, perturbation: str) -> tuple[int, list[str], int, int]:
+    """Return instances that were always solved, ``1 of 3`` of each that sometimes was, instances, repeats of each."""
+    scores = _scores(name, "success").values()
+    found = [own[perturbation] for own in scores if perturbation in own]
+    (repeats,) = {len(own) for own in found}
+    mixed = [f"{sum(own):.0f} of {repeats}" for own in found if len(set(own)) > 1]
+    return sum(all(score == 1.0 for score in own) for own in found), mixed, len(found), repeats
 
 
 # --- policies on a board ---------------------------------------------------------------------------------------------
@@ -246,10 +372,34 @@ def families_table(name: str) -> str:
     return markdown(policy_success.unperturbed(trials(name), _policies(name), BOARD_FAMILIES))
 
 
-def perturbed_table(name: str, by_family: bool = False) -> str:
-    """Return solved trials under each perturbation, of each family where that is asked for."""
-    families = BOARD_FAMILIES if by_family else ()
-    return markdown(policy_success.perturbed(trials(name), _policies(name), families))
+def perturbed_table(name: str) -> str:
+    """Return solved trials under each perturbation, and the paired differences to base trials of the same instances."""
+    head, *lines = policy_success.perturbed(trials(name), _policies(name))
+    shown = [head]
+    for line in lines:
+        cells = [_less_base(trials(name, policy=line[0]), symbol.lstrip("Δ")) for symbol in head[2:]]
+        shown += [line, ["less base", "", *map(_bold, cells)]]
+    return markdown(shown)
+
+
+def perturbed_families_table(name: str) -> str:
+    """Return solved trials under each perturbation, of each family."""
+    return markdown(policy_success.perturbed(trials(name), _policies(name), BOARD_FAMILIES))
+
+
+def paired_on_board(name: str, perturbation: str, **having: object) -> Estimate:
+    """Return the paired difference in success of some trials of a benchmark, each perturbed in a scene of its own."""
+    return _less_base(trials(name, **having), perturbation)
+
+
+def _less_base(rows: Sequence[SimpleNamespace], perturbation: str) -> Estimate:
+    """Return the paired difference in success of one policy's trials under a perturbation to the base trials."""
+    under, base = (
+        {(t.family, t.index): t.success for t in policy_success.having(rows, perturbation=one)}
+        for one in (perturbation, BASE)
+    )
+    pairs = sorted(under.keys() & base.keys())
+    return paired_difference([under[key] for key in pairs], [base[key] for key in pairs])
 
 
 def robots_table(name: str) -> str:
@@ -292,23 +442,6 @@ def perturbed_instances(name: str) -> int:
     return len({t.index for t in trials(name, family=BOARD_FAMILIES[0]) if t.perturbation != BASE})
 
 
-def solved_in_families(name: str, perturbation: str) -> str:
-    """Return, of each policy, base trials in the families where a perturbation applies against trials under it."""
-    applies = {t.family for t in trials(name, perturbation=perturbation)}
-    parts = []
-    for policy in _policies(name):
-        under = trials(name, policy=policy, perturbation=perturbation)
-        perturbed = {t.index for t in trials(name, policy=policy) if t.perturbation != BASE}
-        base = [
-            t
-            for t in trials(name, policy=policy, perturbation=BASE)
-            if t.family in applies and t.index in perturbed
-        ]
-        pair = [f"{sum(t.success == 1.0 for t in own)}/{len(own)}" for own in (base, under)]
-        parts.append(f"{policy} solves {pair[0]} against {pair[1]} under it")
-    return _list(parts)
-
-
 def extremes_of_families(name: str) -> str:
     """Return the least and the greatest number of solved unperturbed instances of a family: ``98 to 100``."""
     counts = [
@@ -325,27 +458,49 @@ def extremes_of_families(name: str) -> str:
 def driving_table(name: str, *policies: str) -> str:
     """Return how far navigation policies get: the first in full, of the others the row ``all`` alone."""
     first, *others = policies or _policies(name)
-    head = [f"`{first}`", *navigation_success.HEADINGS[:-1]]
-    lines = [line[:-1] for line in navigation_success.table(trials(name, policy=first))]
+    head = [f"`{first}`", *navigation_success.HEADINGS[:-1], *LESS_BASE]
+    lines = []
+    for symbol, *cells in navigation_success.table(trials(name, policy=first)):
+        lines.append([symbol, *cells[:-1], *(_driven_less_base(name, first, symbol, m) for m in DRIVING)])
     for policy in others:
-        lines.append([f"`{policy}`, all", *navigation_success.cells(trials(name, policy=policy))[:-1]])
+        cells = navigation_success.cells(trials(name, policy=policy))[:-1]
+        lines.append([f"`{policy}`, all", *cells, *("" for _ in DRIVING)])
     return markdown([head, *lines])
+
+
+DRIVING = ("progress", "success")
+LESS_BASE = ("progress less base", "success less base")
+
+
+def _driven_less_base(name: str, policy: str, kind: str, metric: str) -> str:
+    """Return the paired difference of a kind of trials of a benchmark to the base trials of the same instances."""
+    own, base = (
+        {(t.family, t.index): getattr(t, metric) for t in trials(name, policy=policy, kind=one)}
+        for one in (kind, BASE)
+    )
+    pairs = sorted(own.keys() & base.keys())
+    if kind == BASE or not pairs:
+        return ""
+    return _bold(paired_difference([own[key] for key in pairs], [base[key] for key in pairs]))
 
 
 def arrangements_table(name: str) -> str:
     """Return how far a session's policy got, in the columns of ``driving_table``."""
     kept = result(name).values["session"]
+    differences = [session(name, metric) for metric in DRIVING]
     lines = [
         [
             row.symbol,
-            str(row.trials),
+            f"{row.trials} ({row.instances} instances)",
             *(estimate(score) for score in (row.progress, row.success, row.spl)),
             f"{row.ndtw.mean:.2f}",
             f"{row.collisions:.1f}",
+            *(_bold(found[key].difference) if row.pairs else "" for found in differences),
         ]
-        for row in session(name).values()
+        for key, row in session(name).items()
     ]
-    return markdown([[f"`{kept['policy']}`, arrangements", *navigation_success.HEADINGS[:-1]], *lines])
+    head = [f"`{kept['policy']}`, arrangements", *navigation_success.HEADINGS[:-1], *LESS_BASE]
+    return markdown([head, *lines])
 
 
 # --- study -----------------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from scripts.documents.results import (
     write_result,
 )
 
+MINUS = "\N{MINUS SIGN}"
 LOCK = {"mujoco": {"4.0.0"}}
 QUICK = [recipe for recipe in RECIPES if recipe.pace is Pace.QUICK]
 
@@ -119,22 +120,81 @@ def test_the_lock_file_allows_one_version_for_each_python():
     assert locked_versions(lock) == {"numpy": {"2.2.6", "2.3.0"}, "mujoco": {"4.0.0"}}
 
 
-@pytest.fixture
-def demo(tmp_path, monkeypatch):
-    """A folder with one session: two instances, of which ΔLB1 fails the second."""
+def write_session(folder, name, trials, policy="p"):
+    """Write the result of a session: (base_id, perturbation, repeat, success) of each trial."""
     keys = ("index", "base_id", "perturbation", "repeat", "counts", "outcome", "success", "spl", "progress")
     numbers = ("ndtw", "collisions", "steps", "setup_metres", "setup_seconds", "setup_cost")
     rows = [
-        [index, base, kind, 0, True, "SUCCESS", success, success, success, None, 0, 10, 0.5, 1.0, 0.5]
-        for index, (base, kind, success) in enumerate(
-            [("x0", "base", 1.0), ("x0", "LB1", 1.0), ("x1", "base", 1.0), ("x1", "LB1", 0.0)]
-        )
+        [index, base, kind, repeat, True, "SUCCESS", success, success, success, None, 0, 10, 0.5, 1.0, 0.5]
+        for index, (base, kind, repeat, success) in enumerate(trials)
     ]
-    session = {"metric": "spl", "policy": "p", "symbols": [["LB1", "ΔLB1"]], "skipped": {"base": 0, "LB1": 0}}
+    skipped = {"base": 0, "LB1": 0}
+    session = {"metric": "spl", "policy": policy, "symbols": [["LB1", "ΔLB1"]], "skipped": skipped}
     values = {"columns": [*keys, *numbers], "rows": rows, "session": session, "effort": {}}
-    write_result(made(values=values), tmp_path / "tiny.json")
-    monkeypatch.setattr(tables.Source, "folder", tmp_path)
+    write_result(made(values=values), folder / f"{name}.json")
     return values
+
+
+@pytest.fixture
+def demo(tmp_path, monkeypatch):
+    """A folder with one session: two instances, of which ΔLB1 fails the second."""
+    monkeypatch.setattr(tables.Source, "folder", tmp_path)
+    trials = [("x0", "base", 0, 1.0), ("x0", "LB1", 0, 1.0), ("x1", "base", 0, 1.0), ("x1", "LB1", 0, 0.0)]
+    return write_session(tmp_path, "tiny", trials)
+
+
+def solved_of(solved, of=40):
+    """Return base trials that are all solved, and trials under ΔLB1 of which the first are."""
+    return [
+        (f"x{number:02d}", kind, 0, float(kind == "base" or number < solved))
+        for number in range(of)
+        for kind in ("base", "LB1")
+    ]
+
+
+@pytest.mark.parametrize("control", ["", ', control="oracle"'], ids=["to base trials", "to the oracle's"])
+def test_a_difference_is_called_a_finding_only_while_its_interval_leaves_out_zero(
+    tmp_path, monkeypatch, control
+):
+    monkeypatch.setattr(tables.Source, "folder", tmp_path)
+    for name, solved in (("found", 15), ("gone", 38), ("better", 40), ("oracle", 39)):
+        write_session(tmp_path, name, solved_of(solved))
+    text = 'It is <!--{{ shortfall("{}", "LB1"{}) }}-->?<!--{{}}-->.'
+    rendered = rendering.render(text.format("found", control), "README.md")
+    assert f"-->{MINUS}0.6{'0' if control else '2'} ({MINUS}0." in rendered
+    for name in ("gone", "better"):
+        with pytest.raises(rendering.RenderingError, match=f"LB1 of {name}.* no finding; say something else"):
+            rendering.render(text.format(name, control), "README.md")
+    assert tables.holds_zero(tables.paired("found", "LB1")) == "leaves out 0"
+    assert tables.holds_zero(tables.paired("gone", "LB1")) == "holds 0"
+
+
+def test_a_control_is_taken_off_instance_by_instance(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables.Source, "folder", tmp_path)
+    write_session(tmp_path, "learned", solved_of(15))
+    # The oracle fails the same instances: what the perturbation costs, it costs whoever is asked.
+    write_session(tmp_path, "oracle", solved_of(15)[10:], policy="oracle")
+    assert tables.paired("learned", "LB1", control="oracle").mean == 0.0
+    head, _, *lines = tables.contrast_table("learned", control="oracle").splitlines()
+    assert head == "|  | base | ΔLB1 |"
+    assert [line.split("|")[1].strip() for line in lines] == [
+        "`p` solves",
+        "less base",
+        "… less that of `oracle`",
+        "`oracle` solves",
+        "less base",
+    ]
+    assert f"| **{MINUS}0.62 (" in lines[1] and "| 0.00 (" in lines[2]
+
+
+def test_solved_instances_are_told_with_whether_their_repeats_came_out_alike(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables.Source, "folder", tmp_path)
+    trials = [(f"x{n}", "base", repeat, float(n != 1)) for n in range(3) for repeat in range(3)]
+    write_session(tmp_path, "alike", trials)
+    write_session(tmp_path, "mixed", [*trials[:-1], ("x2", "base", 2, 0.0)])
+    assert tables.fulfilled("alike", "base") == "2 of 3 instances (the 3 repeats of each came out alike)"
+    words = "1 of 3 instances in all 3 repeats, and in 2 of 3 repeats of another"
+    assert tables.fulfilled("mixed", "base") == words
 
 
 def test_a_picture_shows_the_first_trial_that_fails_where_its_base_trial_is_solved(demo):
@@ -145,7 +205,7 @@ def test_expressions_within_a_line_and_blocks_say_what_the_results_say(demo):
     text = 'It is <!--{ counts("tiny") }-->typed<!--{}-->.\n\n<!--{ contrast_table("tiny") }-->\nold\n<!--{}-->\n'
     rendered = rendering.render(text, "x.md")
     assert "-->base 2/2 and ΔLB1 1/2<!--{}-->." in rendered
-    assert "-->\n\n| policy | base | ΔLB1 |\n|---|---|---|\n| p | 2/2 (0.34 to 1.00) | 1/2 (" in rendered
+    assert "-->\n\n|  | base | ΔLB1 |\n|---|---|---|\n| `p` solves | 2/2 (0.34 to 1.00) | 1/2 (" in rendered
     assert rendering.render(rendered, "x.md") == rendered
 
 
