@@ -125,22 +125,24 @@ def _predict(
     used = scale > 1e-9
     x, every = (np.column_stack([np.ones(len(a)), a[:, used] / scale[used]]) for a in (x, every))
     # Sums over each cluster; a fit without one is made from the sums of all less its own.
-    products = np.zeros((group.max() + 1, x.shape[1], x.shape[1]))
-    np.add.at(products, group, x[:, :, None] * x[:, None, :])
-    moments = np.zeros((group.max() + 1, x.shape[1]))
-    np.add.at(moments, group, x * y[:, None])
+    products = _grouped(x[:, :, None] * x[:, None, :], group)
+    moments = _grouped(x * y[:, None], group)
     penalty = RIDGE * np.eye(x.shape[1])
     penalty[0, 0] = 0.0
     models = np.linalg.solve(
         products.sum(axis=0) - products[run] + penalty, (moments.sum(axis=0) - moments[run])[:, :, None]
     )[:, :, 0]
-    own = np.zeros((len(run), x.shape[1]))
-    np.add.at(own, position, x[base])
-    own /= times[:, None]
+    own = _grouped(x[base], position) / times[:, None]
     predictions = np.sum(models * own, axis=1)
     model = models.mean(axis=0)
     rest = (every.sum(axis=0) - own.sum(axis=0)) @ model / (len(every) - len(run))
     return _Sample(scores, predictions, float(rest))
+
+
+def _grouped(values: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sums over each group, shape (groups, ...), of values, shape (n, ...); no group is empty."""
+    order = np.argsort(group, kind="stable")
+    return np.add.reduceat(values[order], np.searchsorted(group[order], np.arange(group.max() + 1)), axis=0)
 
 
 def _weight(sample: _Sample) -> float:

@@ -115,7 +115,7 @@ PERTURBING = {"kind": "perturbing_cost", "of": ("contrast",)}
         (CLOSER, {"above": 0.05}, None, {}, None),
         (EQUAL, {"above": 0.0}, {"perturbed": -0.3}, None, {"instances": 12, "seeds": 1}),
         (EQUAL, {"below": 0.0}, None, {"perturbed": -0.3}, None),
-        (EXPECTED, {"below": 0.0}, None, {"perturbed": -0.3}, {"instances": 24, "seeds": 1}),
+        (EXPECTED, {"below": 0.0}, None, {"perturbed": -0.3}, {"instances": 8, "seeds": 1}),
         (EXPECTED | {"estimator": "base"}, {"below": 0.0}, None, {"perturbed": -0.3}, None),
         (
             BEYOND,
