@@ -54,7 +54,12 @@ class ExpectedError:
 
 
 def expected_error(
-    sittings: Sequence[Sitting], of: str, estimator: Estimator, against: str, rng: np.random.Generator
+    sittings: Sequence[Sitting],
+    of: str,
+    estimator: Estimator,
+    against: str,
+    rng: np.random.Generator,
+    orders: int | None = None,
 ) -> ExpectedError:
     """Return the error of an estimator on one strategy's trials, and of the plain mean on another's.
 
@@ -67,13 +72,14 @@ def expected_error(
         estimator: ``plain``, ``base`` or ``adjusted``.
         against: label of another such strategy.
         rng: what orders and groups are drawn with.
+        orders: number of random orders; that of ``ORDERS`` when None.
 
     Returns:
         Without interval where a seed has fewer than five instances.
     """
     whole, variances, freedom = [], [], 0
     for sitting in sittings:
-        ordered = _Orders(sitting, of, estimator, against, rng)
+        ordered = _Orders(sitting, of, estimator, against, rng, orders or ORDERS[estimator])
         number = min(GROUPS, len(ordered.instances))
         if not number:
             return ExpectedError(None, None, NO_ESTIMATE)
@@ -97,7 +103,13 @@ class _Orders:
     """Two strategies of one sitting in the same random orders."""
 
     def __init__(
-        self, sitting: Sitting, of: str, estimator: Estimator, against: str, rng: np.random.Generator
+        self,
+        sitting: Sitting,
+        of: str,
+        estimator: Estimator,
+        against: str,
+        rng: np.random.Generator,
+        orders: int,
     ) -> None:
         self._of, self._against = (_Blocks(sitting.sessions[label]) for label in (of, against))
         self._standard = _Blocks(sitting.sessions[sitting.standard])
@@ -106,7 +118,7 @@ class _Orders:
             np.intersect1d(sitting.complete(of), sitting.complete(against)),
             sitting.complete(sitting.standard),
         )
-        self._orders = [rng.permutation(self.instances) for _ in range(ORDERS[estimator])]
+        self._orders = [rng.permutation(self.instances) for _ in range(orders)]
 
     def errors(self, instances: NDArray[np.int64]) -> Array:
         """Return the mean absolute errors of both, over orders and costs, with some of the instances; shape (2,)."""

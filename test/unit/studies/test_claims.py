@@ -216,10 +216,10 @@ def test_success_and_seconds_are_measured_like_the_metric_and_the_budget():
 
 def test_the_expected_error_is_that_of_many_shuffled_orders():
     """Of N instances each of which costs the same, |mean of n - mean of N| has a known size."""
-    found = evidence(instances=40, seeds=6, spread=0.2)
-    plain = found.expected_error("standard", "plain", "standard")
+    own = sittings(40, 6, spread=0.2)
+    plain = expected_error(own, "standard", "plain", "standard", np.random.default_rng(0), orders=60)
     assert plain.difference.mean == 0.0 == plain.difference.high
-    variances = [np.var(s.sessions["standard"].score, ddof=1) for s in sittings(40, 6, spread=0.2)]
+    variances = [np.var(s.sessions["standard"].score, ddof=1) for s in own]
     n = np.arange(4, 41, 4)
     wanted = np.mean([np.sqrt(2.0 / np.pi * v / n * (1.0 - n / 40)).mean() for v in variances])
     assert plain.of == pytest.approx(wanted, rel=0.15)
@@ -231,7 +231,7 @@ def test_intervals_of_the_expected_error_cover_what_endless_test_sets_have():
     differences = []
     for _ in range(40):
         own = [Sitting(study(int(rng.integers(2**31)), 30, perturbed=-0.1), LABELS, "standard", "spl")]
-        differences.append(expected_error(own, "contrast", "plain", "standard", rng).difference)
+        differences.append(expected_error(own, "contrast", "plain", "standard", rng, orders=20).difference)
     truth = np.mean([d.mean for d in differences])
     covered = np.mean([d.low <= truth <= d.high for d in differences])
     # Three standard errors below 95 %.
