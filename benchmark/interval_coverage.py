@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from scipy import special, stats
+from scipy import special
 
 from robocontrast_ros.statistics.clusters import (
     effective_size,
     jackknife_variance,
-    paired_difference,
     wilson_ends,
 )
 from robocontrast_ros.statistics.decisions import paired_bootstrap
@@ -65,7 +64,7 @@ Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 Lines = list[list[str | float]]
 """Rows of a table."""
 
-METHODS = ("percentile", "BCa", "bootstrap-t", "CR2", "jackknife", "ours")
+METHODS = ("percentile", "BCa", "bootstrap-t", "CR2", "CR3", "no caution", "ours")
 HEADINGS = {
     "means": ("score", "instances", "trials", "correlation", "share", *METHODS),
     "differences": ("score", "instances", "trials", "luck", "share", "other share", "coverage", "width"),
@@ -99,6 +98,7 @@ class Samples:
         return np.sum(self.sums, axis=1) / np.sum(self.sizes, axis=1)
 
     def first(self, number: int) -> Samples:
+        """Return the first draws."""
         return Samples(self.sums[:number], self.squares[:number], self.sizes[:number])
 
 
@@ -149,7 +149,7 @@ def ours(samples: Samples, caution: float = 1.0) -> Ends:
 
 
 def students(samples: Samples) -> dict[str, Ends]:
-    """Return Student's intervals: CR2 with the degrees of freedom of Bell and McCaffrey, and the jackknife (CR3)."""
+    """Return Student's intervals: CR2 with the degrees of freedom of Bell and McCaffrey, and the jackknife's CR3."""
     sizes, means = samples.sizes.astype(float), samples.means
     share = sizes / sizes.sum(axis=1, keepdims=True)
     residuals = (samples.sums - sizes * means[:, None]) / np.sqrt(1.0 - share)
@@ -158,7 +158,7 @@ def students(samples: Samples) -> dict[str, Ends]:
     found = {}
     for name, error, freedom in (
         ("CR2", cr2, bell_mccaffrey(share)),
-        ("jackknife", cr3, np.full(len(means), sizes.shape[1] - 1.0)),
+        ("CR3", cr3, np.full(len(means), sizes.shape[1] - 1.0)),
     ):
         reach = special.stdtrit(freedom, 0.5 + CONFIDENCE / 2) * error
         found[name] = (np.clip(means - reach, 0.0, 1.0), np.clip(means + reach, 0.0, 1.0))
@@ -209,9 +209,8 @@ def bootstraps(samples: Samples, weights: NDArray[np.float64]) -> dict[str, Ends
     skew = left_out.mean(axis=0) - left_out
     scale = 6.0 * np.sum(skew**2, axis=0) ** 1.5
     acceleration = np.divide(np.sum(skew**3, axis=0), scale, out=np.zeros_like(scale), where=scale > 1e-18)
-    corrected = []
-    for z in bias + special.ndtri(tails)[:, None]:
-        corrected.append(special.ndtr(bias + z / (1.0 - acceleration * z)))
+    z = bias + special.ndtri(tails)[:, None]
+    corrected = special.ndtr(bias + z / (1.0 - acceleration * z))
     deviations = (
         weights @ sums**2 - 2.0 * again * (weights @ (sums * sizes)) + again**2 * (weights @ sizes**2)
     )
@@ -256,12 +255,11 @@ def means_table(draws: int) -> Lines:
         rng = np.random.default_rng([1, number])
         weights = rng.multinomial(instances, np.full(instances, 1.0 / instances), RESAMPLES).astype(float)
         for share in SHARES:
-            samples = draw_scores(
-                rng, score, share, correlation, draw_sizes(rng, draws, instances, trials)
-            )
+            samples = draw_scores(rng, score, share, correlation, draw_sizes(rng, draws, instances, trials))
             found = {
                 **bootstraps(samples.first(max(1, draws // 4)), weights),
                 **students(samples),
+                "no caution": ours(samples, 1e-9),
                 "ours": ours(samples),
             }
             truth = share * (EFFICIENCY[0] / sum(EFFICIENCY) if score == "SPL" else 1.0)
@@ -326,7 +324,6 @@ def test_set(
     }, scores[0]
 
 
-
 def adjusted_table(draws: int) -> Lines:
     table: Lines = []
     rng = np.random.default_rng(4)
@@ -339,7 +336,7 @@ def adjusted_table(draws: int) -> Lines:
                 target = truth.mean()
                 of_x, of_domain = (adjusted_mean(**arguments, finite=finite) for finite in (True, False))
                 errors.append((arguments["outcomes"].mean(), of_x.mean, truth[:run].mean()) - target)
-                # Around the target, which is each test set's own.
+                # Each test set has a mean of its own.
                 ends[i] = of_x.low - target, of_x.high - target, of_domain.low, of_domain.high
             plain, adjusted, base = np.array(errors).T
             rms = [float(np.sqrt(np.mean(e**2))) for e in (base, adjusted)]
@@ -355,7 +352,8 @@ def sequence_table(draws: int, looks: int = 100) -> Lines:
     for spl in (False, True):
         for share in (0.05, 0.5, 0.95):
             truth, wrong, early, late = share * (0.8 if spl else 1.0), 0, 0.0, 0.0
-            for _ in range(draws):
+            ones = np.ones((draws, looks), dtype=int)
+            for scores in draw_scores(rng, "SPL" if spl else "success", share, 0.0, ones).sums:
                 test = BettingTest(0.05)
                 for score in scores:
                     test.update(float(score))
@@ -366,7 +364,6 @@ def sequence_table(draws: int, looks: int = 100) -> Lines:
             cells = 100.0 * wrong / draws, early / draws, late / draws
             table.append(["SPL" if spl else "success", share, *map(float, cells)])
     return table
-
 
 
 def main() -> None:
