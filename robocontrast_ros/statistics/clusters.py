@@ -1,11 +1,11 @@
 """Means of scores whose trials share base instances: whole instances are the independent units.
 
 The interval is Wilson's (1927) for a share, with the number of trials replaced by the effective sample size: the number
-of independent successes and failures that would tell as much. Kott and Carr (1997) and Korn and Graubard (1998) did so
-for shares in clustered surveys; Dean and Pagano (2015) and Franco et al. (2019) found it to cover well there. Here it
-holds for scores between bounds, too, which vary less than successes and failures of the same mean. With one trial an
-instance and scores of 0 and 1, it is exactly Wilson's interval. docs/statistics.md has the formula and the measured
-coverage, and that of the usual bootstraps beside it.
+of independent successes and failures that would tell as much (Kott and Carr 1997). Franco et al. (2019) compare such
+intervals and recommend this one; where clusters are few, they find, the effective sample size needs a better estimate
+than the plain one. Here it has that, and holds for scores between bounds, which vary less than successes and failures of
+the same mean. With one trial an instance and scores of 0 and 1, it is exactly Wilson's interval. docs/statistics.md has
+the formula and the measured coverage, and that of the usual bootstraps beside it.
 """
 
 from __future__ import annotations
