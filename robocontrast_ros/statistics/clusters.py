@@ -3,9 +3,9 @@
 The interval is Wilson's (1927) for a share, with the number of trials replaced by the effective sample size: the number
 of independent successes and failures that would tell as much (Kott and Carr 1997). Franco et al. (2019) compare such
 intervals and recommend this one; where clusters are few, they find, the effective sample size needs a better estimate
-than the plain one. Here it has that, and holds for scores between bounds, which vary less than successes and failures of
-the same mean. With one trial an instance and scores of 0 and 1, it is exactly Wilson's interval. docs/statistics.md has
-the formula and the measured coverage, and that of the usual bootstraps beside it.
+than the plain one. Here it has that. It also holds for scores between bounds, which vary less than successes and
+failures of the same mean. With one trial an instance and scores of 0 and 1, it is exactly Wilson's interval.
+docs/statistics.md has the formula, the measured coverage, and that of the usual bootstraps beside it.
 """
 
 from __future__ import annotations
@@ -67,9 +67,10 @@ def cluster_mean(
         return Estimate(mean, float(mean - reach), float(mean + reach))
     scale = high - low
     x = (y - low) / scale
-    # A sum of squares of 1 for each score: a difference has two of them, on a scale that is twice as long.
+    # A sum of squares of 1 for each score; a difference has two of them, on a scale that is twice as long.
+    caution = 0.5 if bounds == DIFFERENCES else 1.0
     size = effective_size(
-        np.bincount(group, x), np.bincount(group, x**2), sizes, caution=1.0 / scale, times=times
+        np.bincount(group, x), np.bincount(group, x**2), sizes, caution=caution, times=times
     )
     ends = wilson_ends((mean - low) / scale, size, confidence)
     below, above = (low + scale * float(end) for end in ends)
