@@ -1,54 +1,76 @@
 """How often each interval holds the truth: simulated coverage of what statistics/ says, and of what it could have said.
 
 Base instances are drawn with a chance of success of their own (beta-binomial, so that trials of one instance are
-correlated), each with one trial, five, or 1 to 15. SPL-like scores are successes times an efficiency that instances
-share in part. Every interval is to hold the truth in 95 % of the draws. For each share of successes and number of
-instances the table has the lowest coverage over sizes and correlations, and the mean width.
+correlated), each with one trial, two, five, or 1 to 5. SPL-like scores are successes times an efficiency that instances
+share in part. Every interval is to hold the truth in 95 % of the draws. One cell is one score, number of instances,
+number of trials, correlation and share of successes.
 
-    python benchmark/interval_coverage.py                  all tables, some five minutes
-    python benchmark/interval_coverage.py --draws 200      the same, coarser
-    python benchmark/interval_coverage.py --json           all numbers as one JSON object
+    python -m benchmark.interval_coverage                  all tables, some six minutes
+    python -m benchmark.interval_coverage --draws 400      the same, coarser
+    python -m benchmark.interval_coverage --json           all numbers as one JSON object
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from scipy import stats
+from scipy import special
 
-from robocontrast_ros.statistics.clusters import bell_mccaffrey, cluster_mean, cr2, paired_difference
+from robocontrast_ros.statistics.clusters import (
+    effective_size,
+    jackknife_variance,
+    wilson_ends,
+)
 from robocontrast_ros.statistics.decisions import paired_bootstrap
-from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.statistics.estimate import CONFIDENCE
 from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.statistics.sequential import BettingTest
 
-SHARES, INSTANCES = (0.02, 0.5, 0.95, 1.0), (5, 12, 40)
+SCORES = ("success", "SPL")
+INSTANCES = (6, 12, 30, 100)
+TRIALS = ("1", "2", "5", "1-5")
+"""Trials of each instance; a range is drawn from, instance by instance."""
+
 CORRELATIONS = (0.0, 0.3, 0.8)
-SIZES = ((1, 1), (5, 5), (1, 15))
+"""Between trials of an instance."""
+
+SHARES = (0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95)
 EFFICIENCY = (8.0, 2.0)
 """Beta distribution of a success's SPL, whose mean is 0.8."""
+
+LUCK = (0.0, 0.5, 0.9)
+"""How much of a trial's luck all trials of an instance share, those of the other policy too."""
+
+PAIRS = ((0.5, 0.5), (0.95, 0.95), (1.0, 1.0), (0.3, 0.2), (0.9, 0.7), (0.7, 0.3), (0.99, 0.95), (1.0, 0.95))
+"""Chances of success of two policies."""
+
+SETS = ((250, 8), (250, 12), (250, 30), (250, 100), (14, 12))
+"""Size of a test set, and how many of its instances are run."""
 
 RESAMPLES = 799
 """Of the bootstraps; with so many draws of data, more change nothing."""
 
-Interval = tuple[float, float]
+Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Lower and upper ends of the intervals of all draws, shape (draws,)."""
 
 Lines = list[list[str | float]]
 """Rows of a table."""
 
-METHODS = ("percentile", "BCa", "bootstrap-t", "CR2", "shipped")
+METHODS = ("percentile", "BCa", "bootstrap-t", "CR2", "CR3", "no caution", "ours")
 HEADINGS = {
-    "means": ("scores", "share", "instances", *METHODS),
-    "differences": ("share", "other share", "instances", "coverage", "width", "found a difference"),
+    "means": ("score", "instances", "trials", "correlation", "share", *METHODS),
+    "differences": ("score", "instances", "trials", "luck", "share", "other share", "coverage", "width"),
+    "decisions": ("share", "other share", "instances", "found a difference"),
     "adjusted": (
-        *("covariates", "run", "bias plain", "bias adjusted", "rms base", "rms adjusted"),
+        *("covariates", "of", "run", "bias plain", "bias adjusted", "rms base", "rms adjusted"),
         *("coverage X", "width X", "coverage domain", "width domain"),
     ),
     "sequences": ("scores", "share", "ever excluded the truth", "width at 25", "width at the end"),
@@ -57,135 +79,226 @@ HEADINGS = {
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Scores of trials, and the base instance of each, shape (n,)."""
+class Samples:
+    """Draws of data, as sums over the trials of each instance, shape (draws, instances).
 
-    scores: NDArray[np.float64]
-    clusters: NDArray[np.int64]
+    Attributes:
+        sums: of the scores.
+        squares: of the squared scores.
+        sizes: number of trials.
+    """
+
+    sums: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    sizes: NDArray[np.int64]
 
     @property
-    def sums(self) -> NDArray[np.float64]:
-        """Sum of the scores of each instance."""
-        return np.bincount(self.clusters, self.scores)
+    def means(self) -> NDArray[np.float64]:
+        """Mean score of each draw."""
+        return np.sum(self.sums, axis=1) / np.sum(self.sizes, axis=1)
 
-    @property
-    def sizes(self) -> NDArray[np.float64]:
-        """Number of trials of each instance."""
-        return np.bincount(self.clusters).astype(float)
+    def first(self, number: int) -> Samples:
+        """Return the first draws."""
+        return Samples(self.sums[:number], self.squares[:number], self.sizes[:number])
 
 
-def draw(
-    rng: np.random.Generator, share: float, correlation: float, instances: int, sizes: Interval, spl: bool
-) -> Sample:
-    each = rng.integers(sizes[0], sizes[1] + 1, instances)
-    chance = np.full(instances, share)
-    if correlation and share < 1.0:
+def draw_sizes(rng: np.random.Generator, draws: int, instances: int, trials: str) -> NDArray[np.int64]:
+    least, _, most = trials.partition("-")
+    return rng.integers(int(least), int(most or least) + 1, (draws, instances))
+
+
+def efficiency(rng: np.random.Generator, shape: tuple[int, int, int]) -> NDArray[np.float64]:
+    """Return the SPL of each trial if it succeeds, half of which is its instance's."""
+    return 0.5 * (rng.beta(*EFFICIENCY, shape) + rng.beta(*EFFICIENCY, (*shape[:2], 1)))
+
+
+def summed(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> Samples:
+    """Return the sums over the first trials of each instance, as many as it has; values has one axis more."""
+    kept = np.where(np.arange(values.shape[2]) < sizes[..., None], values, 0.0)
+    return Samples(kept.sum(axis=2), (kept**2).sum(axis=2), sizes)
+
+
+def draw_scores(
+    rng: np.random.Generator, score: str, share: float, correlation: float, sizes: NDArray[np.int64]
+) -> Samples:
+    chance = np.full(sizes.shape, share)
+    if correlation:
         s = 1.0 / correlation - 1.0
-        chance = rng.beta(share * s, (1.0 - share) * s, instances)
-    clusters = np.repeat(np.arange(instances), each)
-    scores = (rng.random(len(clusters)) < chance[clusters]).astype(float)
-    if spl:
-        own, shared = rng.beta(*EFFICIENCY, len(clusters)), rng.beta(*EFFICIENCY, instances)[clusters]
-        scores *= 0.5 * (own + shared)
-    return Sample(scores, clusters)
+        chance = rng.beta(share * s, (1.0 - share) * s, sizes.shape)
+    shape = (*sizes.shape, int(sizes.max()))
+    values = (rng.random(shape) < chance[..., None]).astype(float)
+    return summed(values * efficiency(rng, shape) if score == "SPL" else values, sizes)
 
 
-def shipped(sample: Sample) -> Interval:
-    return ends(cluster_mean(sample.scores, sample.clusters))
+def draw_pairs(
+    rng: np.random.Generator, shares: tuple[float, float], luck: float, shape: tuple[int, int, int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the successes of two policies in the same trials, shape (draws, instances, trials)."""
+    shared = rng.random((*shape[:2], 1))
+    first, second = (
+        (np.where(rng.random(shape) < luck, shared, rng.random(shape)) < share).astype(float)
+        for share in shares
+    )
+    return first, second
 
 
-def without_imaginary(sample: Sample) -> Interval:
-    return ends(cluster_mean(sample.scores, sample.clusters, bounds=None))
+def ours(samples: Samples, caution: float = 1.0) -> Ends:
+    """Return what ``cluster_mean`` gives, for all draws at once."""
+    size = effective_size(samples.sums, samples.squares, samples.sizes, caution=caution)
+    return wilson_ends(samples.means, size, CONFIDENCE)
 
 
-def bootstraps(sample: Sample, weights: NDArray[np.float64]) -> dict[str, Interval]:
-    """Return the percentile, BCa and studentised intervals; weights say how often each instance is drawn again."""
-    sums, sizes, g = sample.sums, sample.sizes, len(sample.sizes)
+def students(samples: Samples) -> dict[str, Ends]:
+    """Return Student's intervals: CR2 with the degrees of freedom of Bell and McCaffrey, and the jackknife's CR3."""
+    sizes, means = samples.sizes.astype(float), samples.means
+    share = sizes / sizes.sum(axis=1, keepdims=True)
+    residuals = (samples.sums - sizes * means[:, None]) / np.sqrt(1.0 - share)
+    cr2 = np.sqrt(np.sum(residuals**2, axis=1)) / sizes.sum(axis=1)
+    cr3 = np.sqrt(jackknife_variance(samples.sums, samples.sizes))
+    found = {}
+    for name, error, freedom in (
+        ("CR2", cr2, bell_mccaffrey(share)),
+        ("CR3", cr3, np.full(len(means), sizes.shape[1] - 1.0)),
+    ):
+        reach = special.stdtrit(freedom, 0.5 + CONFIDENCE / 2) * error
+        found[name] = (np.clip(means - reach, 0.0, 1.0), np.clip(means + reach, 0.0, 1.0))
+    return found
+
+
+def bell_mccaffrey(w: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the degrees of freedom of CR2's variance (Satterthwaite), as if a cluster's values were all the same.
+
+    Args:
+        w: share of each cluster in all trials, shape (draws, g).
+    """
+    # The variance is a quadratic form; its matrix is diag(a) - u v' - v u' + s u u'.
+    a, u, v, s = w**2 / (1.0 - w), w / np.sqrt(1.0 - w), w**2 / np.sqrt(1.0 - w), np.sum(w**2, axis=1)
+    uu, uv, vv = np.sum(u**2, axis=1), np.sum(u * v, axis=1), np.sum(v**2, axis=1)
+    trace = np.sum(a, axis=1) - 2.0 * uv + s * uu
+    square = (
+        np.sum(a**2, axis=1)
+        + 2.0 * np.sum(a * (s[:, None] * u**2 - 2.0 * u * v), axis=1)
+        + 2.0 * (uu * vv + uv**2)
+        + (s * uu) ** 2
+        - 4.0 * s * uu * uv
+    )
+    return trace**2 / square
+
+
+def bootstraps(samples: Samples, weights: NDArray[np.float64]) -> dict[str, Ends]:
+    """Return the percentile, BCa and studentised intervals.
+
+    Args:
+        samples: the data.
+        weights: how often each instance is drawn again, the same for all draws of data, shape (resamples, instances).
+    """
+    sums, sizes, mean = samples.sums.T, samples.sizes.T.astype(float), samples.means
+    g = len(sums)
     totals = weights @ sizes
-    means = weights @ sums / totals
-    mean, error = cr2(sums, sizes, np.ones(g))
-    percentile = np.quantile(means, (0.025, 0.975))
-    below = (np.mean(means < mean) + np.mean(means <= mean)) / 2.0
-    bias = stats.norm.ppf(np.clip(below, 1.0 / RESAMPLES, 1.0 - 1.0 / RESAMPLES))
-    left_out = (sums.sum() - sums) / (sizes.sum() - sizes)
-    skew = left_out.mean() - left_out
-    scale = 6.0 * np.sum(skew**2) ** 1.5
-    acceleration = np.sum(skew**3) / scale if scale > 0.0 else 0.0
-    z = bias + stats.norm.ppf((0.025, 0.975))
-    bca = np.quantile(means, stats.norm.cdf(bias + z / (1.0 - acceleration * z)))
-    squares = weights @ sums**2 - 2.0 * means * (weights @ (sums * sizes)) + means**2 * (weights @ sizes**2)
-    errors = np.sqrt(np.maximum(squares, 0.0) * g / (g - 1)) / totals
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(errors > 1e-12, (means - mean) / errors, np.sign(means - mean) * np.inf)
-    ratios = np.where(np.isnan(ratios), 0.0, ratios)
-    low, high = np.quantile(ratios, (0.025, 0.975), method="nearest")
-    studentised = (mean - high * error, mean - low * error) if error > 0.0 else (mean, mean)
+    again = weights @ sums / totals
+    tails = np.array([0.5 - CONFIDENCE / 2, 0.5 + CONFIDENCE / 2])
+    ordered = np.sort(again, axis=0)
+    draws = np.arange(len(mean))
+
+    def quantile(of: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+        return of[np.rint(np.clip(q, 0.0, 1.0) * (RESAMPLES - 1)).astype(int), draws]
+
+    below = (np.mean(again < mean - 1e-12, axis=0) + np.mean(again <= mean + 1e-12, axis=0)) / 2.0
+    bias = special.ndtri(np.clip(below, 1.0 / RESAMPLES, 1.0 - 1.0 / RESAMPLES))
+    left_out = (sums.sum(axis=0) - sums) / (sizes.sum(axis=0) - sizes)
+    skew = left_out.mean(axis=0) - left_out
+    scale = 6.0 * np.sum(skew**2, axis=0) ** 1.5
+    acceleration = np.divide(np.sum(skew**3, axis=0), scale, out=np.zeros_like(scale), where=scale > 1e-18)
+    z = bias + special.ndtri(tails)[:, None]
+    corrected = special.ndtr(bias + z / (1.0 - acceleration * z))
+    deviations = (
+        weights @ sums**2 - 2.0 * again * (weights @ (sums * sizes)) + again**2 * (weights @ sizes**2)
+    )
+    errors = np.sqrt(np.maximum(deviations, 0.0) * g / (g - 1)) / totals
+    away = again - mean
+    ratios = np.where(
+        errors > 1e-9,
+        away / np.maximum(errors, 1e-9),
+        np.where(np.abs(away) > 1e-9, np.sign(away) * 1e9, 0.0),
+    )
+    ratios.sort(axis=0)
+    own = np.sqrt(np.sum((sums - sizes * mean) ** 2, axis=0) * g / (g - 1)) / sizes.sum(axis=0)
+    least, most = (quantile(ratios, np.full(len(mean), q)) for q in tails)
     return {
-        "percentile": tuple(percentile),
-        "BCa": tuple(bca),
-        "bootstrap-t": tuple(np.clip(studentised, 0.0, 1.0)),
+        "percentile": (
+            quantile(ordered, np.full(len(mean), tails[0])),
+            quantile(ordered, np.full(len(mean), tails[1])),
+        ),
+        "BCa": (quantile(ordered, corrected[0]), quantile(ordered, corrected[1])),
+        "bootstrap-t": (np.clip(mean - most * own, 0.0, 1.0), np.clip(mean - least * own, 0.0, 1.0)),
     }
 
 
-def ends(estimate: Estimate) -> Interval:
-    return float(estimate.low), float(estimate.high)
+def judged(ends: Ends, truth: float) -> list[float]:
+    """Return the coverage [%] and the mean width."""
+    low, high = ends
+    held = (low <= truth + 1e-9) & (truth <= high + 1e-9)
+    return [100.0 * float(np.mean(held)), float(np.mean(high - low))]
 
 
-def means_table(draws: int, spl: bool, track: Callable[[str], None]) -> Lines:
+def settings() -> Iterator[tuple[str, int, str, float]]:
+    """Return score, instances, trials and correlation; single trials have none."""
+    for score, instances, trials, correlation in product(SCORES, INSTANCES, TRIALS, CORRELATIONS):
+        if trials != "1" or not correlation:
+            yield score, instances, trials, correlation
+
+
+def means_table(draws: int) -> Lines:
+    """Return a row for each cell; the bootstraps see a quarter of the draws."""
     table: Lines = []
-    rng = np.random.default_rng(1)
-    for share in SHARES:
-        for instances in INSTANCES:
-            covered: dict[str, list[float]] = {name: [] for name in METHODS}
-            widths: dict[str, list[float]] = {name: [] for name in METHODS}
-            for sizes, correlation in settings(share):
-                found: dict[str, list[Interval]] = {name: [] for name in METHODS}
-                weights = rng.multinomial(instances, np.full(instances, 1.0 / instances), RESAMPLES).astype(
-                    float
-                )
-                for _ in range(draws):
-                    sample = draw(rng, share, correlation, instances, sizes, spl)
-                    intervals = bootstraps(sample, weights)
-                    intervals["CR2"] = tuple(np.clip(without_imaginary(sample), 0.0, 1.0))
-                    intervals["shipped"] = shipped(sample)
-                    for name, interval in intervals.items():
-                        found[name].append(interval)
-                truth = share * (EFFICIENCY[0] / sum(EFFICIENCY) if spl else 1.0)
-                for name, intervals in found.items():
-                    low, high = np.array(intervals).T
-                    covered[name].append(np.mean((low <= truth + 1e-12) & (truth <= high + 1e-12)))
-                    widths[name].append(np.mean(high - low))
-            cells = [value for n in METHODS for value in (100.0 * min(covered[n]), float(np.mean(widths[n])))]
-            table.append(["SPL" if spl else "success", share, instances, *cells])
-            track(f"{share:g} {instances}")
+    for number, (score, instances, trials, correlation) in enumerate(settings()):
+        rng = np.random.default_rng([1, number])
+        weights = rng.multinomial(instances, np.full(instances, 1.0 / instances), RESAMPLES).astype(float)
+        for share in SHARES:
+            samples = draw_scores(rng, score, share, correlation, draw_sizes(rng, draws, instances, trials))
+            found = {
+                **bootstraps(samples.first(max(1, draws // 4)), weights),
+                **students(samples),
+                "no caution": ours(samples, 1e-9),
+                "ours": ours(samples),
+            }
+            truth = share * (EFFICIENCY[0] / sum(EFFICIENCY) if score == "SPL" else 1.0)
+            cells = [cell for name in METHODS for cell in judged(found[name], truth)]
+            table.append([score, instances, trials, correlation, share, *cells])
     return table
-
-
-def settings(share: float) -> Iterator[tuple[Interval, float]]:
-    """Return sizes and correlations; single trials, and certain ones, have no correlation."""
-    for sizes in SIZES:
-        for correlation in CORRELATIONS:
-            if correlation == 0.0 or (sizes != (1, 1) and share < 1.0):
-                yield sizes, correlation
 
 
 def differences_table(draws: int) -> Lines:
     table: Lines = []
-    rng = np.random.default_rng(2)
-    for first, second in ((0.5, 0.5), (0.95, 0.95), (0.9, 0.7), (0.99, 0.95)):
-        for instances in INSTANCES:
-            held, width, rejected = 0, 0.0, 0
-            for _ in range(draws):
-                clusters = np.repeat(np.arange(instances), 3)
-                shared = rng.random(instances)[clusters]
-                mine = np.where(rng.random((2, len(clusters))) < 0.5, shared, rng.random((2, len(clusters))))
-                a, b = (mine[0] < first).astype(float), (mine[1] < second).astype(float)
-                low, high = ends(paired_difference(a, b, clusters))
-                held += low <= first - second <= high
-                width += high - low
-                rejected += paired_bootstrap(a, b, clusters, rng).p_value <= 0.05
-            shares = 100.0 * held / draws, width / draws, 100.0 * rejected / draws
-            table.append([first, second, instances, *map(float, shares)])
+    for number, (score, instances, trials, luck) in enumerate(product(SCORES, INSTANCES, TRIALS, LUCK)):
+        rng = np.random.default_rng([2, number])
+        for pair in PAIRS:
+            sizes = draw_sizes(rng, draws, instances, trials)
+            shape = (*sizes.shape, int(sizes.max()))
+            first, second = draw_pairs(rng, pair, luck, shape)
+            truth = pair[0] - pair[1]
+            if score == "SPL":
+                first, second = first * efficiency(rng, shape), second * efficiency(rng, shape)
+                truth *= EFFICIENCY[0] / sum(EFFICIENCY)
+            # Differences from -1 to 1, on the scale from 0 to 1.
+            ends = ours(summed((first - second + 1.0) / 2.0, sizes), caution=0.5)
+            low, high = (2.0 * end - 1.0 for end in ends)
+            table.append([score, instances, trials, luck, *pair, *judged((low, high), truth)])
+    return table
+
+
+def decisions_table(draws: int) -> Lines:
+    """Return how often the paired bootstrap finds a difference at 5 %, three pairs an instance, half of luck shared."""
+    table: Lines = []
+    for number, (pair, instances) in enumerate(product(PAIRS, INSTANCES)):
+        rng = np.random.default_rng([3, number])
+        clusters = np.repeat(np.arange(instances), 3)
+        firsts, seconds = draw_pairs(rng, pair, 0.5, (draws, instances, 3))
+        rejected = [
+            paired_bootstrap(a.ravel(), b.ravel(), clusters, rng).p_value <= 0.05
+            for a, b in zip(firsts, seconds, strict=True)
+        ]
+        table.append([*pair, instances, 100.0 * float(np.mean(rejected))])
     return table
 
 
@@ -213,37 +326,36 @@ def test_set(
 
 def adjusted_table(draws: int) -> Lines:
     table: Lines = []
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(4)
     for words, slope in (("useless", 0.0), ("weak", 0.4), ("useful", 1.2)):
         domain = np.mean([test_set(rng, 2, 50_000, slope)[1].mean() for _ in range(10)])
-        for run in (8, 12, 40, 100):
-            errors, held, widths = [], np.zeros(2), np.zeros(2)
-            for _ in range(draws):
-                arguments, truth = test_set(rng, run, 250, slope)
+        for size, run in SETS:
+            errors, ends = [], np.zeros((draws, 4))
+            for i in range(draws):
+                arguments, truth = test_set(rng, run, size, slope)
                 target = truth.mean()
                 of_x, of_domain = (adjusted_mean(**arguments, finite=finite) for finite in (True, False))
                 errors.append((arguments["outcomes"].mean(), of_x.mean, truth[:run].mean()) - target)
-                for i, (estimate, value) in enumerate(((of_x, target), (of_domain, domain))):
-                    low, high = ends(estimate)
-                    held[i] += low <= value <= high
-                    widths[i] += high - low
+                # Each test set has a mean of its own.
+                ends[i] = of_x.low - target, of_x.high - target, of_domain.low, of_domain.high
             plain, adjusted, base = np.array(errors).T
             rms = [float(np.sqrt(np.mean(e**2))) for e in (base, adjusted)]
-            cells = [value for i in range(2) for value in (100.0 * held[i] / draws, widths[i] / draws)]
-            table.append([words, run, float(plain.mean()), float(adjusted.mean()), *rms, *map(float, cells)])
+            cells = judged((ends[:, 0], ends[:, 1]), 0.0) + judged((ends[:, 2], ends[:, 3]), float(domain))
+            table.append([words, size, run, float(plain.mean()), float(adjusted.mean()), *rms, *cells])
     return table
 
 
 def sequence_table(draws: int, looks: int = 100) -> Lines:
     """Look at the betting test, whose error rate is 5 %, after each value."""
     table: Lines = []
-    rng = np.random.default_rng(4)
+    rng = np.random.default_rng(5)
     for spl in (False, True):
         for share in (0.05, 0.5, 0.95):
             truth, wrong, early, late = share * (0.8 if spl else 1.0), 0, 0.0, 0.0
-            for _ in range(draws):
+            ones = np.ones((draws, looks), dtype=int)
+            for scores in draw_scores(rng, "SPL" if spl else "success", share, 0.0, ones).sums:
                 test = BettingTest(0.05)
-                for score in draw(rng, share, 0.0, looks, (1, 1), spl).scores:
+                for score in scores:
                     test.update(float(score))
                     if test.number == 25:
                         early += np.ptp(test.interval)
@@ -258,26 +370,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--draws", type=int, default=500, help="data sets a cell")
+    parser.add_argument("--draws", type=int, default=4000, help="data sets a cell of the means")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()
-    draws, errors = asked.draws, Console(stderr=True)
-    freedom = bell_mccaffrey(np.array([1.0, *[5.0] * 10, 15.0]), np.ones(12))
+    draws = asked.draws
     found = {
-        "means": [
-            line
-            for spl in (False, True)
-            for line in means_table(draws, spl, lambda words: errors.print(words, style="dim"))
-        ],
-        "differences": differences_table(draws),
-        "adjusted": adjusted_table(draws),
-        "sequences": sequence_table(max(1, draws // 2)),
+        "means": means_table(draws),
+        "differences": differences_table(max(1, draws // 2)),
+        "decisions": decisions_table(max(1, draws // 16)),
+        "adjusted": adjusted_table(max(1, draws // 4)),
+        "sequences": sequence_table(max(1, draws // 16)),
     }
     if asked.json:
-        print(json.dumps({"seed": [1, 2, 3, 4], "draws": draws, **found}))
+        print(json.dumps({"seed": [1, 2, 3, 4, 5], "draws": draws, **found}))
         return
-    console = Console(width=140)
-    console.print(f"degrees of freedom of 12 instances with 1, 5 (ten times) and 15 trials: {freedom:.1f}")
+    console = Console(width=160)
     for name, lines in found.items():
         table = Table(title=name, box=None)
         for heading in HEADINGS[name]:

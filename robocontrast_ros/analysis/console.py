@@ -34,8 +34,8 @@ def summary_table(summary: Summary) -> Table:
         caption=Text(
             f"{'finished' if summary.finished else 'not finished'}: "
             f"{summary.ended or 'the journal has no end'}\n"
-            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: Student's t over instances, whose trials "
-            "resemble each other; success Wilson's where each instance has one trial. - base: mean difference of "
+            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: Wilson's, for as many independent trials as "
+            "those of the instances, which resemble each other, are worth. - base: mean difference of "
             f"{metric} to their own base trials. faults: of the policy. void: attempts, in no mean. skip: could not be "
             "applied."
         ),

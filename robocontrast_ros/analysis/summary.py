@@ -1,9 +1,9 @@
 """What a run says about the policy: mean scores for each perturbation, with intervals, and what it cost.
 
 Intervals are 95 %. Trials of one test instance (its repeats, its perturbations) resemble each other, so it is test
-instances that are taken as independent: Student's t over instances (``statistics.clusters``). Where each instance has
-one trial, success has Wilson's interval. One test instance alone has no interval, but for Wilson's. Void attempts count
-in no mean; their number always stands beside it. No estimate is over the trials of more than one policy.
+instances that are taken as independent: Wilson's interval with an effective sample size (``statistics.clusters``). One
+test instance alone has no interval, but for the success of one trial. Void attempts count in no mean; their number
+always stands beside it. No estimate is over the trials of more than one policy.
 """
 
 from __future__ import annotations

@@ -95,17 +95,18 @@ def adjusted_mean(
         return Estimate(mean, mean, mean)
     if n < 2:
         return Estimate(mean)
-    spread = float(np.var(implied, ddof=2 if weight else 1))
+    spread, size = np.var(implied, ddof=2 if weight else 1), float(n)
+    least, most = UNIT
     if finite:
-        # What was run of X is known; the interval is that of the mean of the rest.
-        centre, size, known_part = rest, n * unseen, (1.0 - unseen) * known
+        # Finite-population correction; what was run of X is known, so that only the rest can be anything.
+        size /= unseen
+        least, most = (1.0 - unseen) * known, (1.0 - unseen) * known + unseen
     else:
-        spread = unseen * spread + (1.0 - unseen) * float(np.var(sample.scores, ddof=1))
-        centre, size, known_part, unseen = mean, n, 0.0, 1.0
+        spread = unseen * spread + (1.0 - unseen) * np.var(sample.scores, ddof=1)
     # As in `clusters.effective_size`, with one value an instance.
-    size /= relative_spread(centre, spread, spread / n, 1.0 / n)
-    low, high = wilson_ends(centre, size, confidence)
-    return Estimate(mean, min(mean, known_part + unseen * low), max(mean, known_part + unseen * high))
+    size = size / relative_spread(mean, spread, spread / n, 1.0 / n)
+    low, high = map(float, wilson_ends(mean, size, confidence))
+    return Estimate(mean, min(mean, max(least, low)), max(mean, min(most, high)))
 
 
 def _predict(

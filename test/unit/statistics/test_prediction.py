@@ -78,6 +78,12 @@ def test_the_error_goes_to_zero_with_the_instances_that_are_run():
     assert np.sqrt(np.mean(more**2)) < 0.4 * np.sqrt(np.mean(few**2))
 
 
+@pytest.mark.parametrize(("run", "size"), [(12, 14), (6, 12)])
+def test_the_interval_covers_the_mean_of_a_test_set_of_which_little_is_left(run, size):
+    # What is left may all fail: errors() says how often that was not foreseen.
+    errors(slope=0.0, run=run, size=size, draws=250)
+
+
 @pytest.mark.parametrize("run", [12, 40])
 def test_the_interval_for_the_domain_covers_it(run):
     rng, draws, covered = np.random.default_rng(3), 150, 0
