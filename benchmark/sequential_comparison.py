@@ -55,7 +55,9 @@ def chances(first: float, second: float, correlation: float) -> tuple[float, flo
     return first - both, second - both
 
 
-def by_signs(most: int, first: float, second: float, draws: int, rng: np.random.Generator) -> tuple[float, ...]:
+def by_signs(
+    most: int, first: float, second: float, draws: int, rng: np.random.Generator
+) -> tuple[float, ...]:
     """Return mean number of pairs, its standard error, how often the second policy was found, and how often the first.
 
     Args:
@@ -136,16 +138,16 @@ def main() -> None:
         alone = chances(first, second, correlation)
         pairs, error, found, wrong = by_signs(most, *alone, asked.draws, rng)
         betting_pairs, betting_found, _ = by_betting(most, *alone)
-        line = [most, first, second, correlation, pairs, error, found, wrong]
-        lines.append([*line, betting_pairs, betting_found, step_pairs, step_found])
+        tests = [pairs, found, betting_pairs, betting_found, step_pairs, step_found]
+        lines.append([most, first, second, correlation, *tests, error, wrong])
         errors.print(f"{most} {first:g} {second:g} {correlation:g}", style="dim")
     if asked.json:
         print(json.dumps({"seed": 1, "draws": asked.draws, "comparisons": lines}))
         return
     table = Table(box=None)
     for heading in (
-        *("most pairs", "success", "and", "correlation", "pairs", "±", "found", "wrong"),
-        *("betting: pairs", "found", "STEP: pairs", "found"),
+        *("most pairs", "success", "and", "correlation", "sign test: pairs", "found"),
+        *("betting: pairs", "found", "STEP: pairs", "found", "±", "wrong"),
     ):
         table.add_column(heading, justify="right")
     for line in lines:

@@ -485,6 +485,26 @@ def sequences_table() -> str:
     return markdown([["score", "share", "ever excluded the truth", "width after 25", "after 100"], *lines])
 
 
+def comparisons_table() -> str:
+    """Return how many pairs each sequential test takes to tell two policies apart, and how often it does."""
+    head = ["most pairs", "rates of success", "correlation", "sign test", "betting test", "STEP"]
+    lines = [
+        [
+            str(most),
+            f"{first:g}, {second:g}",
+            f"{correlation:g}",
+            *(f"{pairs:.1f} ({100.0 * found:.1f} %)" for pairs, found in zip(tests[::2], tests[1::2], strict=True)),
+        ]
+        for most, first, second, correlation, *tests, _, _ in result("sequential_comparison").values["comparisons"]
+    ]
+    return markdown([head, *lines])
+
+
+def comparison_precision() -> str:
+    """Return the greatest standard error of the sign test's mean numbers of pairs: ``0.2``."""
+    return f"{max(line[-2] for line in result('sequential_comparison').values['comparisons']):.1f}"
+
+
 # --- perturbations of navigation --------------------------------------------------------------------------------------
 
 
