@@ -11,6 +11,7 @@ from typing import Any
 
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.sessions.events import SessionStarted
 from robocontrast_ros.sessions.seeding import generator
 from robocontrast_ros.sessions.stopping import StopEarlyParameters, Stopping, begin_stopping
 from robocontrast_ros.strategies.cost import CostModel, MetresMoved, Tolerance
@@ -76,15 +77,26 @@ class Evaluation:
         family = self.families[number % len(self.families)] if self.families else None
         return self.task.sample(rng, f"x{number:04d}", family)
 
-    def stopping(self) -> Stopping | None:
+    def stopping(self, begun: SessionStarted | None = None) -> Stopping | None:
         """Return the sequential test that may end the session; None without one.
+
+        Args:
+            begun: how the session began that is gone on with.
 
         Raises:
             ConfigurationError: it is to be compared with a run that it cannot be compared with.
         """
         if self.stop_early is None:
             return None
-        return begin_stopping(self.stop_early, self.task.metric, self.repeats, self.test_set, self.parameters)
+        return begin_stopping(
+            self.stop_early,
+            self.task.metric,
+            self.repeats,
+            self.max_trials,
+            self.test_set,
+            self.parameters,
+            begun,
+        )
 
     def context(self) -> StrategyContext:
         """Return what the strategy is given."""

@@ -36,6 +36,8 @@ class SessionStarted:
         symbols: perturbation's name -> the paper's symbol.
         machine: what the session ran on: processor, its vectors, Python and C library.
         world: what simulates and draws the scenes, as the bench says; empty where nobody does.
+        pairs: most number of pairs that the sequential sign test of ``stop_early`` may see; None where there is
+            none, and in journals written before there was one.
     """
 
     session: str
@@ -50,6 +52,7 @@ class SessionStarted:
     symbols: dict[str, str] = field(default_factory=dict)
     machine: dict[str, str] = field(default_factory=dict)
     world: str = ""
+    pairs: Annotated[int, Field(ge=1)] | None = None
     event: Literal["session_started"] = "session_started"
 
 
@@ -220,7 +223,11 @@ class SequentialTest:
         instances: number of base instances that it saw.
         low: lower end of the time-uniform confidence sequence for the mean.
         high: upper end.
-        error_rate: probability that the mean was ever outside.
+        error_rate: of the decision; and the probability that the mean was ever outside.
+        pairs: where the decision is that of a sequential sign test, the most number of pairs it may see; None where
+            it is that of the confidence sequence.
+        here_alone: number of the test's pairs in which the policy of this session alone succeeded.
+        there_alone: number in which that of the run it is compared with did.
     """
 
     score: str
@@ -230,6 +237,9 @@ class SequentialTest:
     low: float
     high: float
     error_rate: float
+    pairs: int | None = None
+    here_alone: int | None = None
+    there_alone: int | None = None
 
 
 @dataclass(frozen=True)

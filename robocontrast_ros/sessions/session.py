@@ -180,7 +180,7 @@ class Session:
             self._history = History.of(past.events)
             if self._history.end is not None:
                 return self._history.end
-        self._stopping = self._evaluation.stopping()
+        self._stopping = self._evaluation.stopping(past.started if resumed else None)
         try:
             try:
                 self._open(past if resumed else None)
@@ -222,6 +222,7 @@ class Session:
                     symbols={p.name: p.symbol for p in evaluation.perturbations},
                     machine=machine(),
                     world=self._describe_world(),
+                    pairs=self._stopping.pairs if self._stopping is not None else None,
                 )
             )
             return

@@ -14,10 +14,11 @@ from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import METRICS, TestInstance
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.sessions.differences import first_difference
-from robocontrast_ros.sessions.events import PolicyLoaded, SequentialTest, TrialFinished
+from robocontrast_ros.sessions.events import PolicyLoaded, SequentialTest, SessionStarted, TrialFinished
 from robocontrast_ros.sessions.history import History
 from robocontrast_ros.sessions.journal import Journal, JournalError, read_journal
 from robocontrast_ros.statistics.sequential import BettingTest
+from robocontrast_ros.statistics.sign_test import SequentialSignTest
 
 KEY = "stop_early.compare_with"
 
@@ -59,10 +60,12 @@ class Reference:
     Attributes:
         name: of its folder.
         scores: base instance -> mean of its base trials.
+        single: whether none of them has more than one.
     """
 
     name: str
     scores: Mapping[str, float]
+    single: bool
 
 
 class Stopping:
@@ -71,6 +74,9 @@ class Stopping:
     One value a base instance, the mean of its repeats, in the order they were run, which is a random one
     (``Strategy.base_trials_iid``); with a reference, the difference from the same instance there. Where
     another policy is let serve, the test begins anew.
+
+    The betting test decides. Where successes of one trial an instance are compared, the sequential sign test
+    does, which takes fewer trials; the confidence sequence is the betting test's all the same.
     """
 
     def __init__(
@@ -79,6 +85,7 @@ class Stopping:
         metric: str,
         repeats: int,
         reference: Reference | None = None,
+        pairs: int | None = None,
     ) -> None:
         """Begin without a trial.
 
@@ -87,15 +94,19 @@ class Stopping:
             metric: the task's.
             repeats: of each base instance.
             reference: the run to compare with, where the question is about one.
+            pairs: most number of pairs, where the sequential sign test is to decide; None where the betting test is.
         """
         self._parameters, self._repeats, self._reference = parameters, repeats, reference
+        self.pairs = pairs
         self._score = _score(parameters, metric)
         self._policy: tuple[str, str] | None = None
         self._restart()
 
     def _restart(self) -> None:
         low = 0.0 if self._reference is None else -1.0
-        self._test = BettingTest(self._parameters.error_rate, low, 1.0)
+        error_rate = self._parameters.error_rate
+        self._test = BettingTest(error_rate, low, 1.0)
+        self._signs = None if self.pairs is None else SequentialSignTest(error_rate, self.pairs)
         self._of_instance: list[float] = []
 
     def add(self, finished: TrialFinished, policy: PolicyLoaded | None) -> None:
@@ -121,13 +132,16 @@ class Stopping:
         if self._reference is not None:
             if trial.base_id not in self._reference.scores:
                 return
-            value -= self._reference.scores[trial.base_id]
+            there = self._reference.scores[trial.base_id]
+            if self._signs is not None:
+                self._signs.update(value, there)
+            value -= there
         self._test.update(value)
 
     @property
     def state(self) -> SequentialTest:
         """What is known, for the journal."""
-        low, high = self._test.interval
+        (low, high), signs = self._interval, self._signs
         return SequentialTest(
             score=self._score,
             question=next(q for q in _QUESTIONS if getattr(self._parameters, q) is not None),
@@ -136,11 +150,24 @@ class Stopping:
             low=low,
             high=high,
             error_rate=self._parameters.error_rate,
+            pairs=self.pairs,
+            here_alone=signs.first_alone if signs is not None else None,
+            there_alone=signs.second_alone if signs is not None else None,
         )
+
+    @property
+    def _interval(self) -> tuple[float, float]:
+        """The confidence sequence; it holds 0 as long as the sign test has not answered."""
+        low, high = self._test.interval
+        if self._signs is None or self._signs.answer:
+            return low, high
+        return min(low, 0.0), max(high, 0.0)
 
     @property
     def decided(self) -> bool:
         """Whether the question is answered."""
+        if self._signs is not None:
+            return self._signs.answer != 0
         low, high = self._test.interval
         wanted = self._parameters
         if wanted.half_width is not None:
@@ -151,14 +178,23 @@ class Stopping:
     def words(self) -> str:
         """The answer, or that there is none yet, in words."""
         wanted, name = self._parameters, METRICS.get(self._score, self._score)
-        low, high = self._test.interval
+        low, high = self._interval
         known = (
             f"from {counted(self._test.number, 'test instance')} it is between {low:.3f} and {high:.3f}, "
             f"at an error rate of {wanted.error_rate:g} whenever one stops"
         )
+        if self._signs is not None:
+            signs = self._signs
+            known = (
+                f"in {signs.first_alone} of {counted(signs.number, 'pair')} this policy alone succeeded, in "
+                f"{signs.second_alone} that of {self._reference.name} alone (sequential sign test for at most "
+                f"{counted(signs.most, 'pair')}, error rate {wanted.error_rate:g}); by a confidence sequence of its "
+                f"own at that error rate, which may hold 0, it is between {low:.3f} and {high:.3f}"
+            )
         if self._reference is not None:
             subject = f"mean {name} of base trials, less that of {self._reference.name},"
-            answer = "above 0" if low > 0.0 else "below 0"
+            above = low > 0.0 if self._signs is None else self._signs.answer > 0
+            answer = "above 0" if above else "below 0"
         elif wanted.threshold is not None:
             subject = f"mean {name} of base trials"
             answer = f"{'above' if low > wanted.threshold else 'below'} {wanted.threshold:g}"
@@ -177,20 +213,25 @@ def begin_stopping(
     parameters: StopEarlyParameters,
     metric: str,
     repeats: int,
+    max_trials: int | None,
     test_set: Callable[[], Sequence[TestInstance]],
     session: dict[str, Any],
+    begun: SessionStarted | None = None,
 ) -> Stopping:
-    """Return the test of a session that is about to be run.
+    """Return the test of a session that is about to be run, or to be gone on with.
 
     Args:
         parameters: the question.
         metric: the task's.
         repeats: of each base instance.
+        max_trials: trials after which the session ends; None for no limit.
         test_set: draws the session's test set.
         session: its resolved parameters, by file.
+        begun: how the session began, where it is gone on with: it keeps its test, and its most number of pairs.
 
     Raises:
-        ConfigurationError: the run to compare with cannot be read, or is not of the same seed, task and test set.
+        ConfigurationError: the run to compare with cannot be read, or is not of the same seed, task and test set; or
+            it has repeats by now.
     """
     if parameters.compare_with is None:
         return Stopping(parameters, metric, repeats)
@@ -209,8 +250,21 @@ def begin_stopping(
         raise ConfigurationError("session", KEY, str(path), "a run folder in which a session was begun")
     _refuse_other_trials(journal, session)
     instances = {instance.instance_id: instance for instance in test_set()}
-    scores = _base_scores(journal, instances, _score(parameters, metric))
-    return Stopping(parameters, metric, repeats, Reference(path.name, scores))
+    reference = _reference(journal, path.name, instances, _score(parameters, metric))
+    if begun is not None:
+        if begun.pairs is not None and not reference.single:
+            raise ConfigurationError(
+                str(journal.path),
+                "",
+                "several base trials of an instance",
+                "one, as when the session began that is compared with it",
+                "Start a new session.",
+            )
+        return Stopping(parameters, metric, repeats, reference, begun.pairs)
+    pairs = None
+    if parameters.score == "success" and repeats == 1 and reference.single:
+        pairs = min(len(reference.scores), max_trials or len(reference.scores))
+    return Stopping(parameters, metric, repeats, reference, pairs)
 
 
 def _score(parameters: StopEarlyParameters, metric: str) -> str:
@@ -245,8 +299,8 @@ def _compared(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _base_scores(journal: Journal, instances: Mapping[str, TestInstance], score: str) -> dict[str, float]:
-    """Return base instance -> mean score of its base trials, for those of the test set."""
+def _reference(journal: Journal, name: str, instances: Mapping[str, TestInstance], score: str) -> Reference:
+    """Return the mean score of the base trials of each base instance, for those of the test set."""
 
     def refused(got: str, expected: str, cure: str = "") -> ConfigurationError:
         return ConfigurationError(str(journal.path), "", got, expected, cure)
@@ -271,4 +325,5 @@ def _base_scores(journal: Journal, instances: Mapping[str, TestInstance], score:
         raise refused("no base trial of this test set", "some that count", "Let that session go on first.")
     if len(policies) > 1:
         raise refused("several policies", "one, for the policy was swapped there")
-    return {base_id: math.fsum(found) / len(found) for base_id, found in values.items()}
+    means = {base_id: math.fsum(found) / len(found) for base_id, found in values.items()}
+    return Reference(name, means, all(len(found) == 1 for found in values.values()))

@@ -265,6 +265,18 @@ RECIPES = (
         small="--draws 4",
     ),
     Recipe(
+        "sequential_comparison",
+        Pace.DOCS,
+        "python -m benchmark.sequential_comparison --json",
+        making.printed,
+        (
+            "benchmark/sequential_comparison.py",
+            "robocontrast_ros/statistics/sequential.py",
+            "robocontrast_ros/statistics/sign_test.py",
+        ),
+        small="--draws 4",
+    ),
+    Recipe(
         "rooms_picture",
         Pace.QUICK,
         "make docs",

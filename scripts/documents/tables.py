@@ -756,6 +756,47 @@ def sequences_table() -> str:
     return markdown([["score", "share", "ever excluded the truth", "width after 25", "after 100"], *lines])
 
 
+def comparisons_table() -> str:
+    """Return how many pairs each sequential test takes to tell two policies apart, and how often it does."""
+    head = ["most pairs", "rates of success", "correlation", "sign test", "betting test", "STEP"]
+    lines = [
+        [
+            str(most),
+            f"{first:g}, {second:g}",
+            f"{correlation:g}",
+            *(
+                f"{pairs:.1f} ({100.0 * found:.1f} %)"
+                for pairs, found in zip(tests[::2], tests[1::2], strict=True)
+            ),
+        ]
+        for most, first, second, correlation, *tests, _, _ in result("sequential_comparison").values[
+            "comparisons"
+        ]
+    ]
+    return markdown([head, *lines])
+
+
+def correlation(name: str, first: str, second: str) -> str:
+    """Return how the successes of two policies in base trials of the same instances correlate, and their number."""
+    found = result(name).values
+    rows = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
+    one, other = (
+        {
+            (row["robot"], row["family"], row["index"]): row["success"]
+            for row in rows
+            if row["policy"] == policy and row["perturbation"] == "base"
+        }
+        for policy in (first, second)
+    )
+    pairs = np.array([(one[key], other[key]) for key in sorted(one.keys() & other.keys())])
+    return f"{np.corrcoef(pairs.T)[0, 1]:.2f} in {len(pairs)} base trials"
+
+
+def comparison_precision() -> str:
+    """Return the greatest standard error of the sign test's mean numbers of pairs: ``0.2``."""
+    return f"{max(line[-2] for line in result('sequential_comparison').values['comparisons']):.1f}"
+
+
 # --- perturbations of navigation --------------------------------------------------------------------------------------
 
 

@@ -248,6 +248,20 @@ def test_a_session_that_ended_early_has_skips_estimates_and_the_interval_that_ho
     assert "There is no map of this trial." in page.words
 
 
+def test_a_session_that_a_sign_test_ended_says_so_and_what_its_interval_is(whole, tmp_path):
+    events = read_journal(whole.journal).events
+    known = SequentialTest("success", "compare_with", True, 7, -0.1, 0.98, 0.05, 8, 6, 0)
+    run = RunFolder(tmp_path)
+    end = replace(events[-1], reason="decided", sequential=known)
+    run.journal.write_bytes(b"".join(map(to_line, (*events[:-1], end))))
+    page = page_of(run)
+    assert (
+        "a sequential sign test for at most 8 pairs, at an error rate of 0.05: in 6 of 7 pairs this policy alone "
+        "succeeded, in 0 the other one alone. The interval is not made from that test and may hold 0. Whenever one"
+    ) in page.words
+    assert "of base trials, less that of the run it is compared with, is in" in page.words
+
+
 def test_each_policy_that_served_has_its_own_headline(tmp_path):
     control = SessionControl()
     bench = SwappingLineBench(before_trial=lambda trial: control.swap("second") if trial.index == 2 else None)

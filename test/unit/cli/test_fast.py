@@ -68,6 +68,24 @@ def test_control_c_ends_a_fast_session_at_once_and_it_goes_on_as_if_nothing_had_
     assert swapped.exit_code == 2 and "a fast one keeps its policy" in swapped.output
 
 
+@pytest.mark.usefixtures("_signals")
+def test_the_oracle_is_told_from_random_moves_after_six_of_eight_pairs(place, monkeypatch):
+    # The betting test, which knows no most number of pairs, takes all eight.
+    def run_of(**changes):
+        session = place.session(**{"test_set": {"size": 8}, "cameras": [], "fast": True, **changes})
+        run = RunFolder.create(resolve(session), 0.0)
+        assert ended(run, False, monkeypatch) == 0
+        return run
+
+    reference = run_of(name="reference", task=place.short_task(30), policy="random")
+    question = {"compare_with": str(reference.path), "score": "success"}
+    end = events_of(run_of(task=place.short_task(30), stop_early=question).path)[-1]
+    found = end.sequential
+    assert (end.reason, found.instances, found.pairs) == ("decided", 6, 8)
+    assert (found.here_alone, found.there_alone) == (6, 0)
+    assert found.low <= 0.0, "the confidence sequence is not yet as sure"
+
+
 def test_a_policy_elsewhere_is_refused_before_anything_starts(place):
     refused = CliRunner().invoke(
         app, ["evaluate", str(place.session(policy="", policy_server={"external": True})), "--fast"]

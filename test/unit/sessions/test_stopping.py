@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,14 @@ class Tossed(LineBench):
     def _result(self, trial: Trial, start: Scene, luck: float, share: float) -> TrialResult:
         success = float(luck < self.chance)
         return replace(super()._result(trial, start, luck, share), success=success, spl=success * share)
+
+
+@dataclass
+class AlwaysAlike(Tossed):
+    """A bench on which two of three instances succeed, and one fails, however often it is tried."""
+
+    def _result(self, trial: Trial, start: Scene, luck: float, share: float) -> TrialResult:
+        return super()._result(trial, start, float(int(trial.base_id[1:]) % 3 == 0), share)
 
 
 @dataclass
@@ -170,11 +179,44 @@ def test_two_policies_are_compared_on_the_same_instances(path, other):
     end = run_session(compared(other), Tossed(chance=0.95), path)
     assert end.reason == "decided"
     assert end.sequential.question == "compare_with"
-    assert 0.0 < end.sequential.low < end.sequential.high <= 1.0
-    assert end.detail.startswith(
-        "stop_early: mean success of base trials, less that of other_run, is above 0: from "
+    known = end.sequential
+    assert 0.0 < known.low < known.high <= 1.0
+    assert known.pairs == 40
+    assert end.detail == (
+        f"stop_early: mean success of base trials, less that of other_run, is above 0: in {known.here_alone} of "
+        f"{known.instances} pairs this policy alone succeeded, in {known.there_alone} that of other_run alone "
+        "(sequential sign test for at most 40 pairs, error rate 0.05); by a confidence sequence of its own at that "
+        f"error rate, which may hold 0, it is between {known.low:.3f} and {known.high:.3f}"
     )
-    assert sum(isinstance(e, TrialFinished) for e in read_journal(path).events) < 30
+    assert sum(isinstance(e, TrialFinished) for e in read_journal(path).events) == known.instances < 15
+
+
+def test_the_sign_test_ends_sessions_sooner_than_the_betting_test_which_repeats_take(path, other):
+    instances = {}
+    for repeats in (1, 2):
+        # A coin that always falls alike, so that repeats change nothing but the test.
+        file = path.with_name(f"{repeats}.jsonl")
+        end = run_session(compared(other, repeats=repeats), AlwaysAlike(), file)
+        assert end.reason == "decided"
+        assert (end.sequential.pairs is None) == (repeats == 2)
+        assert (read_journal(file).started.pairs is None) == (repeats == 2)
+        instances[repeats] = end.sequential.instances
+    assert instances[1] < instances[2]
+
+
+def test_the_confidence_sequence_never_says_more_than_the_sign_test(path, other):
+    # Of at most 1000 pairs, the sign test asks for nine that all go one way, the betting test for eight.
+    large = compared(other, size=40)
+    stopping = large.stopping(replace(read_journal(other / "journal.jsonl").started, pairs=1000))
+    finished = [e for e in read_journal(other / "journal.jsonl").events if isinstance(e, TrialFinished)]
+    failed = [e for e in finished if not e.result.success]
+    for number, event in enumerate(failed, 1):
+        stopping.add(replace(event, result=replace(event.result, success=1.0)), None)
+        state = stopping.state
+        assert stopping.decided == (state.low > 0.0), number
+        if stopping.decided:
+            break
+    assert number > 8
 
 
 def test_the_same_policy_is_never_different_from_itself(path, other):
@@ -266,6 +308,17 @@ def test_another_policy_begins_the_test_anew(path):
     assert end.sequential.instances == len(finished) - 5
 
 
+def interrupted(asked, chance: float, path: Path, after: int) -> None:
+    """Run a session, or go on with it, until somebody stops it during the trial after so many more."""
+    control, calls = SessionControl(), iter(range(100))
+
+    def stop(call):
+        if call == "execute" and next(calls) == after:
+            control.abort("stopped")
+
+    run_session(asked, Tossed(chance=chance, on_call=stop), path, resume=path.exists(), control=control)
+
+
 @given(
     deaths=st.lists(st.integers(0, 20), max_size=3),
     seed=st.integers(0, 1000),
@@ -278,14 +331,7 @@ def test_a_session_that_was_interrupted_ends_where_one_that_was_not_does(deaths,
         whole, broken = Path(folder, "whole.jsonl"), Path(folder, "broken.jsonl")
         expected = run_session(asked, Tossed(chance=0.8), whole, clock=lambda: 0.0)
         for after in deaths:
-            control, calls = SessionControl(), iter(range(100))
-
-            def stop(call, control=control, calls=calls, after=after):
-                if call == "execute" and next(calls) == after:
-                    control.abort("stopped")
-
-            bench = Tossed(chance=0.8, on_call=stop)
-            run_session(asked, bench, broken, resume=broken.exists(), control=control)
+            interrupted(asked, 0.8, broken, after)
         end = run_session(asked, Tossed(chance=0.8), broken, resume=True, clock=lambda: 0.0)
         assert replace(end, time=0.0) == expected
 
@@ -298,6 +344,56 @@ def test_a_journal_that_ends_just_before_the_decision_was_written_is_decided_aga
     bench = Tossed(chance=1.0)
     assert run_session(asked, bench, path, resume=True, clock=lambda: 0.0) == end
     assert bench.executed == []
+
+
+@pytest.mark.parametrize("deaths", [(0,), (3, 4), (5, 1, 1)])
+def test_a_comparison_that_was_interrupted_ends_where_one_that_was_not_does(path, other, deaths):
+    asked = compared(other, max_trials=30)
+    whole = path.with_name("whole.jsonl")
+    expected = run_session(asked, Tossed(chance=0.6), whole, clock=lambda: 0.0)
+    assert (expected.reason, expected.sequential.pairs) == ("decided", 30)
+    for after in deaths:
+        interrupted(asked, 0.6, path, after)
+    assert run_session(asked, Tossed(chance=0.6), path, resume=True, clock=lambda: 0.0) == expected
+
+
+def test_a_session_that_the_betting_test_began_goes_on_with_it(path, other):
+    asked = compared(other)
+    began = run_session(asked, AlwaysAlike(), path, clock=lambda: 0.0)
+    assert began.sequential.pairs == 40
+    first, *lines = path.read_bytes().splitlines(keepends=True)
+    before = json.loads(first)
+    del before["pairs"]
+    path.write_bytes(json.dumps(before).encode() + b"\n" + b"".join(lines[:-1]))
+    end = run_session(asked, AlwaysAlike(), path, resume=True)
+    assert (end.reason, end.sequential.pairs) == ("decided", None)
+    assert end.sequential.instances > began.sequential.instances
+    assert end.sequential.low > 0.0
+    assert "it is between" in end.detail and "sign test" not in end.detail
+
+
+def test_the_most_number_of_pairs_stays_what_it_was_when_the_session_began(path, tmp_path):
+    folder = tmp_path / "grows"
+    folder.mkdir()
+    there, asked = folder / "journal.jsonl", compared(folder)
+    interrupted(evaluation(), 0.0, there, 10)
+    interrupted(asked, 0.5, path, 2)
+    began = read_journal(path).started.pairs
+    assert 10 <= began <= 11
+    run_session(evaluation(), Tossed(chance=0.0), there, resume=True)
+    assert run_session(asked, Tossed(chance=1.0), path, resume=True).sequential.pairs == began
+
+
+def test_a_run_that_has_repeats_by_now_is_refused(path, tmp_path):
+    folder = tmp_path / "repeated"
+    folder.mkdir()
+    there, asked = folder / "journal.jsonl", compared(folder)
+    run_session(evaluation(repeats=2, max_trials=1), Tossed(), there)
+    interrupted(asked, 0.5, path, 0)
+    there.unlink()
+    run_session(evaluation(repeats=2), Tossed(), there)
+    with pytest.raises(ConfigurationError, match="several base trials of an instance', expected one, as"):
+        run_session(asked, Tossed(), path, resume=True)
 
 
 def test_the_plan_takes_no_notice():
