@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from robocontrast_ros.statistics.clusters import cluster_mean, jackknife_variance, paired_difference
+from robocontrast_ros.statistics.clusters import (
+    cluster_mean,
+    effective_size,
+    jackknife_variance,
+    paired_difference,
+    wilson_ends,
+)
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import wilson
 
@@ -42,6 +48,19 @@ def test_successes_of_one_trial_an_instance_have_wilsons_interval_repeated_or_no
     values, labels = np.repeat(np.arange(trials) < successes, repeats), np.repeat(np.arange(trials), repeats)
     expected = wilson(successes, trials)
     assert ends(cluster_mean(values, labels)) == pytest.approx((expected.low, expected.high))
+
+
+def test_many_samples_at_once_have_the_intervals_that_each_has_alone():
+    # As benchmark/interval_coverage.py measures it.
+    rng = np.random.default_rng(4)
+    sizes = rng.integers(1, 6, (7, 9))
+    values = rng.random((7, 9, 5)) * (np.arange(5) < sizes[..., None])
+    size = effective_size(values.sum(axis=2), (values**2).sum(axis=2), sizes, caution=1.0)
+    found = wilson_ends(values.sum(axis=(1, 2)) / sizes.sum(axis=1), size, 0.95)
+    for i in range(7):
+        scores_of_one = values[i][np.arange(5) < sizes[i][:, None]]
+        alone = cluster_mean(scores_of_one, np.repeat(np.arange(9), sizes[i]))
+        assert ends(alone) == pytest.approx((found[0][i], found[1][i]))
 
 
 def test_trials_of_an_instance_that_are_independent_count_nearly_as_so_many_instances():
