@@ -109,7 +109,9 @@ def effort_table(summary: Summary) -> Table:
     ):
         table.add_row(words, *_mean(mean), counted(mean.number, of) if mean.number else NONE)
     if effort.went_back:
-        table.add_row("going back, all of it", *_both(effort.gone_back), counted(effort.went_back, "instance"))
+        table.add_row(
+            "going back, all of it", *_both(effort.gone_back), counted(effort.went_back, "instance")
+        )
     return table
 
 
