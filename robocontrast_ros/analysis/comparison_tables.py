@@ -238,7 +238,7 @@ def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Tex
 def _named(comparison: Comparison, first: str, second: str) -> list[str]:
     """Return a line for each run; where policies share their name, the label has the run's folder already."""
     return [
-        f"{which}: {label}" if run in label else f"{which}: {label}, {run}"
+        f"{which}: {label}" if f"({run})" in label else f"{which}: {label}, {run}"
         for which, label, run in (
             ("first", first, comparison.first_run),
             ("second", second, comparison.second_run),

@@ -282,11 +282,13 @@ def better(tmp_path_factory) -> RunFolder:
 
 
 def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whole, better, tmp_path):
-    write_comparison([whole, better, whole], tmp_path / "comparison.html", now=NOW)
+    again = line_run(tmp_path / "again", test_set_size=6)
+    write_comparison([whole, better, again], tmp_path / "comparison.html", now=NOW)
     page = sound((tmp_path / "comparison.html").read_text())
     for words in (
         "oracle (whole)", "oracle (better)", "oracle (whole) less oracle (better)", "McNemar p", "ΔSB2",
-        "mean paired difference of SPL", "Trials that one of them alone solved", "Left out,",
+        "mean paired difference of SPL", "Trials that one of them alone solved", "Left out,", "Holm",
+        "What each perturbation costs one policy beyond the other", "difference in differences",
         "There is none: on every pair both succeeded, or both failed.",
     ):  # fmt: skip
         assert words in page.words, words
