@@ -59,7 +59,7 @@ def summary_table(summary: Summary) -> Table:
 
 def estimates_report(summary: Summary) -> Group:
     """Return the test set's mean as it is estimated in three ways, and what each is biased by."""
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(Text(f"test-set mean of {METRICS[summary.metric]}"), no_wrap=True)
     for heading in ("domain", "test set X"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
@@ -71,7 +71,8 @@ def estimates_report(summary: Summary) -> Group:
             (BASE_TRIALS, found.base, found.base_of_test_set),
             (ADJUSTED, found.adjusted_of_domain, found.adjusted),
         ):
-            table.add_row(name, *(in_words(estimate or NO_ESTIMATE) for estimate in (of_domain, of_test_set)))
+            exact = in_words(of_test_set or NO_ESTIMATE, found.no_sampling_error)
+            table.add_row(name, in_words(of_domain or NO_ESTIMATE), exact)
     return Group(table, Text(_biases(summary), style="dim italic"))
 
 
@@ -157,11 +158,18 @@ def _cells(row: Row, metric: str) -> tuple[str, ...]:
     )
 
 
-def in_words(estimate: Estimate) -> str:
-    """Return ``0.71 [0.52, 0.88]``, without the interval when there is none; a dash when there is no mean."""
+def in_words(estimate: Estimate, exact: str = "") -> str:
+    """Return ``0.71 [0.52, 0.88]``, without the interval when there is none; a dash when there is no mean.
+
+    Args:
+        estimate: what is shown.
+        exact: words that take the interval's place; none when empty.
+    """
     if estimate.mean is None:
         return NONE
     mean = f"{estimate.mean:.2f}"
+    if exact:
+        return f"{mean}, {exact}"
     if estimate.low is None or estimate.high is None:
         return mean
     return f"{mean} [{estimate.low:.2f}, {estimate.high:.2f}]"

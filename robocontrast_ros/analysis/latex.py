@@ -50,7 +50,8 @@ def estimates_tex(summary: Summary) -> str:
             (ADJUSTED, found.adjusted_of_domain, found.adjusted),
         ):
             policies.append(policy)
-            rows.append((name, _estimate(of_domain), _estimate(of_test_set)))
+            exact = _estimate(of_test_set, exact=found.no_sampling_error)
+            rows.append((name, _estimate(of_domain), exact))
     note = "95 % intervals. domain: what the test set was drawn from."
     return _tabular(summary, policies, columns, rows, note)
 
@@ -67,11 +68,13 @@ def _row(row: Row, metric: str) -> tuple[str, ...]:
     )
 
 
-def _estimate(estimate: Estimate | None, form: str = ".2f") -> str:
-    r"""Return ``$0.71\;[0.52, 0.88]$``; in mathematics, where a minus is one."""
+def _estimate(estimate: Estimate | None, form: str = ".2f", exact: str = "") -> str:
+    r"""Return ``$0.71\;[0.52, 0.88]$``, in mathematics, where a minus is one; with words in the interval's place, if any."""
     found = estimate or NO_ESTIMATE
     if found.mean is None:
         return NONE
+    if exact:
+        return f"${found.mean:{form}}$, {exact}"
     if found.low is None or found.high is None:
         return f"${found.mean:{form}}$"
     return f"${found.mean:{form}}\\;[{found.low:{form}}, {found.high:{form}}]$"
