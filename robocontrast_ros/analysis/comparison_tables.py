@@ -14,7 +14,7 @@ from rich.text import Text
 
 from robocontrast_ros import __version__
 from robocontrast_ros.analysis.comparison import TESTS, Change, ComparedRow, Comparison
-from robocontrast_ros.analysis.console import NONE, in_words
+from robocontrast_ros.analysis.console import NONE, difference_in_words, in_words
 from robocontrast_ros.analysis.summary import ALL
 from robocontrast_ros.analysis.tables import Columns, make_table
 from robocontrast_ros.configuration import ConfigurationError
@@ -265,15 +265,6 @@ def _table(what: str, *headings: str) -> Table:
 
 def _mean(estimate: Estimate) -> str:
     return in_words(Estimate(estimate.mean))
-
-
-def difference_in_words(estimate: Estimate) -> str:
-    """Return ``-0.12 [-0.20, -0.04]``, without the interval when there is none; a dash when there is no mean."""
-    if estimate.mean is None:
-        return NONE
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:+.2f}"
-    return f"{estimate.mean:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"
 
 
 def p_value(value: float | None) -> str:
