@@ -1,8 +1,9 @@
-"""Two runs on the same test set: which policy is better, trial by trial."""
+"""Runs on the same test set: which policy is better, trial by trial, and what each perturbation costs either."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import polars as pl
@@ -10,12 +11,14 @@ import polars as pl
 from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.analysis.summary import ALL
 from robocontrast_ros.domain import BASE
+from robocontrast_ros.sessions.events import SessionStarted
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
 from robocontrast_ros.statistics.decisions import (
     BOSCHLOO,
     MCNEMAR,
     Decision,
     boschloo,
+    holm,
     mcnemar,
     paired_bootstrap,
 )
@@ -31,6 +34,52 @@ DRAWS_SEED = 0
 
 class ComparisonError(ValueError):
     """Two runs that cannot be compared; the message names both, what differs, and the cure."""
+
+
+@dataclass(frozen=True)
+class Adjusted:
+    """The p-values of a row, adjusted by Holm's procedure for all tests of the same kind (``compare_all``).
+
+    Each is None where nothing was tested, or where it is the only test of its family.
+
+    Attributes:
+        bootstrap: of the paired bootstrap of the metric.
+        success_bootstrap: of the paired bootstrap of success.
+        mcnemar: of McNemar's test.
+        boschloo: of Boschloo's test.
+    """
+
+    bootstrap: float | None = None
+    success_bootstrap: float | None = None
+    mcnemar: float | None = None
+    boschloo: float | None = None
+
+
+TESTS = tuple(field.name for field in fields(Adjusted))
+"""Names of the tests in ``ComparedRow`` and ``Adjusted``."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How much a perturbation changes a score, in each of two runs, from the same instances' base trials.
+
+    Only pairs count: trials that both runs have. Repeats of an instance are averaged.
+
+    Attributes:
+        instances: base instances that have pairs under the perturbation and as base trials.
+        first: mean, over them, of the first run's perturbed score less its base score.
+        second: the same of the second run.
+        difference: mean, over them, of the first run's change less the second's: the difference in differences. With
+            an oracle's run as the second it is what the perturbation costs the policy beyond what it costs any robot.
+    """
+
+    instances: int
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+
+
+NO_CHANGE = Change(0, NO_ESTIMATE, NO_ESTIMATE, NO_ESTIMATE)
 
 
 @dataclass(frozen=True)
@@ -55,6 +104,9 @@ class ComparedRow:
         mcnemar: exact test of paired success; without a p-value where pairs share base instances (``all``,
             repeats), as it takes pairs as independent.
         boschloo: exact test of success that ignores the pairing; without a p-value in the same case.
+        change: of the metric from the instances' own base trials; empty for ``base`` and ``all``.
+        success_change: the same of success.
+        adjusted: the p-values of the four tests, adjusted for the number of tests.
     """
 
     perturbation: str
@@ -72,6 +124,9 @@ class ComparedRow:
     success_bootstrap: Decision
     mcnemar: Decision
     boschloo: Decision
+    change: Change = NO_CHANGE
+    success_change: Change = NO_CHANGE
+    adjusted: Adjusted = Adjusted()
 
 
 @dataclass(frozen=True)
@@ -112,13 +167,64 @@ class Comparison:
         raise KeyError(f"no row '{perturbation}'; there are: {', '.join(r.perturbation for r in self.rows)}")
 
 
+def check_distinct(runs: Sequence[tuple[str, SessionStarted]]) -> None:
+    """Refuse a run that is named twice, be it by another path, a link, or a copy of its folder.
+
+    Args:
+        runs: what each run is called, and the first event of its journal, which has the instant when it was begun.
+
+    Raises:
+        ComparisonError: two of them are the same.
+    """
+    for number, (name, started) in enumerate(runs):
+        for other, begun in runs[:number]:
+            if started == begun:
+                raise ComparisonError(
+                    f"The runs {other} and {name} are the same run: both journals begin with the same session, of "
+                    f"the same instant. Name two sessions; `robocontrast report {other}` shows one."
+                )
+
+
 def compare_runs(a: Results, b: Results) -> Comparison:
-    """Return what the trials say that both runs have.
+    """Return what the trials say that both runs have: ``compare_all`` of two runs."""
+    return compare_all(a, (b,))[0]
+
+
+def compare_all(first: Results, others: Sequence[Results]) -> tuple[Comparison, ...]:
+    """Compare a run with each of the others, on the trials that both have.
 
     Trials are partners where base instance, perturbation and repeat are the same, and both count.
 
+    p-values are adjusted by Holm's procedure within families. A family is one kind of test (the paired bootstrap of the
+    metric, or of success, McNemar's, Boschloo's) of the base trials and of each perturbation, for all the other runs
+    together. The rows ``all`` are over the same trials again and answer one question of their own for each other run:
+    they are a second family.
+
     Raises:
-        ComparisonError: the runs are of another task or test set, have no trial in common, or one had several policies.
+        ComparisonError: runs are of another task or test set, have no trial in common, or one had several policies.
+    """
+    return _adjusted([_compare(first, other) for other in others])
+
+
+def _adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Return the comparisons with p-values that are adjusted for their number."""
+    rows = [(number, row) for number, one in enumerate(comparisons) for row in one.rows]
+    found: list[list[ComparedRow]] = [[] for _ in comparisons]
+    # Comparisons keep the order of their rows: `all` is the last of each.
+    for overall in (False, True):
+        family = [(number, row) for number, row in rows if (row.perturbation == ALL) is overall]
+        columns = {test: holm([getattr(row, test).p_value for _, row in family]) for test in TESTS}
+        for position, (number, row) in enumerate(family):
+            values = {test: column[position] for test, column in columns.items()}
+            found[number].append(replace(row, adjusted=Adjusted(**values)))
+    return tuple(replace(one, rows=tuple(own)) for one, own in zip(comparisons, found, strict=True))
+
+
+def _compare(a: Results, b: Results) -> Comparison:
+    """Return the comparison of two runs, without adjusted p-values.
+
+    Raises:
+        ComparisonError: as ``compare_all``.
     """
     _check(a, b)
     metric, names = a.summary.metric, (_name(a), _name(b))
@@ -143,7 +249,11 @@ def compare_runs(a: Results, b: Results) -> Comparison:
     symbols = {row.perturbation: row.symbol for row in (*b.summary.rows, *a.summary.rows)}
     order = (row.perturbation for row in a.summary.rows if row.perturbation not in (BASE, ALL))
     rows = [
-        _row(name, symbols[name], found, metric)
+        replace(
+            _row(name, symbols[name], found, metric),
+            change=NO_CHANGE if name == BASE else _change(found, base, metric),
+            success_change=NO_CHANGE if name == BASE else _change(found, base, "success"),
+        )
         for name in (BASE, *order)
         if len(found := pairs.filter(pl.col("perturbation") == name))
     ]
@@ -247,3 +357,25 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: str) -> ComparedRo
         mcnemar=exact,
         boschloo=unpaired,
     )
+
+
+def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: str) -> Change:
+    """Return how a score changes in both runs from the base pairs of the same instances."""
+    first, second = score, f"{score}_of_second"
+    means = [pairs.group_by("base_id").agg(pl.col(first, second).mean()) for pairs in (perturbed, base)]
+    both = means[0].join(means[1], on="base_id", suffix="_in_base").sort("base_id")
+    if both.is_empty():
+        return NO_CHANGE
+    scores = {name: both[name].to_numpy() for name in both.columns if name != "base_id"}
+    changes = [scores[name] - scores[f"{name}_in_base"] for name in (first, second)]
+    return Change(
+        instances=len(both),
+        first=paired_difference(scores[first], scores[f"{first}_in_base"]),
+        second=paired_difference(scores[second], scores[f"{second}_in_base"]),
+        difference=_twice(paired_difference(0.5 * changes[0], 0.5 * changes[1])),
+    )
+
+
+def _twice(half: Estimate) -> Estimate:
+    """Return an estimate of a difference of changes, which lies between -2 and 2, from that of its half."""
+    return Estimate(*(None if value is None else 2.0 * value for value in (half.mean, half.low, half.high)))

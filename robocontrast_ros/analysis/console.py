@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -18,10 +18,22 @@ NONE = "-"
 ALL_TRIALS, BASE_TRIALS, ADJUSTED = "all trials", "base trials", "adjusted"
 """What the estimators of the test set's mean are called."""
 
+CHANGE = "Change from base: mean difference to the same instances' own base trials."
+SPL_CHANGES = (
+    "SPL also changes where the perturbed path is harder for any robot; an oracle's run shows by how much: "
+    "robocontrast compare RUN ORACLE_RUN."
+)
+SELECTED = (
+    "Base trials of the instances that a perturbation was applied to, and of those that it could not be applied to "
+    "(refused). Where they differ, what the perturbation shows is of easier or harder instances than the test set's."
+)
+"""What the tables under that of the scores say."""
+
 
 def summary_report(summary: Summary) -> Group:
     """Return what a run says: the scores, the test set's mean, and what they cost; 80 columns do."""
-    return Group(summary_table(summary), "", estimates_report(summary), "", effort_table(summary))
+    parts = [summary_table(summary), *changes_report(summary), *selections_report(summary)]
+    return Group(*parts, "", estimates_report(summary), "", effort_table(summary))
 
 
 def summary_table(summary: Summary) -> Table:
@@ -35,16 +47,15 @@ def summary_table(summary: Summary) -> Table:
             f"{'finished' if summary.finished else 'not finished'}: "
             f"{summary.ended or 'the journal has no end'}\n"
             f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: Wilson's, for as many independent trials as "
-            "those of the instances, which resemble each other, are worth. - base: mean difference of "
-            f"{metric} to their own base trials. faults: of the policy. void: attempts, in no mean. skip: could not be "
-            "applied."
+            "those of the instances, which resemble each other, are worth. faults: of the policy. void: attempts, in no "
+            "mean. skip: could not be applied, or was fulfilled already."
         ),
         box=None,
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
     table.add_column("", no_wrap=True)
-    for heading in ("n", metric, "success", "- base", "faults", "void", "skip", f"cost [{unit}]"):
+    for heading in ("n", metric, "success", "faults", "void", "skip", f"cost [{unit}]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     policy = summary.rows[0].policy if len(summary.policies) == 1 else None
     for row in summary.rows:
@@ -57,9 +68,56 @@ def summary_table(summary: Summary) -> Table:
     return table
 
 
+def changes_report(summary: Summary) -> list[RenderableType]:
+    """Return the table of what each perturbation changes from the instances' own base trials; none without a pair."""
+    metric = METRICS[summary.metric]
+    rows = [(row, (row.difference, row.success_difference)) for row in summary.rows if row.pairs]
+    if not rows:
+        return []
+    table = _small_table("change from base", "n", metric, "success")
+    for row, differences in rows:
+        table.add_row(_named(row, summary), str(row.pairs), *map(difference_in_words, differences))
+    words = f"{CHANGE} n: instances."
+    return [
+        "",
+        table,
+        Text(f"{words} {SPL_CHANGES}" if summary.metric == "spl" else words, style="dim italic"),
+    ]
+
+
+def selections_report(summary: Summary) -> list[RenderableType]:
+    """Return the table of whom perturbations were applied to; none where they were refused for no instance."""
+    metric = METRICS[summary.metric]
+    table = _small_table(f"base {metric}", "applied", "n", "refused", "n", "applied - refused")
+    for row in summary.rows:
+        if row.selection is not None:
+            found = row.selection
+            table.add_row(
+                _named(row, summary),
+                in_words(found.applied),
+                str(found.applied_instances),
+                in_words(found.refused),
+                str(found.refused_instances),
+                difference_in_words(found.difference),
+            )
+    return ["", table, Text(SELECTED, style="dim italic")] if table.row_count else []
+
+
+def _small_table(what: str, *headings: str) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(Text(what))
+    for heading in headings:
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    return table
+
+
+def _named(row: Row, summary: Summary) -> Text:
+    return Text(f"{row.symbol} ({row.policy})" if len(summary.policies) > 1 else row.symbol)
+
+
 def estimates_report(summary: Summary) -> Group:
     """Return the test set's mean as it is estimated in three ways, and what each is biased by."""
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(Text(f"test-set mean of {METRICS[summary.metric]}"), no_wrap=True)
     for heading in ("domain", "test set X"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
@@ -71,7 +129,8 @@ def estimates_report(summary: Summary) -> Group:
             (BASE_TRIALS, found.base, found.base_of_test_set),
             (ADJUSTED, found.adjusted_of_domain, found.adjusted),
         ):
-            table.add_row(name, *(in_words(estimate or NO_ESTIMATE) for estimate in (of_domain, of_test_set)))
+            exact = in_words(of_test_set or NO_ESTIMATE, found.no_sampling_error)
+            table.add_row(name, in_words(of_domain or NO_ESTIMATE), exact)
     return Group(table, Text(_biases(summary), style="dim italic"))
 
 
@@ -109,7 +168,9 @@ def effort_table(summary: Summary) -> Table:
     ):
         table.add_row(words, *_mean(mean), counted(mean.number, of) if mean.number else NONE)
     if effort.went_back:
-        table.add_row("going back, all of it", *_both(effort.gone_back), counted(effort.went_back, "instance"))
+        table.add_row(
+            "going back, all of it", *_both(effort.gone_back), counted(effort.went_back, "instance")
+        )
     return table
 
 
@@ -147,7 +208,6 @@ def _cells(row: Row, metric: str) -> tuple[str, ...]:
         str(row.trials),
         in_words(row.score(metric)),
         in_words(row.success),
-        NONE if row.difference.mean is None else f"{row.difference.mean:+.2f}",
         str(row.policy_faults),
         str(row.void),
         str(row.skipped),
@@ -155,11 +215,27 @@ def _cells(row: Row, metric: str) -> tuple[str, ...]:
     )
 
 
-def in_words(estimate: Estimate) -> str:
-    """Return ``0.71 [0.52, 0.88]``, without the interval when there is none; a dash when there is no mean."""
+def in_words(estimate: Estimate, exact: str = "") -> str:
+    """Return ``0.71 [0.52, 0.88]``, without the interval when there is none; a dash when there is no mean.
+
+    Args:
+        estimate: what is shown.
+        exact: words that take the interval's place; none when empty.
+    """
     if estimate.mean is None:
         return NONE
     mean = f"{estimate.mean:.2f}"
+    if exact:
+        return f"{mean}, {exact}"
     if estimate.low is None or estimate.high is None:
         return mean
     return f"{mean} [{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def difference_in_words(estimate: Estimate) -> str:
+    """Return ``-0.12 [-0.20, -0.04]``, without the interval when there is none; a dash when there is no mean."""
+    if estimate.mean is None:
+        return NONE
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.mean:+.2f}"
+    return f"{estimate.mean:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"

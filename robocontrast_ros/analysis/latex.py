@@ -20,7 +20,7 @@ SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$"}
 
 
 def summary_tex(summary: Summary) -> str:
-    """Return a tabular with a row a perturbation: trials, both scores with intervals, difference to base trials."""
+    """Return a tabular with a row a perturbation: trials, both scores with intervals, differences to base trials."""
     metric = METRICS[summary.metric]
     columns = {
         "perturbation": "l",
@@ -28,6 +28,7 @@ def summary_tex(summary: Summary) -> str:
         metric: "l",
         "success": "l",
         f"{metric} {MINUS} base": "l",
+        f"success {MINUS} base": "l",
         "void": "r",
         f"cost [{summary.cost_unit}]": "r",
     }
@@ -50,7 +51,8 @@ def estimates_tex(summary: Summary) -> str:
             (ADJUSTED, found.adjusted_of_domain, found.adjusted),
         ):
             policies.append(policy)
-            rows.append((name, _estimate(of_domain), _estimate(of_test_set)))
+            exact = _estimate(of_test_set, exact=found.no_sampling_error)
+            rows.append((name, _estimate(of_domain), exact))
     note = "95 % intervals. domain: what the test set was drawn from."
     return _tabular(summary, policies, columns, rows, note)
 
@@ -62,16 +64,19 @@ def _row(row: Row, metric: str) -> tuple[str, ...]:
         _estimate(row.score(metric)),
         _estimate(row.success),
         _estimate(row.difference, "+.2f"),
+        _estimate(row.success_difference, "+.2f"),
         str(row.void),
         f"{row.cost:.2f}",
     )
 
 
-def _estimate(estimate: Estimate | None, form: str = ".2f") -> str:
-    r"""Return ``$0.71\;[0.52, 0.88]$``; in mathematics, where a minus is one."""
+def _estimate(estimate: Estimate | None, form: str = ".2f", exact: str = "") -> str:
+    r"""Return ``$0.71\;[0.52, 0.88]$``, where a minus is one; with exact words, if any, in the interval's place."""
     found = estimate or NO_ESTIMATE
     if found.mean is None:
         return NONE
+    if exact:
+        return f"${found.mean:{form}}$, {exact}"
     if found.low is None or found.high is None:
         return f"${found.mean:{form}}$"
     return f"${found.mean:{form}}\\;[{found.low:{form}}, {found.high:{form}}]$"

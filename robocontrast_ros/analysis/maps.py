@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +58,10 @@ Missing = tuple[SetUpTrial, Path]
 
 
 def write_maps(
-    run: RunFolder, journal: Journal, track: Callable[[Sequence[Missing]], Iterable[Missing]] = iter
+    run: RunFolder,
+    journal: Journal,
+    track: Callable[[Sequence[Missing]], Iterable[Missing]] = iter,
+    wanted: Collection[int] | None = None,
 ) -> int:
     """Write ``maps/<trial>.png`` for every trial that counts and has none yet, and return how many.
 
@@ -70,6 +73,7 @@ def write_maps(
         run: the run folder.
         journal: its journal.
         track: passes on what it is given, and may show how far it has come.
+        wanted: indices of the trials whose maps are wanted; all when left out.
 
     Raises:
         ConfigurationError: the task's file does not fit any more.
@@ -83,7 +87,8 @@ def write_maps(
     missing = [
         (trial, path)
         for trial in set_up_trials(journal.events)
-        if not (path := run.map(trial.event.trial.trial_id)).exists()
+        if (wanted is None or trial.event.trial.index in wanted)
+        and not (path := run.map(trial.event.trial.trial_id)).exists()
     ]
     make_folder(run.maps)
     for found, path in track(missing):

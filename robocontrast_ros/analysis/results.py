@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
+from collections import defaultdict
 from dataclasses import asdict, dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -73,7 +73,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     strategy = session.get("strategy", {})
     serving = serving_policies(journal.events)
     skips = [
-        (p, e.perturbation)
+        (p, e.perturbation, e.base_id)
         for e, p in zip(journal.events, serving, strict=True)
         if isinstance(e, TrialSkipped)
     ]
@@ -81,15 +81,23 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     # A journal written without a session's file names its perturbations in its trials alone.
     found = tuple(table["perturbation"].unique(maintain_order=True))
     names = tuple(
-        name for name in dict.fromkeys((*planned, *found, *(name for _, name in skips))) if name != BASE
+        name for name in dict.fromkeys((*planned, *found, *(name for _, name, _ in skips))) if name != BASE
     )
     symbols = {name: started.symbols.get(name, name) for name in names}
-    policies = tuple(dict.fromkeys((*table["policy"], *(policy for policy, _ in skips)))) or serving[-1:]
+    policies = tuple(dict.fromkeys((*table["policy"], *(policy for policy, _, _ in skips)))) or serving[-1:]
     rows = []
     for policy in policies:
-        skipped = Counter(name for by, name in skips if by == policy)
+        refused: dict[str, list[str]] = defaultdict(list)
+        for by, name, base_id in skips:
+            if by == policy:
+                refused[name].append(base_id)
         rows += summary_rows(
-            table.filter(pl.col("policy") == policy), symbols, dict(skipped), started.metric, policy
+            table.filter(pl.col("policy") == policy),
+            symbols,
+            {name: len(ids) for name, ids in refused.items()},
+            started.metric,
+            policy,
+            refused,
         )
     summary = Summary(
         session=started.session,

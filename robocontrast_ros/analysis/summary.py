@@ -8,8 +8,8 @@ always stands beside it. No estimate is over the trials of more than one policy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -20,6 +20,26 @@ from robocontrast_ros.domain import BASE, Outcome
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
+from robocontrast_ros.statistics.unpaired import unpaired_difference
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Who was selected by a perturbation that could not be applied to every test instance, by their base trials.
+
+    Attributes:
+        applied: mean of the session's metric over the base trials of the instances that it was applied to.
+        applied_instances: number of these.
+        refused: the same of those that it could not be applied to.
+        refused_instances: number of these.
+        difference: the first mean less the second; where it is not near 0, easier or harder instances were selected.
+    """
+
+    applied: Estimate
+    applied_instances: int
+    refused: Estimate
+    refused_instances: int
+    difference: Estimate
 
 
 @dataclass(frozen=True)
@@ -41,7 +61,8 @@ class Row:
         collisions: mean number of collisions; None without a trial.
         difference: mean, over test instances, of the session's metric less that of the instance's own base
             trials; empty for ``base`` and ``all``.
-        pairs: test instances in that difference.
+        success_difference: the same of success.
+        pairs: test instances in these differences.
         policy_faults: trials that failed by a fault of the policy; they are among ``trials``.
         void: attempts that were void, or were cut off; they are not among ``trials``.
         cost: what was spent on set-ups, void attempts included, in the session's unit.
@@ -50,6 +71,7 @@ class Row:
         metres_per_trial: of a trial that counts [m]; None without one.
         seconds_per_trial: of a trial that counts [s]; None without one.
         policy: name of the policy that ran them (column `policy` of the table).
+        selection: whom the perturbation was applied to; None where it was refused for none.
     """
 
     perturbation: str
@@ -64,6 +86,7 @@ class Row:
     ndtw: Estimate
     collisions: float | None
     difference: Estimate
+    success_difference: Estimate
     pairs: int
     policy_faults: int
     void: int
@@ -73,6 +96,7 @@ class Row:
     metres_per_trial: float | None
     seconds_per_trial: float | None
     policy: str
+    selection: Selection | None = None
 
     @property
     def independent(self) -> bool:
@@ -139,7 +163,12 @@ class Summary:
 
 
 def summary_rows(
-    table: pl.DataFrame, perturbations: dict[str, str], skipped: dict[str, int], metric: str, policy: str
+    table: pl.DataFrame,
+    perturbations: dict[str, str],
+    skipped: dict[str, int],
+    metric: str,
+    policy: str,
+    refused: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[Row, ...]:
     """Return the rows of a summary that belong to one policy.
 
@@ -149,13 +178,25 @@ def summary_rows(
         skipped: perturbation -> test instances that it could not be applied to.
         metric: the score whose differences to the base trials are taken.
         policy: its name.
+        refused: perturbation -> the test instances that it could not be applied to; no row has a selection when left
+            out.
     """
     base = table.filter(pl.col("perturbation") == BASE)
     rows = [_row(policy, BASE, BASE, base, skipped.get(BASE, 0))]
     for name, symbol in perturbations.items():
         perturbed = table.filter(pl.col("perturbation") == name)
-        difference = _difference(perturbed.filter("counts"), base.filter("counts"), metric)
-        rows.append(_row(policy, name, symbol, perturbed, skipped.get(name, 0), *difference))
+        trials, of_base = perturbed.filter("counts"), base.filter("counts")
+        difference, pairs = _difference(trials, of_base, metric)
+        row = _row(policy, name, symbol, perturbed, skipped.get(name, 0))
+        rows.append(
+            replace(
+                row,
+                difference=difference,
+                success_difference=_difference(trials, of_base, "success")[0],
+                pairs=pairs,
+                selection=_selection(trials, of_base, (refused or {}).get(name, ()), metric),
+            )
+        )
     rows.append(_row(policy, ALL, ALL, table, sum(skipped.values())))
     return tuple(rows)
 
@@ -166,9 +207,8 @@ def _row(
     symbol: str,
     attempts: pl.DataFrame,
     skipped: int,
-    difference: Estimate = NO_ESTIMATE,
-    pairs: int = 0,
 ) -> Row:
+    """Return a row without what compares it with the base trials."""
     trials = attempts.filter("counts")
     share, independent = (
         (int(trials["success"].sum()), len(trials)),
@@ -187,8 +227,9 @@ def _row(
         progress=_mean(trials, "progress"),
         ndtw=_mean(trials, "ndtw"),
         collisions=float(trials["collisions"].mean()) if len(trials) else None,
-        difference=difference,
-        pairs=pairs,
+        difference=NO_ESTIMATE,
+        success_difference=NO_ESTIMATE,
+        pairs=0,
         policy_faults=int((trials["outcome"] == Outcome.POLICY_FAULT.name).sum()),
         void=len(attempts) - len(trials),
         cost=float(attempts["setup_cost"].sum()),
@@ -210,3 +251,16 @@ def _difference(trials: pl.DataFrame, base: pl.DataFrame, metric: str) -> tuple[
     means = [t.group_by("base_id").agg(pl.col(metric).mean()) for t in (trials, base)]
     pairs = means[0].join(means[1], on="base_id", suffix="_of_base").drop_nulls().sort("base_id")
     return paired_difference(pairs[metric].to_numpy(), pairs[f"{metric}_of_base"].to_numpy()), len(pairs)
+
+
+def _selection(
+    trials: pl.DataFrame, base: pl.DataFrame, refused: Collection[str], metric: str
+) -> Selection | None:
+    """Return whom a perturbation was applied to, by their base trials; None where it was refused for none."""
+    applied = set(trials["base_id"])
+    groups = [base.filter(pl.col("base_id").is_in(list(ids))) for ids in (applied, set(refused) - applied)]
+    means = [_mean(group, metric) for group in groups]
+    if means[1].mean is None:
+        return None
+    numbers = [group["base_id"].n_unique() for group in groups]
+    return Selection(means[0], numbers[0], means[1], numbers[1], unpaired_difference(*means))

@@ -33,7 +33,10 @@ COLUMNS: Columns = {
     "family": (pl.String, "the task's family of instructions"),
     "instruction": (pl.String, "the words of the instruction"),
     "note": (pl.String, "what was perturbed, or why the scene was reset"),
-    "start": (pl.String, "the scene it starts in: FULL_RESET, LEFT (by the trial before), GONE_BACK or UNKNOWN"),
+    "start": (
+        pl.String,
+        "the scene it starts in: FULL_RESET, LEFT (by the trial before), GONE_BACK or UNKNOWN",
+    ),
     "claim": (pl.String, "what the perturbation claims of the expected behaviour; empty when nothing"),
     "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),
     "policy": (pl.String, "name of the policy that ran it; different policies have different names"),

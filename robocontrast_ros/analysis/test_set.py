@@ -48,7 +48,8 @@ class TestSetEstimates:
         run: n, those of them whose base trial ran and counts.
         plain: mean over all trials; interval for the mean of such trials.
         base: mean over base trials; interval for the mean over the domain that X was drawn from.
-        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, as X is finite.
+        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, as X is finite. Where
+            all of X was run it has no width, and ``no_sampling_error`` says so in words.
         adjusted: for the mean over X itself; None where X is not known, ``without`` says why.
         adjusted_of_domain: the same for the domain.
         without: why there is no ``adjusted``, in words; else empty.
@@ -66,6 +67,11 @@ class TestSetEstimates:
     adjusted: Estimate | None
     adjusted_of_domain: Estimate | None
     without: str = ""
+
+    @property
+    def no_sampling_error(self) -> str:
+        """What stands in the place of an interval for the mean over X, where all of X was run; else empty."""
+        return f"all {self.run} run: no sampling error" if self.run and self.run == self.instances else ""
 
 
 def draw_test_set(run: RunFolder) -> Runnable | str:

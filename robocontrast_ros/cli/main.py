@@ -429,9 +429,11 @@ def compare(
     ],
     to: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("comparison.html"),
 ) -> None:
-    """Compare policies trial by trial on the same test set, as one HTML page.
+    """Compare policies trial by trial on the same test set: numbers, one HTML page, and CSV and JSON beside it.
 
-    The runs have the same task and seed; what differs is the policy. Exit code 2 says why runs do not match.
+    The runs have the same task and seed; what differs is the policy. With an oracle's run as the second, the difference
+    in differences is what each perturbation costs the policy beyond what it costs any robot. Exit code 2 says why runs
+    do not match.
     """
     from robocontrast_ros.cli.report import write_run_comparison
 

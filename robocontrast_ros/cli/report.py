@@ -12,7 +12,9 @@ from rich.console import Console
 from rich.progress import track
 
 from robocontrast_ros.analysis.comparison import ComparisonError
-from robocontrast_ros.analysis.report import write_comparison, write_report
+from robocontrast_ros.analysis.comparison_tables import comparison_report, write_numbers
+from robocontrast_ros.analysis.report import write_report
+from robocontrast_ros.analysis.report.comparison_page import check_files, read_runs, write_comparison_page
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.run_folder import RunFolder
 
@@ -30,11 +32,11 @@ def write_run_report(run: Path, to: Path | None, console: Console) -> None:
 
 
 def write_run_comparison(runs: Sequence[Path], to: Path, console: Console) -> None:
-    """Write the page that compares the first run with each of the others and say where it is.
+    """Compare the first run with each of the others: print the numbers, write them as CSV and JSON, and write the page.
 
     Raises:
-        ConfigurationError: there are not two runs, a path is no run folder, or the page cannot be written.
-        typer.Exit: the runs do not match; code 2, after one line on stderr.
+        ConfigurationError: there are not two runs, a path is no run folder, or a file cannot be written.
+        typer.Exit: the runs do not match, or are the same; code 2, after one line on stderr.
         JournalError: a run's journal cannot be read, or holds no session.
     """
     if len(runs) < 2:
@@ -45,12 +47,20 @@ def write_run_comparison(runs: Sequence[Path], to: Path, console: Console) -> No
             "two run folders at least",
             "`robocontrast report RUN` shows one run.",
         )
+    folders = [RunFolder.open(run) for run in runs]
+    check_files(to)
     try:
-        write_comparison([RunFolder.open(run) for run in runs], to, _shown(console))
+        with console.status("reading the runs"):
+            read = read_runs(folders)
     except ComparisonError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
+    console.print(comparison_report(read.comparisons, read.labels))
+    files = write_numbers(read.comparisons, to)
+    write_comparison_page(read, to, _shown(console))
     _say("comparison", to, console)
+    for what, path in zip(("table", "numbers"), files, strict=True):
+        _say(what, path, console)
 
 
 def _shown(console: Console) -> Callable[[Sequence[Any], str], Iterable[Any]]:

@@ -76,7 +76,17 @@ SessionEnd = SessionFinished | SessionInterrupted
 ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED})
 """Faults after which trying again is useless or unwanted."""
 
-PACKAGES = ("numpy", "scipy", "mujoco", "torch", "daqp", "shapely", "opencv-python-headless", "ortools", "pydantic")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "mujoco",
+    "torch",
+    "daqp",
+    "shapely",
+    "opencv-python-headless",
+    "ortools",
+    "pydantic",
+)
 """Packages whose versions a result may depend on; they are written down."""
 
 

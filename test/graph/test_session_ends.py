@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
 import termios
 import time
+from dataclasses import replace
 from fcntl import ioctl
 
 import pytest
@@ -22,7 +24,13 @@ from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions import domain as domains
 from robocontrast_ros.sessions.domain import Domain, sessions_visible
-from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, SessionInterrupted, TrialStarted
+from robocontrast_ros.sessions.events import (
+    ProcessDied,
+    SessionFinished,
+    SessionInterrupted,
+    TrialStarted,
+    to_line,
+)
 
 
 @pytest.fixture
@@ -192,6 +200,12 @@ def test_a_full_disk_is_one_line_and_the_session_goes_on_when_there_is_room(plac
     code, output = place.run("evaluate", "--resume", run)
     assert code == 0, output
     assert isinstance(events_of(run)[-1], SessionFinished) and len(finished(run)) == 3 >= done
+    # The same trials as another session: it was begun at another time.
+    other = disk.folder / "other"
+    shutil.copytree(run, other)
+    journal = events_of(other)
+    begun_later = replace(journal[0], time=journal[0].time + 1.0)
+    (other / "journal.jsonl").write_bytes(b"".join(map(to_line, (begun_later, *journal[1:]))))
     disk.protect()
     bag = run / finished(run)[0].recording.bag
     for command in (
@@ -199,7 +213,7 @@ def test_a_full_disk_is_one_line_and_the_session_goes_on_when_there_is_room(plac
         ["report", run],
         ["score", run, "--to", run / "scores"],
         ["picture", bag, "--to", run / "trial.png"],
-        ["compare", run, run, "--to", run / "both.html"],
+        ["compare", run, other, "--to", run / "both.html"],
         ["evaluate", "--resume", run],
         ["evaluate", session, "--output", disk.folder / "others"],
     ):

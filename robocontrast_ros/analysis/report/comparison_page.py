@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robocontrast_ros.analysis.comparison import KEY, ComparedRow, Comparison, compare_runs
+from robocontrast_ros.analysis.comparison import KEY, ComparedRow, Comparison, check_distinct, compare_all
+from robocontrast_ros.analysis.comparison_tables import BEYOND, FAMILIES, number_files, write_numbers
 from robocontrast_ros.analysis.report.figures import Chart, draw_comparison, make_chart
 from robocontrast_ros.analysis.report.headline import Headline, headlines_of
 from robocontrast_ros.analysis.report.pages import check_folder, estimate, render, write_page
@@ -106,48 +107,102 @@ class Contrast:
         )
 
 
+@dataclass(frozen=True)
+class ReadRuns:
+    """Runs that match, with all numbers and without pictures.
+
+    Attributes:
+        folders: of the runs.
+        journals: their journals.
+        results: what came of each.
+        labels: what each is called: its policy, with the run's name where two runs have policies of one name.
+        comparisons: the first run with each of the others.
+    """
+
+    folders: tuple[RunFolder, ...]
+    journals: tuple[Journal, ...]
+    results: tuple[Results, ...]
+    labels: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+
+
 def write_comparison(
     runs: Sequence[RunFolder], to: Path, track: Track = untold, now: float | None = None
 ) -> None:
-    """Write the page that compares the first run with each of the others.
+    """Write the page that compares the first run with each of the others, and its numbers as CSV and JSON beside it.
 
     Args:
-        runs: two run folders at least; the maps that they lack are drawn.
+        runs: two run folders at least.
+        to: the page's file.
+        track: passes on what is worked through, and may show how far it has come.
+        now: seconds since the epoch, for the page; the present when left out.
+
+    Raises:
+        ComparisonError: two of them do not match, or are the same.
+        JournalError: a run's journal cannot be read, or holds no session.
+        ConfigurationError: a file cannot be written.
+    """
+    check_files(to)
+    read = read_runs(runs)
+    write_numbers(read.comparisons, to)
+    write_comparison_page(read, to, track, now)
+
+
+def check_files(to: Path) -> None:
+    """Refuse a page whose files cannot be where they are wanted, before it takes long to find out.
+
+    Raises:
+        ConfigurationError: there is no such folder, or the page has the name of its CSV or JSON file.
+    """
+    check_folder(to)
+    number_files(to)
+
+
+def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
+    """Read two runs or more and compare the first with each of the others.
+
+    Raises:
+        ComparisonError: two of them do not match, or are the same.
+        JournalError: a run's journal cannot be read, or holds no session.
+    """
+    journals = tuple(read_begun(run.journal) for run in runs)
+    check_distinct([(str(run.path), journal.started) for run, journal in zip(runs, journals, strict=True)])
+    results = tuple(
+        compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True)
+    )
+    return ReadRuns(
+        tuple(runs), journals, results, _labels(runs, results), compare_all(results[0], results[1:])
+    )
+
+
+def write_comparison_page(read: ReadRuns, to: Path, track: Track = untold, now: float | None = None) -> None:
+    """Write the page of runs that were compared.
+
+    Args:
+        read: the runs; of the maps that they lack, those that the page shows are drawn.
         to: the file.
         track: passes on what is worked through, and may show how far it has come.
         now: seconds since the epoch, for the page; the present when left out.
 
     Raises:
-        ComparisonError: two of them do not match.
-        JournalError: a run's journal cannot be read, or holds no session.
         ConfigurationError: the page cannot be written.
     """
-    check_folder(to)
-    journals = [read_begun(run.journal) for run in runs]
-    results = [
-        compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True)
-    ]
-    comparisons = [compare_runs(results[0], other) for other in results[1:]]
-    compared = [
-        _compared(run, journal, found, label, track)
-        for run, journal, found, label in zip(runs, journals, results, _labels(runs, results), strict=True)
-    ]
+    results = read.results
     found = [_pairs_of(results[0], other) for other in results[1:]]
     # Trials of the first run have their pictures read once, whichever comparison shows them.
-    wanted = {index for pairs in found for index, _, differ in pairs if differ}
-    first = _by_index(attempts_of(runs[0], journals[0], results[0], track, wanted))
-    contrasts = []
-    for number, (comparison, pairs) in enumerate(zip(comparisons, found, strict=True), start=1):
-        second = _by_index(
-            attempts_of(
-                runs[number],
-                journals[number],
-                results[number],
-                track,
-                {i for _, i, differ in pairs if differ},
-            )
-        )
-        contrasts.append(_contrast(number, compared[0], compared[number], comparison, pairs, first, second))
+    wanted = [
+        {index for pairs in found for index, _, differ in pairs if differ},
+        *({index for _, index, differ in pairs if differ} for pairs in found),
+    ]
+    compared = [_compared(read, number, indices, track) for number, indices in enumerate(wanted)]
+    attempts = [
+        _by_index(attempts_of(run, journal, of_run, track, indices))
+        for run, journal, of_run, indices in zip(read.folders, read.journals, results, wanted, strict=True)
+    ]
+    contrasts = [
+        _contrast(number, compared[0], compared[number], comparison, pairs, attempts[0], attempts[number])
+        for number, (comparison, pairs) in enumerate(zip(read.comparisons, found, strict=True), start=1)
+    ]
     page = render(
         "comparison.html",
         runs=compared,
@@ -155,23 +210,30 @@ def write_comparison(
         metric=METRICS[results[0].summary.metric],
         metric_name=results[0].summary.metric,
         task=results[0].parameters.get("session", {}).get("task"),
+        families=FAMILIES,
+        beyond=BEYOND,
         made=time.time() if now is None else now,
     )
     write_page(page, to)
 
 
-def _labels(runs: Sequence[RunFolder], results: Sequence[Results]) -> list[str]:
+def _labels(runs: Sequence[RunFolder], results: Sequence[Results]) -> tuple[str, ...]:
     policies = [found.summary.policy for found in results]
-    return [
+    return tuple(
         f"{policy} ({run.name})" if policies.count(policy) > 1 else policy
         for policy, run in zip(policies, runs, strict=True)
-    ]
+    )
 
 
-def _compared(run: RunFolder, journal: Journal, results: Results, label: str, track: Track) -> ComparedRun:
-    headline = next(iter(headlines_of(results.summary)), None)
+def _compared(read: ReadRuns, number: int, wanted: set[int], track: Track) -> ComparedRun:
+    run, journal, results = read.folders[number], read.journals[number], read.results[number]
     return ComparedRun(
-        run.name, label, results, headline, reproduction_of(run, journal), draw_maps(run, journal, track)
+        name=run.name,
+        label=read.labels[number],
+        results=results,
+        headline=next(iter(headlines_of(results.summary)), None),
+        reproduction=reproduction_of(run, journal),
+        no_maps=draw_maps(run, journal, track, wanted),
     )
 
 

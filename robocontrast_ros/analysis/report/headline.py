@@ -25,6 +25,7 @@ class Estimator:
         estimate: what it says.
         target: of what, in words.
         words: what it is biased by.
+        exact: what stands in the place of the interval where the whole test set was run; else empty.
     """
 
     policy: str
@@ -32,6 +33,7 @@ class Estimator:
     estimate: Estimate
     target: str
     words: str
+    exact: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ def estimators_of(summary: Summary) -> Iterable[Estimator]:
             (BASE_TRIALS, found.base_of_test_set, THE_TEST_SET, BASE_BIAS),
         ):
             if estimate is not None and estimate.mean is not None:
-                yield Estimator(policy, name, estimate, target, words)
+                exact = found.no_sampling_error if target == THE_TEST_SET else ""
+                yield Estimator(policy, name, estimate, target, words, exact)
 
 
 def headlines_of(summary: Summary) -> Iterable[Headline]:

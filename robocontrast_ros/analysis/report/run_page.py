@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robocontrast_ros.analysis.console import SELECTED, SPL_CHANGES
 from robocontrast_ros.analysis.latency import latencies
 from robocontrast_ros.analysis.precision import precision
 from robocontrast_ros.analysis.report.figures import (
@@ -111,6 +112,8 @@ def _content(
         "started": started,
         "session": {key: asked.get(key) for key in ("description", "task", "repeats")},
         "summary": summary,
+        "spl_changes": SPL_CHANGES if summary.metric == "spl" else "",
+        "selected": SELECTED,
         "metric": METRICS[summary.metric],
         "symbols": symbols,
         "warning": journal.warning,

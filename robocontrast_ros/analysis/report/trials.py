@@ -90,10 +90,19 @@ class Instance:
     cells: tuple[Cell, ...]
 
 
-def draw_maps(run: RunFolder, journal: Journal, track: Track = untold) -> str:
-    """Draw the maps that a run folder lacks; return why there are none, in words."""
+def draw_maps(
+    run: RunFolder, journal: Journal, track: Track = untold, wanted: Collection[int] | None = None
+) -> str:
+    """Draw the maps that a run folder lacks; return why there are none, in words.
+
+    Args:
+        run: the run folder.
+        journal: its journal.
+        track: passes on the trials whose maps are drawn, and may show how far it has come.
+        wanted: indices of the trials whose maps are wanted; all when left out.
+    """
     try:
-        write_maps(run, journal, lambda missing: track(missing, "maps"))
+        write_maps(run, journal, lambda missing: track(missing, "maps"), wanted)
     except ConfigurationError as error:
         return f"There are no new maps: {error}"
     return ""

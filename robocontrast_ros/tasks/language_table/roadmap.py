@@ -70,9 +70,7 @@ class Roadmap:
         if self.sees(end)[0]:
             return [_pair(self._start), _pair(end)]
         nodes, distances, predecessors = self._tree
-        last = np.where(
-            self._visible(nodes, end[None])[:, 0], distances + norm(nodes - end), np.inf
-        )
+        last = np.where(self._visible(nodes, end[None])[:, 0], distances + norm(nodes - end), np.inf)
         node = int(np.argmin(last))
         if not np.isfinite(last[node]):
             return None

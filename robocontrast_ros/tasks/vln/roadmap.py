@@ -51,9 +51,7 @@ class Roadmap:
             self._normals[i] = outward[fill]
             self._offsets[i] = (outward * obstacle).sum(axis=1)[fill]
         self._centres = np.array([o.mean(axis=0) for o in obstacles]).reshape(-1, 2)
-        self._radii = np.array(
-            [norm(o - c).max() for o, c in zip(obstacles, self._centres, strict=True)]
-        )
+        self._radii = np.array([norm(o - c).max() for o, c in zip(obstacles, self._centres, strict=True)])
         corners = np.concatenate([np.zeros((0, 2)), *obstacles])
         before = np.concatenate([np.zeros((0, 2)), *(np.roll(o, 1, axis=0) for o in obstacles)]) - corners
         after = np.concatenate([np.zeros((0, 2)), *(np.roll(o, -1, axis=0) for o in obstacles)]) - corners

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import polars as pl
 import pytest
 from line_world import Invert, LineBench, SwappingLineBench, line_evaluation
+from rich.console import Console
 
-from robocontrast_ros.analysis.comparison import ComparisonError, compare_runs
+from robocontrast_ros.analysis.comparison import (
+    NO_CHANGE,
+    TESTS,
+    ComparisonError,
+    check_distinct,
+    compare_all,
+    compare_runs,
+)
+from robocontrast_ros.analysis.comparison_tables import (
+    COLUMNS,
+    comparison_json,
+    comparison_report,
+    comparison_table,
+)
 from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.session import run_session
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
-from robocontrast_ros.statistics.decisions import boschloo, mcnemar
+from robocontrast_ros.statistics.decisions import boschloo, holm, mcnemar
 from robocontrast_ros.strategies.standard import Standard
 
 
@@ -144,3 +159,102 @@ def test_words_that_differ_mean_another_test_set(results):
     b = replace(b, trials=b.trials.with_columns(pl.col("instruction") + " now"))
     with pytest.raises(ComparisonError, match=r"have different test sets: x00.. is '.*' in the first"):
         compare_runs(a, b)
+
+
+def test_tests_of_one_kind_are_adjusted_for_all_rows_of_all_runs_and_the_rows_over_all_among_themselves(
+    results,
+):
+    first = results("first", 0.9)
+    two = compare_all(first, [results("second", 0.2), results("third", 0.5)])
+    for test in TESTS:
+        rows = [row for one in two for row in one.rows if row.perturbation != "all"]
+        assert len(rows) == 6
+        expected = holm([getattr(row, test).p_value for row in rows])
+        assert tuple(getattr(row.adjusted, test) for row in rows) == expected
+        every = [one.row("all") for one in two]
+        assert tuple(getattr(row.adjusted, test) for row in every) == holm(
+            [getattr(row, test).p_value for row in every]
+        )
+    assert two[0].row("all").adjusted.bootstrap is not None
+    alone = compare_runs(first, results("again", 0.2))
+    assert alone.row("all").adjusted.bootstrap is None, "it is the only test of its family"
+    assert alone.row("base").adjusted.bootstrap >= alone.row("base").bootstrap.p_value
+
+
+def test_the_difference_in_differences_is_what_a_perturbation_costs_beyond_what_it_costs_the_other(results):
+    a, b = results("a", 0.5, test_set_size=30), results("b", 1.0, test_set_size=30)
+    comparison = compare_runs(a, b)
+    row = comparison.row("SB2")
+
+    def scores(run, name):
+        trials = run.trials.filter((pl.col("perturbation") == name) & pl.col("counts"))
+        return dict(zip(trials["base_id"], trials["spl"], strict=True))
+
+    (a_base, a_moved), (b_base, b_moved) = ([scores(run, name) for name in ("base", "SB2")] for run in (a, b))
+    common = sorted(a_base.keys() & a_moved.keys() & b_base.keys() & b_moved.keys())
+    changes = [[moved[x] - base[x] for x in common] for moved, base in ((a_moved, a_base), (b_moved, b_base))]
+    change = row.change
+    assert change.instances == len(common) > 5
+    assert change.first.mean == pytest.approx(sum(changes[0]) / len(common))
+    assert change.second.mean == pytest.approx(sum(changes[1]) / len(common))
+    assert change.difference.mean == pytest.approx(change.first.mean - change.second.mean)
+    assert -2.0 <= change.difference.low < change.difference.mean < change.difference.high <= 2.0
+    back = compare_runs(b, a).row("SB2").change.difference
+    assert (back.low, back.high) == pytest.approx((-change.difference.high, -change.difference.low))
+    assert comparison.row("base").change == comparison.row("all").change == NO_CHANGE
+
+
+def test_a_perturbation_that_costs_both_the_same_has_no_difference_in_differences(results):
+    a = results("a", 0.5, test_set_size=30)
+    shorter = pl.when(pl.col("perturbation") == "SB2").then(0.5 * pl.col("spl")).otherwise(pl.col("spl"))
+    geometry = replace(a, trials=a.trials.with_columns(spl=shorter))
+    change = compare_runs(geometry, geometry).row("SB2").change
+    assert change.first == change.second
+    assert change.first.mean < compare_runs(a, a).row("SB2").change.first.mean
+    assert change.difference.mean == 0.0
+
+
+def test_without_base_pairs_there_is_no_change_from_them(results):
+    a = results("a")
+    none = replace(a, trials=a.trials.filter(pl.col("perturbation") != "base"))
+    assert {row.change for row in compare_runs(a, none).rows} == {NO_CHANGE}
+
+
+def test_a_run_that_is_named_twice_is_refused(results, tmp_path):
+    results("a"), results("b")
+    a, b = (read_journal(tmp_path / name / "journal.jsonl").started for name in "ab")
+    check_distinct([("a", a), ("b", b)])
+    with pytest.raises(ComparisonError, match=r"^The runs b and copy are the same run: .*Name two sessions"):
+        check_distinct([("a", a), ("b", b), ("copy", b)])
+
+
+def test_the_table_has_its_columns_and_the_json_every_number_of_the_comparison(results):
+    comparisons = compare_all(results("a", 0.9), [results("b", 0.2)])
+    table = comparison_table(comparisons)
+    assert table.columns == list(COLUMNS)
+    rows = comparisons[0].rows
+    assert table["perturbation"].to_list() == [row.perturbation for row in rows]
+    for column, expected in {
+        "difference_mean": [row.difference.mean for row in rows],
+        "p_bootstrap_holm": [row.adjusted.bootstrap for row in rows],
+        "p_mcnemar": [row.mcnemar.p_value for row in rows],
+        "change_difference_low": [row.change.difference.low for row in rows],
+    }.items():
+        assert table[column].to_list() == expected
+    content = json.loads(comparison_json(comparisons), parse_constant=pytest.fail)
+    (found,) = content["comparisons"]
+    assert found["rows"][1]["change"]["difference"]["mean"] == rows[1].change.difference.mean
+    assert found["rows"][-1]["mcnemar"]["p_value"] is None
+
+
+@pytest.mark.parametrize("size", [1, 10])
+def test_the_numbers_are_readable_in_80_columns_however_few_they_are(results, size):
+    comparisons = compare_all(results("a", 0.9, test_set_size=size), [results("b", 0.2, test_set_size=size)])
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(comparison_report(comparisons, ["good", "bad"]))
+    text = capture.get()
+    assert "…" not in text and "nan" not in text.lower() and "None" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    for words in ("first: good, a", "second: bad, b", "Holm", "McNemar", "difference in differences"):
+        assert words in text, words

@@ -51,14 +51,23 @@ def results(tmp_path_factory):
 def test_the_files_of_a_run_hold_the_summary(results):
     folder, found = results
     header, *rows = read_tabular((folder.path / "summary.tex").read_text())
-    assert header == ["perturbation", "n", "SPL", "success", "SPL $-$ base", "void", "cost [m]"]
+    assert header == [
+        "perturbation",
+        "n",
+        "SPL",
+        "success",
+        "SPL $-$ base",
+        "success $-$ base",
+        "void",
+        "cost [m]",
+    ]
     assert [row[0].replace("$\\Delta$", "Δ") for row in rows] == [row.symbol for row in found.summary.rows]
     for cells, row in zip(rows, found.summary.rows, strict=True):
         assert int(cells[1]) == row.trials
         numbers = [float(n) for n in re.findall(r"[-+]?\d+\.\d+", cells[2])]
         expected = (row.spl.mean, row.spl.low, row.spl.high)
         assert numbers == pytest.approx([n for n in expected if n is not None], abs=0.005)
-    assert sum(int(cells[5]) for cells in rows[:-1]) == int(rows[-1][5]) == 1
+    assert sum(int(cells[6]) for cells in rows[:-1]) == int(rows[-1][6]) == 1
     header, *rows = read_tabular((folder.path / "estimates.tex").read_text())
     assert header == ["test-set mean of SPL", "domain", "test set"]
     assert [row[0] for row in rows] == ["all trials", "base trials", "adjusted"]

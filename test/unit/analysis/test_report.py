@@ -241,6 +241,8 @@ def test_a_session_that_ended_early_has_skips_estimates_and_the_interval_that_ho
     page = page_of(run)
     assert "ended as soon as its question was answered" in page.words
     assert "the mean success of base trials is in [0.61, 0.98] at an error rate of 0.05" in page.words
+    assert "Which instances a perturbation could be applied to" in page.words
+    assert "applied less refused" in page.words and "success less base" in page.words
     assert "Skipped perturbations" in page.words and "there is no place that has an opposite" in page.words
     assert "No adjusted estimate:" in page.words
     assert "Estimator base trials" in page.words
@@ -296,11 +298,13 @@ def better(tmp_path_factory) -> RunFolder:
 
 
 def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whole, better, tmp_path):
-    write_comparison([whole, better, whole], tmp_path / "comparison.html", now=NOW)
+    again = line_run(tmp_path / "again", test_set_size=6)
+    write_comparison([whole, better, again], tmp_path / "comparison.html", now=NOW)
     page = sound((tmp_path / "comparison.html").read_text())
     for words in (
         "oracle (whole)", "oracle (better)", "oracle (whole) less oracle (better)", "McNemar p", "ΔSB2",
-        "mean paired difference of SPL", "Trials that one of them alone solved", "Left out,",
+        "mean paired difference of SPL", "Trials that one of them alone solved", "Left out,", "Holm",
+        "What each perturbation costs one policy beyond the other", "difference in differences",
         "There is none: on every pair both succeeded, or both failed.",
     ):  # fmt: skip
         assert words in page.words, words

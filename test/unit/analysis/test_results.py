@@ -176,3 +176,34 @@ def test_a_resumed_session_that_is_still_running_has_no_end(run):
     assert (summary.ended, summary.finished) == ("", False)
     assert summary.budget is None
     assert not math.isnan(summary.row("all").cost)
+
+
+def test_differences_to_base_and_whom_a_perturbation_was_refused_for_are_shown_and_written(run):
+    folder = run(test_set_size=12)
+    results = write_results(folder)
+    text = (folder.path / "summary.txt").read_text()
+    assert max(map(len, printed(results.summary).splitlines())) <= 80
+    assert "change from base" in text and "robocontrast compare RUN ORACLE_RUN" in " ".join(text.split())
+    rows = {
+        row["perturbation"]: row for row in json.loads((folder.path / "summary.json").read_text())["rows"]
+    }
+    refused = [row for row in results.summary.rows if row.selection is not None]
+    assert refused, "a perturbation of the line needs a place that has an opposite"
+    for row in results.summary.rows:
+        written = rows[row.perturbation]
+        if row.pairs:
+            assert written["success_difference"]["mean"] == row.success_difference.mean
+            assert f"{row.success_difference.mean:+.2f}" in text
+        if row.selection is None:
+            assert written["selection"] is None
+            continue
+        assert row.selection.refused_instances == row.skipped
+        assert written["selection"]["refused"]["mean"] == row.selection.refused.mean
+        assert f"{row.selection.difference.mean:+.2f}" in text
+    assert "applied - refused" in text
+
+
+def test_where_nothing_was_refused_nothing_is_said_of_it(run):
+    results = write_results(run(strategy=Standard(), perturbations=()))
+    text = printed(results.summary)
+    assert "applied - refused" not in text and "change from base" not in text

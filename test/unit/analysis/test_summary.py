@@ -10,6 +10,7 @@ from robocontrast_ros.analysis.summary import summary_rows
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
+from robocontrast_ros.statistics.unpaired import unpaired_difference
 
 
 def table(*rows):
@@ -111,3 +112,37 @@ def test_a_row_has_every_score_and_its_metres_and_seconds():
 def test_the_difference_is_that_of_the_metric_asked_for():
     lb1 = summary_rows(TABLE, SYMBOLS, {}, "progress", "p")[1]
     assert lb1.difference.mean == pytest.approx(((0.6 + 0.8) / 2 - 0.9 + 0.1 - 0.5) / 2)
+
+
+def test_the_difference_in_success_stands_beside_that_of_the_metric():
+    base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {}, "spl", "p")
+    # x0 succeeded throughout; x1 succeeded as base trial and failed under LB1.
+    assert lb1.success_difference == paired_difference([1.0, 0.0], [1.0, 1.0])
+    assert lb1.success_difference.mean == pytest.approx(-0.5)
+    assert base.success_difference == sb1.success_difference == every.success_difference == NO_ESTIMATE
+
+
+def test_instances_that_a_perturbation_was_refused_for_are_told_by_their_base_trials():
+    refused = {"LB1": ["x2"], "SB1": ["x0", "x1", "x2", "x9"]}
+    base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {"LB1": 1, "SB1": 4}, "spl", "p", refused)
+    assert (lb1.selection.applied_instances, lb1.selection.refused_instances) == (2, 1)
+    assert lb1.selection.applied == cluster_mean([0.8, 0.4], ["x0", "x1"])
+    assert lb1.selection.refused == Estimate(0.9)
+    assert lb1.selection.difference == Estimate(pytest.approx(0.6 - 0.9)), "one instance has no interval"
+    assert (sb1.selection.applied, sb1.selection.refused_instances) == (NO_ESTIMATE, 3), (
+        "x9 has no base trial"
+    )
+    assert sb1.selection.difference == NO_ESTIMATE
+    assert base.selection is every.selection is None
+    assert {row.selection for row in summary_rows(TABLE, SYMBOLS, {}, "spl", "p", {})} == {None}
+
+
+def test_the_difference_of_two_groups_of_instances_has_an_interval_from_theirs():
+    rows = [(f"a{i}", "base", 0.1 * i, 1.0) for i in range(8)] + [
+        (f"b{i}", "base", 0.1 * i + 0.2, 1.0) for i in range(6)
+    ]
+    trials = table(*rows, *((f"a{i}", "LB1", 0.5, 0.0) for i in range(8)))
+    lb1 = summary_rows(trials, SYMBOLS, {"LB1": 6}, "spl", "p", {"LB1": [f"b{i}" for i in range(6)]})[1]
+    found = lb1.selection
+    assert found.difference == unpaired_difference(found.applied, found.refused)
+    assert found.difference.low < 0.35 - 0.45 < found.difference.high

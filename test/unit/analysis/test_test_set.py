@@ -9,6 +9,8 @@ from line_world import LineBench, line_evaluation
 from rich.console import Console
 
 from robocontrast_ros.analysis.console import summary_report
+from robocontrast_ros.analysis.latex import estimates_tex
+from robocontrast_ros.analysis.report.headline import THE_TEST_SET, estimators_of
 from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.analysis.test_set import draw_test_set
 from robocontrast_ros.analysis.test_set import test_set_estimates as estimates_of
@@ -60,6 +62,32 @@ def test_once_all_of_it_was_run_the_test_sets_mean_is_known(results):
     assert (estimates.adjusted.mean, estimates.adjusted.half_width) == (pytest.approx(mean), 0.0)
     assert estimates.base_of_test_set.half_width == 0.0
     assert estimates.base.half_width > 0.1
+    words = "all 30 run: no sampling error"
+    assert estimates.no_sampling_error == words
+    text, shown = printed(found.summary), f"{mean:.2f}"
+    assert text.count(f"{shown}, {words}") == 2, "by the base trials and adjusted"
+    assert f"{shown} [{shown}, {shown}]" not in text
+    assert estimates_tex(found.summary).count(f"${shown}$, {words}") == 2
+    of_test_set = [one for one in estimators_of(found.summary) if one.target == THE_TEST_SET]
+    assert [one.exact for one in of_test_set] == [words, words]
+    assert {one.exact for one in estimators_of(found.summary) if one.target != THE_TEST_SET} == {""}
+
+
+def printed(summary) -> str:
+    """Return what the terminal shows of a summary, in 80 columns."""
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(summary_report(summary))
+    text = capture.get()
+    assert max(map(len, text.splitlines())) <= 80
+    return text
+
+
+def test_a_part_of_the_test_set_has_a_sampling_error(results):
+    found, _ = results(max_trials=36)
+    estimates = found.summary.estimates[found.summary.policy]
+    assert estimates.no_sampling_error == ""
+    assert "no sampling error" not in printed(found.summary) + estimates_tex(found.summary)
 
 
 @pytest.mark.parametrize("strategy", [LimitedIntervention(), LimitedInterventionSkip()], ids=lambda s: s.name)
@@ -94,11 +122,7 @@ def test_little_or_nothing_is_said_to_be_so(results, case):
     else:
         assert estimates.plain.mean == estimates.adjusted.mean
         assert estimates.plain.half_width is None
-    console = Console(width=80)
-    with console.capture() as capture:
-        console.print(summary_report(found.summary))
-    text = capture.get()
-    assert max(map(len, text.splitlines())) <= 80
+    text = printed(found.summary)
     assert "test-set mean of SPL" in text
     assert "nan" not in text.lower()
 

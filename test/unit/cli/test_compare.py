@@ -1,0 +1,76 @@
+"""`robocontrast compare` as its user meets it: real runs with bags, the console, and the files beside the page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+
+import pytest
+from recorded_runs import recorded_run
+from typer.testing import CliRunner
+
+from robocontrast_ros.analysis.comparison_tables import COLUMNS
+from robocontrast_ros.cli.main import app
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs of one session by different policies; the second one solves less."""
+    folder = tmp_path_factory.mktemp("runs")
+    return [recorded_run(folder / policy, policy, trials=11).path for policy in ("oracle", "random")]
+
+
+def invoke(*arguments):
+    return CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", *map(str, arguments)])
+
+
+def test_the_numbers_are_printed_and_written_beside_the_page(runs, tmp_path):
+    page = tmp_path / "ours.html"
+    result = invoke(*runs, "--to", page)
+    assert result.exit_code == 0, result.output
+    for words in ("first: oracle", "second: random", "McNemar", "Holm", "difference in differences", "ΔLB1"):
+        assert words in result.output, words
+    for what, name in (("comparison", "ours.html"), ("table", "ours.csv"), ("numbers", "ours.json")):
+        assert f"{what}: {tmp_path / name}" in result.output.splitlines()
+    with (tmp_path / "ours.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == list(COLUMNS)
+    content = json.loads((tmp_path / "ours.json").read_text(), parse_constant=pytest.fail)
+    (comparison,) = content["comparisons"]
+    assert [row["perturbation"] for row in rows] == [row["perturbation"] for row in comparison["rows"]]
+    for row, record in zip(rows, comparison["rows"], strict=True):
+        assert float(row["difference_mean"]) == record["difference"]["mean"]
+        assert row["p_bootstrap_holm"] == str(record["adjusted"]["bootstrap"] or "")
+    text = page.read_text()
+    assert "difference in differences" in text and "Holm" in text
+
+
+def test_only_the_maps_that_the_page_shows_are_drawn(runs, tmp_path):
+    shutil.rmtree(runs[0] / "maps", ignore_errors=True)
+    assert invoke(*runs, "--to", tmp_path / "page.html").exit_code == 0
+    drawn = len(list((runs[0] / "maps").iterdir()))
+    assert 0 < drawn < 11
+    shown = (tmp_path / "page.html").read_text().count(" from above. ")
+    assert shown == 2 * drawn, "each pair has a map of either trial"
+
+
+def test_the_same_run_is_refused_in_one_line_however_it_is_named(runs, tmp_path):
+    link, copy = tmp_path / "link", tmp_path / "copy"
+    link.symlink_to(runs[0])
+    shutil.copytree(runs[0], copy)
+    for other in (runs[0], runs[0] / ".." / runs[0].name, link, copy):
+        for named in ((runs[0], other), (runs[1], runs[0], other)):
+            result = invoke(*named, "--to", tmp_path / "page.html")
+            assert result.exit_code == 2
+            (line,) = result.stderr.strip().splitlines()
+            assert line.startswith("error: The runs ") and "are the same run" in line
+    assert not (tmp_path / "page.html").exists() and not (tmp_path / "page.csv").exists()
+
+
+def test_a_page_must_not_have_the_name_of_its_table(runs, tmp_path):
+    result = invoke(*runs, "--to", tmp_path / "numbers.csv")
+    assert result.exit_code == 2
+    (line,) = result.stderr.strip().splitlines()
+    assert "--to" in line and "the name of an HTML file" in line
+    assert list(tmp_path.iterdir()) == []
