@@ -47,8 +47,8 @@ def summary_table(summary: Summary) -> Table:
             f"{'finished' if summary.finished else 'not finished'}: "
             f"{summary.ended or 'the journal has no end'}\n"
             f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: Wilson's, for as many independent trials as "
-            "those of the instances, which resemble each other, are worth. faults: of the policy. void: attempts, in no "
-            "mean. skip: could not be applied, or was fulfilled already."
+            "those of the instances, which resemble each other, are worth. faults: of the policy. void: attempts, in "
+            "no mean. skip: could not be applied, or was fulfilled already."
         ),
         box=None,
         padding=(0, 1, 0, 0),
