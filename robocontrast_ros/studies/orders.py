@@ -25,14 +25,15 @@ from robocontrast_ros.studies.sitting import ROUNDING, Sitting, Trials
 
 Array = NDArray[np.float64]
 
-ORDERS: dict[Estimator, int] = {"plain": 200, "base": 200, "adjusted": 20}
-"""Random orders of a test set; the adjusted mean takes a hundred times as long as the others."""
-
 COSTS = 10
 """Costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
 
-GROUPS = 20
-"""Groups of base instances that the jackknife leaves out, in each seed; one instance each where there are fewer."""
+PRECISION: dict[Estimator, tuple[int, int]] = {"plain": (100, 20), "base": (100, 20), "adjusted": (10, 10)}
+"""Random orders of a test set, and groups of base instances that the jackknife leaves out in each seed.
+
+Where a seed has fewer instances than groups, one at a time is left out. The adjusted mean takes a hundred times as long
+as the others.
+"""
 
 FEWEST = 5
 """Base instances of a seed below which there is no interval."""
@@ -72,15 +73,16 @@ def expected_error(
         estimator: ``plain``, ``base`` or ``adjusted``.
         against: label of another such strategy.
         rng: what orders and groups are drawn with.
-        orders: number of random orders; that of ``ORDERS`` when None.
+        orders: number of random orders; that of ``PRECISION`` when None.
 
     Returns:
         Without interval where a seed has fewer than five instances.
     """
     whole, variances, freedom = [], [], 0
+    usual, most = PRECISION[estimator]
     for sitting in sittings:
-        ordered = _Orders(sitting, of, estimator, against, rng, orders or ORDERS[estimator])
-        number = min(GROUPS, len(ordered.instances))
+        ordered = _Orders(sitting, of, estimator, against, rng, orders or usual)
+        number = min(most, len(ordered.instances))
         if not number:
             return ExpectedError(None, None, NO_ESTIMATE)
         whole.append(ordered.errors(ordered.instances))
@@ -118,6 +120,7 @@ class _Orders:
             np.intersect1d(sitting.complete(of), sitting.complete(against)),
             sitting.complete(sitting.standard),
         )
+        self._number = sitting.size
         self._orders = [rng.permutation(self.instances) for _ in range(orders)]
 
     def errors(self, instances: NDArray[np.int64]) -> Array:
@@ -127,17 +130,20 @@ class _Orders:
         _, one_each = np.unique(standard.instance, return_index=True)
         every = standard.covariates[one_each]
         costs = np.linspace(0.0, float(np.sum(standard.cost)), COSTS + 1)[1:] + ROUNDING
-        errors = []
+        chosen = np.zeros(self._number, bool)
+        chosen[instances] = True
+        means = []
         for order in self._orders:
-            order = order[np.isin(order, instances)]
-            both = [
-                _means(self._of.taken(order), self._estimator, costs, every),
-                _means(self._against.taken(order), "plain", costs, every),
-            ]
-            errors.append(np.abs(np.array(both) - target))
+            some = order[chosen[order]]
+            means.append(
+                [
+                    self._of.means(some, self._estimator, costs, every),
+                    self._against.means(some, "plain", costs, every),
+                ]
+            )
+        errors = np.abs(np.concatenate(means, axis=1) - target)
         # Where one of them has no trial yet, neither counts.
-        joined = np.concatenate(errors, axis=1)
-        return joined[:, ~np.isnan(joined).any(axis=0)].mean(axis=1)
+        return errors[:, ~np.isnan(errors).any(axis=0)].mean(axis=1)
 
 
 class _Blocks:
@@ -145,22 +151,37 @@ class _Blocks:
 
     def __init__(self, trials: Trials) -> None:
         self._trials = trials
-        self._where = {i: np.flatnonzero(trials.instance == i) for i in np.unique(trials.instance)}
+        order = np.argsort(trials.instance, kind="stable")
+        instances, first = np.unique(trials.instance[order], return_index=True)
+        self._where = dict(zip(instances.tolist(), np.split(order, first[1:]), strict=True))
+        self._counted: dict[Estimator, Array] = {
+            "plain": np.ones(len(trials.score)),
+            "base": trials.is_base.astype(float),
+        }
 
     def taken(self, instances: NDArray[np.int64]) -> Trials:
         """Return the trials of some instances, in their order."""
-        return self._trials.taken(np.concatenate([self._where[i] for i in instances]))
+        return self._trials.taken(self._positions(instances))
 
+    def means(self, instances: NDArray[np.int64], estimator: Estimator, costs: Array, every: Array) -> Array:
+        """Return the estimate at each cost, shape (costs,); NaN where no trial is done yet.
 
-def _means(trials: Trials, estimator: Estimator, costs: Array, every: Array) -> Array:
-    """Return the estimate at each cost, shape (costs,); NaN where no trial is done yet."""
-    reached = np.searchsorted(trials.cumulative_cost, costs, side="right")
-    if estimator == "adjusted":
-        means = [_adjusted(trials.taken(slice(number)), every) for number in reached]
-        return np.array(means, dtype=float)
-    counted = trials.is_base if estimator == "base" else np.ones(len(trials.score), bool)
-    total, number = np.cumsum(trials.score * counted), np.cumsum(counted)
-    return np.where(reached > 0, (total / number)[np.maximum(reached, 1) - 1], np.nan)
+        Args:
+            instances: that are run, in this order.
+            estimator: of the mean.
+            costs: at which it is asked for, rising.
+            every: covariates of the test set's instances, for the adjusted mean.
+        """
+        where = self._positions(instances)
+        reached = np.searchsorted(np.cumsum(self._trials.cost[where]), costs, side="right")
+        if estimator == "adjusted":
+            return np.array([_adjusted(self._trials.taken(where[:number]), every) for number in reached])
+        counted = self._counted[estimator][where]
+        total, number = np.cumsum(self._trials.score[where] * counted), np.cumsum(counted)
+        return np.where(reached > 0, (total / number)[np.maximum(reached, 1) - 1], np.nan)
+
+    def _positions(self, instances: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([self._where[i] for i in instances.tolist()])
 
 
 def _adjusted(trials: Trials, every: Array) -> float:

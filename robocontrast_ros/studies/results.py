@@ -188,10 +188,15 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
     symbols = {perturbation.name: perturbation.symbol for perturbation in some.perturbations}
     labels = [strategy.label for strategy in parameters.strategies]
     instances = _instances(read)
-    costs: list[Cost] = list(dict.fromkeys(["budget", *(claim.measure.cost for claim in study.claims)]))
+
+    def same(cost: Cost) -> Cost:
+        """Return ``budget`` for the unit that the budget has."""
+        return "budget" if UNITS.get(cost) == unit else cost
+
+    costs: list[Cost] = list(dict.fromkeys(["budget", *(same(claim.measure.cost) for claim in study.claims)]))
 
     @cache
-    def sittings(policy: str, score: Score = "metric", cost: Cost = "budget") -> list[Sitting]:
+    def sittings(policy: str, score: Score, cost: Cost) -> list[Sitting]:
         column = metric if score == "metric" else "success"
         return [
             Sitting(table, labels, parameters.standard, column, cost, instances[job.seed])
@@ -200,7 +205,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         ]
 
     @cache
-    def evidence(policy: str, score: Score = "metric", cost: Cost = "budget") -> Evidence:
+    def evidence(policy: str, score: Score, cost: Cost) -> Evidence:
         control = study.control and policy != study.control
         return Evidence(
             sittings(policy, score, cost),
@@ -212,9 +217,11 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
 
     def drawn(policy: str, cost: Cost) -> Picture:
         shown = Shown(policy, parameters.contrast, symbols, metric, UNITS.get(cost, unit), study.control)
-        curves = draw_curves(sittings(policy, cost=cost), parameters.contrast, parameters.bins)
-        controls = sittings(study.control) if study.control and policy != study.control else ()
-        return Picture(sittings(policy, cost=cost), curves, shown, controls)
+        curves = draw_curves(sittings(policy, "metric", cost), parameters.contrast, parameters.bins)
+        controls = (
+            sittings(study.control, "metric", "budget") if study.control and policy != study.control else ()
+        )
+        return Picture(sittings(policy, "metric", cost), curves, shown, controls)
 
     pictures = {
         policy if cost == "budget" else f"{policy}_{cost}": drawn(policy, cost)
@@ -222,7 +229,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         for policy in study.policies
     }
     decided = [
-        evidence(policy, claim.measure.score, claim.measure.cost).decide(
+        evidence(policy, claim.measure.score, same(claim.measure.cost)).decide(
             claim, policy, policy == study.control
         )
         for claim in study.claims
@@ -235,12 +242,12 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         control=study.control,
         sessions=tuple(session for _, ended in read.values() for session in ended),
         strategies=tuple(
-            _row(policy, label, sittings(policy), evidence(policy))
+            _row(policy, label, sittings(policy, "metric", "budget"), evidence(policy, "metric", "budget"))
             for policy in study.policies
             for label in labels
         ),
         errors=tuple(
-            _errors(policy, estimator, parameters, evidence(policy))
+            _errors(policy, estimator, parameters, evidence(policy, "metric", "budget"))
             for policy in study.policies
             for estimator in get_args(Estimator)
         ),
@@ -274,9 +281,9 @@ def _perturbation(
         measure = Measure(
             kind=kind, of=(contrast,), perturbation=name, score=score, less_control=less_control
         )
-        return evidence(policy, score).estimate(measure)
+        return evidence(policy, score, "budget").estimate(measure)
 
-    own = evidence(policy)
+    own = evidence(policy, "metric", "budget")
     applied, refused = own.applied(contrast, name)
     base_applied, base_refused = (None if np.isnan(mean) else mean for mean in own.base_means(contrast, name))
     return PerturbationRow(
