@@ -18,11 +18,11 @@ from robocontrast_ros.statistics.decisions import (
     MCNEMAR,
     Decision,
     boschloo,
-    holm,
     mcnemar,
     paired_bootstrap,
 )
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.multiplicity import holm
 
 KEY = ("base_id", "perturbation", "repeat")
 SAME_PATH = 1e-6

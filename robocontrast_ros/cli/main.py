@@ -428,6 +428,9 @@ def compare(
         list[Path], typer.Argument(help="Run folders; the first is compared with each of the others.")
     ],
     to: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("comparison.html"),
+    pictures: Annotated[
+        bool, typer.Option(help="Frames and maps on the page; without them it is made in a few seconds.")
+    ] = True,
 ) -> None:
     """Compare policies trial by trial on the same test set: numbers, one HTML page, and CSV and JSON beside it.
 
@@ -437,7 +440,7 @@ def compare(
     """
     from robocontrast_ros.cli.report import write_run_comparison
 
-    write_run_comparison(runs, to, Console())
+    write_run_comparison(runs, to, Console(), pictures)
 
 
 @app.command()

@@ -31,8 +31,14 @@ def write_run_report(run: Path, to: Path | None, console: Console) -> None:
     _say("figures", folder.figures, console)
 
 
-def write_run_comparison(runs: Sequence[Path], to: Path, console: Console) -> None:
+def write_run_comparison(runs: Sequence[Path], to: Path, console: Console, pictures: bool = True) -> None:
     """Compare the first run with each of the others: print the numbers, write them as CSV and JSON, and write the page.
+
+    Args:
+        runs: run folders.
+        to: the page's file.
+        console: to print on.
+        pictures: whether the page has frames and maps.
 
     Raises:
         ConfigurationError: there are not two runs, a path is no run folder, or a file cannot be written.
@@ -57,7 +63,7 @@ def write_run_comparison(runs: Sequence[Path], to: Path, console: Console) -> No
         raise typer.Exit(2) from None
     console.print(comparison_report(read.comparisons, read.labels))
     files = write_numbers(read.comparisons, to)
-    write_comparison_page(read, to, _shown(console))
+    write_comparison_page(read, to, _shown(console), pictures=pictures)
     _say("comparison", to, console)
     for what, path in zip(("table", "numbers"), files, strict=True):
         _say(what, path, console)

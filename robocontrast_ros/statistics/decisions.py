@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from robocontrast_ros.statistics.clusters import differences, paired_difference
@@ -123,24 +122,3 @@ def _studentised(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArr
     # A row without spread has an infinite statistic, or, at a mean of 0, none to speak of.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(np.abs(mean) / np.sqrt(np.sum(residual**2, axis=1)), nan=0.0, posinf=np.inf)
-
-
-def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Return the p-values of a family of tests, adjusted by Holm's step-down procedure (1979), in the same order.
-
-    A test rejects where its adjusted value is no greater than the error rate. The probability that any test of the
-    family rejects wrongly is then no more than that rate, however the tests depend on each other.
-
-    Args:
-        p_values: of the tests; None where there was nothing to test, which counts as no test.
-
-    Returns:
-        None where there was no test, or where it is the only one, which needs no adjustment.
-    """
-    tests = [number for number, p in enumerate(p_values) if p is not None]
-    adjusted: list[float | None] = [None] * len(p_values)
-    if len(tests) > 1:
-        _, found, _, _ = multipletests([p_values[number] for number in tests], method="holm")
-        for number, p in zip(tests, found, strict=True):
-            adjusted[number] = float(p)
-    return tuple(adjusted)

@@ -175,7 +175,9 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
     )
 
 
-def write_comparison_page(read: ReadRuns, to: Path, track: Track = untold, now: float | None = None) -> None:
+def write_comparison_page(
+    read: ReadRuns, to: Path, track: Track = untold, now: float | None = None, pictures: bool = True
+) -> None:
     """Write the page of runs that were compared.
 
     Args:
@@ -183,6 +185,7 @@ def write_comparison_page(read: ReadRuns, to: Path, track: Track = untold, now: 
         to: the file.
         track: passes on what is worked through, and may show how far it has come.
         now: seconds since the epoch, for the page; the present when left out.
+        pictures: whether frames and maps are on the page, and missing maps are drawn; they take most of the time.
 
     Raises:
         ConfigurationError: the page cannot be written.
@@ -191,8 +194,8 @@ def write_comparison_page(read: ReadRuns, to: Path, track: Track = untold, now: 
     found = [_pairs_of(results[0], other) for other in results[1:]]
     # Trials of the first run have their pictures read once, whichever comparison shows them.
     wanted = [
-        {index for pairs in found for index, _, differ in pairs if differ},
-        *({index for _, index, differ in pairs if differ} for pairs in found),
+        {index for pairs in found for index, _, differ in pairs if differ and pictures},
+        *({index for _, index, differ in pairs if differ and pictures} for pairs in found),
     ]
     compared = [_compared(read, number, indices, track) for number, indices in enumerate(wanted)]
     attempts = [
@@ -212,6 +215,7 @@ def write_comparison_page(read: ReadRuns, to: Path, track: Track = untold, now: 
         task=results[0].parameters.get("session", {}).get("task"),
         families=FAMILIES,
         beyond=BEYOND,
+        pictures=pictures,
         made=time.time() if now is None else now,
     )
     write_page(page, to)

@@ -30,7 +30,8 @@ from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.journal import read_journal
 from robocontrast_ros.sessions.session import run_session
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
-from robocontrast_ros.statistics.decisions import boschloo, holm, mcnemar
+from robocontrast_ros.statistics.decisions import boschloo, mcnemar
+from robocontrast_ros.statistics.multiplicity import holm
 from robocontrast_ros.strategies.standard import Standard
 
 

@@ -55,6 +55,14 @@ def test_only_the_maps_that_the_page_shows_are_drawn(runs, tmp_path):
     assert shown == 2 * drawn, "each pair has a map of either trial"
 
 
+def test_without_pictures_the_page_says_so_and_no_map_is_drawn(runs, tmp_path):
+    shutil.rmtree(runs[0] / "maps", ignore_errors=True)
+    assert invoke(*runs, "--to", tmp_path / "page.html", "--no-pictures").exit_code == 0
+    assert list((runs[0] / "maps").iterdir()) == []
+    text = (tmp_path / "page.html").read_text()
+    assert "<img" not in text and "asked for with --no-pictures" in text
+
+
 def test_the_same_run_is_refused_in_one_line_however_it_is_named(runs, tmp_path):
     link, copy = tmp_path / "link", tmp_path / "copy"
     link.symlink_to(runs[0])

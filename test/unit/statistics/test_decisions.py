@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 
-from robocontrast_ros.statistics.decisions import barnard, boschloo, holm, mcnemar, paired_bootstrap
+from robocontrast_ros.statistics.decisions import barnard, boschloo, mcnemar, paired_bootstrap
 
 tables = st.tuples(st.integers(0, 6), st.integers(1, 6), st.integers(0, 6), st.integers(1, 6)).map(
     lambda t: (min(t[0], t[1]), t[1], min(t[2], t[3]), t[3])
@@ -143,15 +143,3 @@ def test_the_bootstrap_finds_a_difference_where_there_is_none_no_oftener_than_it
         b = np.clip(0.6 - shared + rng.normal(0.0, 0.2, len(clusters)), 0.0, 1.0)
         rejected += paired_bootstrap(a, b, clusters, rng).p_value <= 0.05
     assert rejected <= stats.binom.ppf(1.0 - 1e-3, draws, 0.05)
-
-
-def test_holms_procedure_multiplies_the_least_p_value_most_and_keeps_the_order():
-    # By the definition: 0.005 x 4, 0.01 x 3, 0.03 x 2, and no less than the one before: 0.04 x 1 becomes 0.06.
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
-    assert holm([0.6, 0.7]) == pytest.approx((1.0, 1.0))
-
-
-def test_where_nothing_was_tested_nothing_is_adjusted():
-    assert holm([None, 0.02, None, 0.03]) == (None, pytest.approx(0.04), None, pytest.approx(0.04))
-    assert holm([None, 0.02]) == (None, None), "one test needs no adjustment"
-    assert holm([]) == ()
