@@ -596,6 +596,25 @@ def claimed(claim: str, policy: str, study: str = "language_table", digits: int 
     return f"{mean} ({low} to {high})"
 
 
+def study_size(name: str) -> str:
+    """Return how large a study is: ``250 instances, 3 seeds``."""
+    parameters = _study(Source.folder, name)[0].parameters
+    return f"{parameters.test_set.size} instances, {len(parameters.seeds)} seeds"
+
+
+def beyond(symbol: str, policy: str, study: str = "language_table") -> str:
+    """Return the change of success from the instances' own base trials, less the control's, with its interval.
+
+    Raises:
+        KeyError: there is no such perturbation, or policy.
+    """
+    for row in _study(Source.folder, study)[1].perturbations:
+        if (row.symbol, row.policy) == (symbol, policy):
+            found = row.beyond_control_of_success
+            return f"{signed(found.mean, 3)} ({signed(found.low, 3)} to {signed(found.high, 3)})"
+    raise KeyError(f"the study {study} has no perturbation '{symbol}' of '{policy}'")
+
+
 def cost_of(strategy: str, policy: str, study: str = "language_table") -> float:
     """Return what a trial of a strategy costs, on the mean over seeds.
 
