@@ -18,6 +18,7 @@ Kind = Literal[
     "cost_per_trial",
     "perturbing_cost",
     "trials_ratio",
+    "trials_within",
     "cost_ratio",
     "sensitivity",
     "sensitivity_in_set",
@@ -42,13 +43,13 @@ CONTROLLED: tuple[Kind, ...] = ("sensitivity", "sensitivity_in_set", "paired_sen
 """Kinds of measures that the control's may be taken off."""
 
 COMPARING: tuple[Kind, ...] = (
-    "trials_ratio",
-    "cost_ratio",
-    "closer",
-    "error_at_equal_cost",
-    "expected_error",
+    *("trials_ratio", "trials_within", "cost_ratio"),
+    *("closer", "error_at_equal_cost", "expected_error"),
 )
 """Kinds of measures that need ``against``."""
+
+ONE_AGAINST: tuple[Kind, ...] = ("trials_ratio", "trials_within", "error_at_equal_cost", "expected_error")
+"""Kinds of measures that compare with one strategy."""
 
 WITH_ESTIMATOR: tuple[Kind, ...] = ("bias", "expected_error")
 """Kinds of measures that are about an estimator."""
@@ -71,12 +72,22 @@ class Measure:
     less_control: bool = Field(
         default=False, description="of the sensitivities: whether that of the study's control is taken off"
     )
+    budget: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="of trials_within: share of what the standard evaluation costs that may be spent",
+    )
     score: Score = Field(default="metric", description="the task's metric, or success")
     cost: Cost = Field(default="budget", description="the study's own cost, or metres, or seconds")
 
     def __post_init__(self) -> None:
         """Refuse what the kind has no use for, and what it lacks."""
-        needed = (("against", self.kind in COMPARING), ("perturbation", self.kind in OF_PERTURBATION))
+        needed = (
+            ("against", self.kind in COMPARING),
+            ("perturbation", self.kind in OF_PERTURBATION),
+            ("budget", self.kind == "trials_within"),
+        )
         for key, wanted in needed:
             if bool(getattr(self, key)) != wanted:
                 raise ValueError(
@@ -84,7 +95,7 @@ class Measure:
                 )
         if self.kind != "closer" and len(self.of) != 1:
             raise ValueError(f"one strategy in `of` where `kind` is {self.kind}")
-        if self.kind in ("trials_ratio", "error_at_equal_cost", "expected_error") and len(self.against) != 1:
+        if self.kind in ONE_AGAINST and len(self.against) != 1:
             raise ValueError(f"one strategy in `against` where `kind` is {self.kind}")
         if self.kind not in WITH_ESTIMATOR and self.estimator != "plain":
             raise ValueError(f"no `estimator` where `kind` is {self.kind}")
@@ -100,6 +111,8 @@ class Measure:
             "cost_per_trial": f"cost of a trial of {of}",
             "perturbing_cost": f"cost of all perturbed trials of a test instance in {of}",
             "trials_ratio": f"trials of {of} for the cost of one trial of {against}",
+            "trials_within": f"trials of {of} within {self.budget or 0.0:.0%} of what the standard evaluation costs, "
+            f"over those of {against}, over random orders of the test set",
             "cost_ratio": f"cost of a trial of {of}, over that of the cheapest of {against}",
             "sensitivity": f"{mean} of the {self.perturbation} trials of {of}, less the test-set mean",
             "sensitivity_in_set": f"{mean} of the {self.perturbation} trials of {of}, less that of all its trials",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Measure
-from robocontrast_ros.studies.orders import ExpectedError, expected_error
+from robocontrast_ros.studies.orders import ExpectedError, expected_error, expected_trials
 from robocontrast_ros.studies.sitting import ROUNDING, Sitting, Trials
 
 Array = NDArray[np.float64]
@@ -228,6 +228,12 @@ class Evidence:
             return Estimate(mean)
         corners = [_smaller(x, y) for x in (less.low, less.high) for y in (more.low, more.high)]
         return Estimate(mean, min(corners), max(corners))
+
+    def _trials_within(self, measure: Measure) -> Estimate:
+        rng = np.random.default_rng(ORDERS_SEED)
+        return expected_trials(
+            self._sittings, measure.of[0], measure.against[0], float(measure.budget or 0.0), rng
+        )
 
     def _expected_error(self, measure: Measure) -> Estimate:
         return self.expected_error(measure.of[0], measure.estimator, measure.against[0]).difference

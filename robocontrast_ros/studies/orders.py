@@ -11,8 +11,9 @@ Intervals are by a jackknife that leaves out groups of base instances, within ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,72 +79,120 @@ def expected_error(
     Returns:
         Without interval where a seed has fewer than five instances.
     """
-    whole, variances, freedom = [], [], 0
-    usual, most = PRECISION[estimator]
-    for sitting in sittings:
-        ordered = _Orders(sitting, of, estimator, against, rng, orders or usual)
-        number = min(most, len(ordered.instances))
-        if not number:
-            return ExpectedError(None, None, NO_ESTIMATE)
-        whole.append(ordered.errors(ordered.instances))
-        if number >= FEWEST:
-            groups = np.array_split(rng.permutation(ordered.instances), number)
-            left = [ordered.errors(np.setdiff1d(ordered.instances, group)) for group in groups]
-            variances.append((number - 1) * np.var([one - other for one, other in left]))
-            freedom += number - 1
-    one, other = np.mean(whole, axis=0)
-    difference = float(one - other)
-    if len(variances) < len(whole):
-        return ExpectedError(float(one), float(other), Estimate(difference))
-    reach = float(stats.t.ppf(0.5 + CONFIDENCE / 2, freedom) * np.sqrt(np.sum(variances)) / len(whole))
-    return ExpectedError(
-        float(one), float(other), Estimate(difference, difference - reach, difference + reach)
-    )
+    usual, groups = PRECISION[estimator]
+    ordered = [_Orders(sitting, of, against, rng, orders or usual) for sitting in sittings]
+    found = [each.replicates(lambda own, some: own.errors(some, estimator), groups, rng) for each in ordered]
+    if any(each is None for each in found):
+        return ExpectedError(None, None, NO_ESTIMATE)
+    one, other = np.mean([each[0] for each in found], axis=0)
+    difference = _jackknifed([each[:, 0] - each[:, 1] for each in found])
+    return ExpectedError(float(one), float(other), difference)
+
+
+def expected_trials(
+    sittings: Sequence[Sitting], of: str, against: str, budget: float, rng: np.random.Generator
+) -> Estimate:
+    """Return how many trials of one strategy a budget allows, over how many of another, on the mean over orders.
+
+    Args:
+        sittings: one a seed.
+        of: label of a strategy whose base trials all begin in their own scenes.
+        against: label of another such strategy.
+        budget: share of what the standard evaluation costs, of the instances that both ran to their end.
+        rng: what orders and groups are drawn with.
+
+    Returns:
+        Without interval where a seed has fewer than five instances.
+    """
+    usual, groups = PRECISION["plain"]
+    ordered = [_Orders(sitting, of, against, rng, usual) for sitting in sittings]
+    found = [each.replicates(lambda own, some: own.trials(some, budget), groups, rng) for each in ordered]
+    if any(each is None or not each[0, 1] for each in found):
+        return NO_ESTIMATE
+    return _jackknifed([each[:, 0] / each[:, 1] for each in found])
+
+
+def _jackknifed(replicates: Sequence[Array]) -> Estimate:
+    """Return the mean over seeds of a number, with the interval of a jackknife.
+
+    Args:
+        replicates: of each seed, the number with all instances, then that without each group; shape (groups + 1,).
+    """
+    mean = float(np.mean([each[0] for each in replicates]))
+    numbers = np.array([len(each) - 1 for each in replicates])
+    if numbers.min() < FEWEST:
+        return Estimate(mean)
+    variances = [number * np.var(each[1:]) for number, each in zip(numbers - 1, replicates, strict=True)]
+    freedom = float(np.sum(numbers - 1))
+    reach = float(stats.t.ppf(0.5 + CONFIDENCE / 2, freedom) * np.sqrt(np.sum(variances)) / len(replicates))
+    return Estimate(mean, mean - reach, mean + reach)
 
 
 class _Orders:
     """Two strategies of one sitting in the same random orders."""
 
     def __init__(
-        self,
-        sitting: Sitting,
-        of: str,
-        estimator: Estimator,
-        against: str,
-        rng: np.random.Generator,
-        orders: int,
+        self, sitting: Sitting, of: str, against: str, rng: np.random.Generator, orders: int
     ) -> None:
-        self._of, self._against = (_Blocks(sitting.sessions[label]) for label in (of, against))
-        self._standard = _Blocks(sitting.sessions[sitting.standard])
-        self._estimator = estimator
-        self.instances = np.intersect1d(
-            np.intersect1d(sitting.complete(of), sitting.complete(against)),
-            sitting.complete(sitting.standard),
+        self._of, self._against, self._standard = (
+            _Blocks(sitting.sessions[label]) for label in (of, against, sitting.standard)
         )
+        complete = [sitting.complete(label) for label in (of, against, sitting.standard)]
+        self.instances = reduce(np.intersect1d, complete)
+        # The scene that is brought in from outside has no cost, wherever else in the order it were.
+        self.instances = np.setdiff1d(self.instances, sitting.sessions[sitting.standard].unpriced)
         self._number = sitting.size
         self._orders = [rng.permutation(self.instances) for _ in range(orders)]
 
-    def errors(self, instances: NDArray[np.int64]) -> Array:
+    def replicates(
+        self,
+        numbers: Callable[[_Orders, NDArray[np.int64]], Array],
+        groups: int,
+        rng: np.random.Generator,
+    ) -> Array | None:
+        """Return numbers with all instances, and without each group of them, shape (groups + 1, k).
+
+        None without an instance; without groups where there are fewer instances than an interval takes.
+        """
+        number = min(groups, len(self.instances))
+        if not number:
+            return None
+        left_out = np.array_split(rng.permutation(self.instances), number) if number >= FEWEST else []
+        chosen = [self.instances, *(np.setdiff1d(self.instances, group) for group in left_out)]
+        return np.array([numbers(self, some) for some in chosen])
+
+    def errors(self, instances: NDArray[np.int64], estimator: Estimator) -> Array:
         """Return the mean absolute errors of both, over orders and costs, with some of the instances; shape (2,)."""
         standard = self._standard.taken(instances)
         target = float(np.mean(standard.score))
         _, one_each = np.unique(standard.instance, return_index=True)
         every = standard.covariates[one_each]
         costs = np.linspace(0.0, float(np.sum(standard.cost)), COSTS + 1)[1:] + ROUNDING
-        chosen = np.zeros(self._number, bool)
-        chosen[instances] = True
-        means = []
-        for order in self._orders:
-            some = order[chosen[order]]
-            means.append(
-                [
-                    self._of.means(some, self._estimator, costs, every),
-                    self._against.means(some, "plain", costs, every),
-                ]
-            )
+        means = [
+            [
+                self._of.means(order, estimator, costs, every),
+                self._against.means(order, "plain", costs, every),
+            ]
+            for order in self._ordered(instances)
+        ]
         errors = np.abs(np.concatenate(means, axis=1) - target)
         # Where one of them has no trial yet, neither counts.
         return errors[:, ~np.isnan(errors).any(axis=0)].mean(axis=1)
+
+    def trials(self, instances: NDArray[np.int64], budget: float) -> Array:
+        """Return the mean number of trials of both within a share of the standard evaluation's cost, shape (2,)."""
+        spent = np.array([budget * float(np.sum(self._standard.taken(instances).cost)) + ROUNDING])
+        both = [
+            [blocks.reached(order, spent)[0] for blocks in (self._of, self._against)]
+            for order in self._ordered(instances)
+        ]
+        return np.mean(both, axis=0)
+
+    def _ordered(self, instances: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        chosen = np.zeros(self._number, bool)
+        chosen[instances] = True
+        for order in self._orders:
+            yield order[chosen[order]]
 
 
 class _Blocks:
@@ -172,13 +221,16 @@ class _Blocks:
             costs: at which it is asked for, rising.
             every: covariates of the test set's instances, for the adjusted mean.
         """
-        where = self._positions(instances)
-        reached = np.searchsorted(np.cumsum(self._trials.cost[where]), costs, side="right")
+        where, reached = self._positions(instances), self.reached(instances, costs)
         if estimator == "adjusted":
             return np.array([_adjusted(self._trials.taken(where[:number]), every) for number in reached])
         counted = self._counted[estimator][where]
         total, number = np.cumsum(self._trials.score[where] * counted), np.cumsum(counted)
         return np.where(reached > 0, (total / number)[np.maximum(reached, 1) - 1], np.nan)
+
+    def reached(self, instances: NDArray[np.int64], costs: Array) -> NDArray[np.int64]:
+        """Return how many trials are done at each cost, where instances are run in this order; shape (costs,)."""
+        return np.searchsorted(np.cumsum(self._trials.cost[self._positions(instances)]), costs, side="right")
 
     def _positions(self, instances: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([self._where[i] for i in instances.tolist()])

@@ -60,6 +60,11 @@ class Trials:
         """
         return (np.arange(len(self.cost)) > 0) | (self.cost > 0.0)
 
+    @property
+    def unpriced(self) -> NDArray[np.int64]:
+        """The base instance, at most one, whose scene cost nothing because it was brought in, shape (k,)."""
+        return self.instance[~self.is_priced]
+
     def taken(self, chosen: slice | NDArray[np.int64]) -> Trials:
         """Return some of the trials, in the order in which they are named."""
         return Trials(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})

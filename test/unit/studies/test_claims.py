@@ -88,6 +88,7 @@ EQUAL = {"kind": "error_at_equal_cost", "of": ("contrast",), "against": ("better
 EXPECTED = {"kind": "expected_error", "of": ("contrast",), "against": ("standard",)}
 BEYOND = PAIRED | {"less_control": True}
 SELECTION = {"kind": "selection", "of": ("contrast",), "perturbation": "P"}
+WITHIN = {"kind": "trials_within", "of": ("contrast",), "against": ("standard",), "budget": 0.8}
 PERTURBING = {"kind": "perturbing_cost", "of": ("contrast",)}
 
 
@@ -131,6 +132,8 @@ PERTURBING = {"kind": "perturbing_cost", "of": ("contrast",)}
             {"refused": -0.2, "spread": 0.05},
             {"refused": 0.01, "instances": 12, "seeds": 1},
         ),
+        (WITHIN, {"above": 2.4, "below": 2.6}, {}, None, {"instances": 8, "seeds": 1}),
+        (WITHIN, {"above": 2.9}, None, {}, None),
         (PERTURBING, {"above": 0.19, "below": 0.21}, {}, {"cost": 2.0}, None),
     ],
 )
@@ -323,6 +326,7 @@ def test_files_of_claims_are_the_same_claims_for_people_programs_and_papers(tmp_
         ({"kind": "bias", "of": ["both", "scene"]}, "one strategy in `of`"),
         ({"kind": "closer", "of": ["both"], "against": ["x"], "estimator": "base"}, "no `estimator`"),
         ({"kind": "speed", "of": ["both"]}, "'bias'"),
+        ({"kind": "bias", "of": ["both"], "budget": 0.5}, "no value for `budget` where `kind` is bias"),
         ({"kind": "bias", "of": ["both"], "less_control": True}, "no `less_control` where `kind` is bias"),
     ],
 )
