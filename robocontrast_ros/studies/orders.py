@@ -181,9 +181,9 @@ class _Orders:
 
     def trials(self, instances: NDArray[np.int64], budget: float) -> Array:
         """Return the mean number of trials of both within a share of the standard evaluation's cost, shape (2,)."""
-        spent = np.array([budget * float(np.sum(self._standard.taken(instances).cost)) + ROUNDING])
+        spent = budget * float(np.sum(self._standard.taken(instances).cost))
         both = [
-            [blocks.reached(order, spent)[0] for blocks in (self._of, self._against)]
+            [blocks.trials(order, spent) for blocks in (self._of, self._against)]
             for order in self._ordered(instances)
         ]
         return np.mean(both, axis=0)
@@ -221,16 +221,26 @@ class _Blocks:
             costs: at which it is asked for, rising.
             every: covariates of the test set's instances, for the adjusted mean.
         """
-        where, reached = self._positions(instances), self.reached(instances, costs)
+        where = self._positions(instances)
+        reached = np.searchsorted(np.cumsum(self._trials.cost[where]), costs, side="right")
         if estimator == "adjusted":
             return np.array([_adjusted(self._trials.taken(where[:number]), every) for number in reached])
         counted = self._counted[estimator][where]
         total, number = np.cumsum(self._trials.score[where] * counted), np.cumsum(counted)
         return np.where(reached > 0, (total / number)[np.maximum(reached, 1) - 1], np.nan)
 
-    def reached(self, instances: NDArray[np.int64], costs: Array) -> NDArray[np.int64]:
-        """Return how many trials are done at each cost, where instances are run in this order; shape (costs,)."""
-        return np.searchsorted(np.cumsum(self._trials.cost[self._positions(instances)]), costs, side="right")
+    def trials(self, instances: NDArray[np.int64], cost: float) -> float:
+        """Return how many trials a cost allows, where instances are run in this order.
+
+        The first trial that is too dear counts by the share of its cost that is left: whole numbers would jump by as
+        much as the jackknife is to measure.
+        """
+        done = np.cumsum(self._trials.cost[self._positions(instances)])
+        number = int(np.searchsorted(done, cost + ROUNDING, side="right"))
+        if number == len(done):
+            return float(number)
+        before = done[number - 1] if number else 0.0
+        return float(number + (cost - before) / (done[number] - before))
 
     def _positions(self, instances: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([self._where[i] for i in instances.tolist()])

@@ -132,7 +132,7 @@ PERTURBING = {"kind": "perturbing_cost", "of": ("contrast",)}
             {"refused": -0.2, "spread": 0.05},
             {"refused": 0.01, "instances": 12, "seeds": 1},
         ),
-        (WITHIN, {"above": 2.4, "below": 2.6}, {}, None, {"instances": 8, "seeds": 1}),
+        (WITHIN, {"above": 2.3, "below": 2.7}, {}, None, {"instances": 8, "seeds": 1}),
         (WITHIN, {"above": 2.9}, None, {}, None),
         (PERTURBING, {"above": 0.19, "below": 0.21}, {}, {"cost": 2.0}, None),
     ],
