@@ -105,10 +105,11 @@ def _show(results: StudyResults, console: Console) -> None:
     console.print(STRATEGY_WORDS)
     _print(errors_frame(results), console, "error at equal cost")
     console.print(ERROR_WORDS)
-    frame = perturbations_frame(results)
-    _print(frame.iloc[:, :7], console, "who was selected: mean base scores")
-    changes = ["policy", "perturbation", *(column for column in frame.columns[7:])]
-    _print(frame[changes], console, "changes from the instances' own base trials")
+    for policy, frame in perturbations_frame(results).groupby("policy", sort=False):
+        own = frame.drop(columns="policy")
+        if (own["refused"] != "0").any():
+            _print(own.iloc[:, :6], console, f"{policy}: instances that were selected, by their base trials")
+        _print(own.iloc[:, [0, *range(6, own.shape[1])]], console, f"{policy}: changes from base trials")
     console.print(PERTURBATION_WORDS)
     if results.decided:
         frame = claims_frame(results.decided).drop(columns=["claim", "where", "found there", "decided by"])

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import BASE
+from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.unpaired import unpaired_difference
 from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Measure
 from robocontrast_ros.studies.orders import ExpectedError, expected_error, expected_trials
 from robocontrast_ros.studies.sitting import ROUNDING, Sitting, Trials
@@ -129,20 +131,15 @@ class Evidence:
         return NO_ESTIMATE if self._control is None else self._interval(values(self) - values(self._control))
 
     def _paired_sensitivity(self, measure: Measure) -> Estimate:
-        """Return the mean change of a trial from its own base trial, over instances that have both."""
-        changes = self._changes(measure)
-        if measure.less_control:
-            if self._control is None:
-                return NO_ESTIMATE
-            # Where the control has no such trial, its change is not known.
-            controls = self._control._changes(measure)
-            changes = [one - other for one, other in zip(changes, controls, strict=True)]
-        values = []
-        for weights, change in zip(self._weights, changes, strict=True):
-            known = ~np.isnan(change)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                values.append((weights[:, known] @ change[known]) / weights[:, known].sum(axis=1))
-        return self._interval(np.mean(values, axis=0))
+        """Return the mean change of a score from the own base trial, over the instances of all seeds that have both."""
+        changes = np.concatenate(self._changes(measure))
+        if not measure.less_control:
+            return _mean(changes, DIFFERENCES)
+        if self._control is None:
+            return NO_ESTIMATE
+        # Where the control has no such trial, its change is not known. Differences of changes lie between -2 and 2.
+        half = _mean(0.5 * (changes - np.concatenate(self._control._changes(measure))), DIFFERENCES)
+        return Estimate(*(None if end is None else 2.0 * end for end in (half.mean, half.low, half.high)))
 
     def _changes(self, measure: Measure) -> list[Array]:
         """Return, for each seed, mean score under a perturbation less that of base, of each instance, shape (size,).
@@ -152,45 +149,24 @@ class Evidence:
         found = []
         for seed, trials in self._sessions(measure.of[0]):
             size = self._sittings[seed].size
-            means = []
-            for chosen in (trials.perturbation == measure.perturbation, trials.is_base):
-                where = trials.instance[chosen]
-                with np.errstate(invalid="ignore"):
-                    means.append(
-                        np.bincount(where, trials.score[chosen], size) / np.bincount(where, minlength=size)
-                    )
-            found.append(means[0] - means[1])
+            perturbed = _by_instance(trials, trials.perturbation == measure.perturbation, size)
+            found.append(perturbed - _by_instance(trials, trials.is_base, size))
         return found
 
     def _selection(self, measure: Measure) -> Estimate:
-        """Return the difference of two groups of base instances; seeds are pooled, as a group may be small."""
-        sums = np.zeros((2, 2, len(self._weights[0])))
-        for seed, trials in self._sessions(measure.of[0]):
-            masks = self._applied(self._sittings[seed], measure.of[0], measure.perturbation)
-            for group, mask in enumerate(masks):
-                chosen = trials.is_base & mask[trials.instance]
-                sums[group] += self._sums(measure.of[0], seed, trials.score, chosen)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            (applied, refused) = sums[:, 0] / sums[:, 1]
-        return self._interval(applied - refused)
+        """Return the difference of two groups of base instances of all seeds, which share none."""
+        return unpaired_difference(*self.base_means(measure.of[0], measure.perturbation))
 
-    def base_means(self, label: str, perturbation: str) -> tuple[float, float]:
-        """Return the mean base score of the instances that a perturbation was applied to, and of those that refused it.
-
-        NaN where there is none.
-        """
-        means = []
-        for group in range(2):
-            scores = [
-                trials.score[
-                    trials.is_base
-                    & self._applied(self._sittings[seed], label, perturbation)[group][trials.instance]
-                ]
-                for seed, trials in self._sessions(label)
-            ]
-            together = np.concatenate(scores)
-            means.append(float(np.mean(together)) if len(together) else math.nan)
-        return means[0], means[1]
+    def base_means(self, label: str, perturbation: str) -> tuple[Estimate, Estimate]:
+        """Return the mean base score of the instances that a perturbation was applied to, and of those that refused."""
+        groups: tuple[list[Array], list[Array]] = ([], [])
+        for seed, trials in self._sessions(label):
+            sitting = self._sittings[seed]
+            means = _by_instance(trials, trials.is_base, sitting.size)
+            for group, mask in zip(groups, self._applied(sitting, label, perturbation), strict=True):
+                group.append(means[mask])
+        applied, refused = (_mean(np.concatenate(group), UNIT) for group in groups)
+        return applied, refused
 
     @staticmethod
     def _applied(
@@ -337,6 +313,19 @@ class Evidence:
             total, number = self._sums(sitting.standard, seed, sitting.sessions[sitting.standard].score)
             targets.append(total / number)
         return targets
+
+
+def _by_instance(trials: Trials, chosen: NDArray[np.bool_], size: int) -> Array:
+    """Return the mean score of the chosen trials of each base instance, shape (size,); NaN where it has none."""
+    where = trials.instance[chosen]
+    with np.errstate(invalid="ignore"):
+        return np.bincount(where, trials.score[chosen], size) / np.bincount(where, minlength=size)
+
+
+def _mean(values: Array, bounds: tuple[float, float]) -> Estimate:
+    """Return the mean over base instances, of which those without a value, NaN, do not count."""
+    known = values[~np.isnan(values)]
+    return cluster_mean(known, np.arange(len(known)), bounds=bounds)
 
 
 def _smaller(x: float, y: float) -> float:

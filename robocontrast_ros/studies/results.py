@@ -285,7 +285,7 @@ def _perturbation(
 
     own = evidence(policy, "metric", "budget")
     applied, refused = own.applied(contrast, name)
-    base_applied, base_refused = (None if np.isnan(mean) else mean for mean in own.base_means(contrast, name))
+    base_applied, base_refused = (group.mean for group in own.base_means(contrast, name))
     return PerturbationRow(
         policy=policy,
         symbol=symbol,
@@ -455,8 +455,8 @@ def errors_frame(results: StudyResults) -> pd.DataFrame:
             {
                 "policy": row.policy,
                 "estimator": row.estimator,
-                "error": in_words(Estimate(row.error)),
-                "standard": in_words(Estimate(row.standard)),
+                "error": _number(row.error),
+                "standard": _number(row.standard),
                 "difference": in_words(row.difference),
             }
             for row in results.errors
@@ -474,8 +474,8 @@ def perturbations_frame(results: StudyResults) -> pd.DataFrame:
             "perturbation": row.symbol,
             "applied": str(row.applied),
             "refused": str(row.refused),
-            "base of applied": in_words(Estimate(row.base_applied)),
-            "of refused": in_words(Estimate(row.base_refused)),
+            "base of applied": _number(row.base_applied),
+            "of refused": _number(row.base_refused),
             "difference": in_words(row.selection),
             "change": in_words(row.change),
             "change of success": in_words(row.change_of_success),
@@ -504,6 +504,10 @@ def strategies_frame(results: StudyResults) -> pd.DataFrame:
             for row in results.strategies
         ]
     )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _of_seeds(numbers: object) -> str:
