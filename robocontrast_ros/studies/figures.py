@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.studies.claims import Estimator
 from robocontrast_ros.studies.curves import Curve
+from robocontrast_ros.studies.orders import ExpectedError
 from robocontrast_ros.studies.sitting import Sitting
 
 # The palette of Okabe and Ito, which is told apart under the common forms of colour blindness; grey for their yellow.
@@ -67,12 +69,14 @@ class Picture:
         sittings: one a seed.
         curves: error and trials against cost.
         shown: names and units.
+        expected: error of each estimator of the contrast set over random orders, beside the standard evaluation's.
         controls: the sittings of the control; none for the control itself.
     """
 
     sittings: Sequence[Sitting]
     curves: Sequence[Curve]
     shown: Shown
+    expected: Mapping[Estimator, ExpectedError]
     controls: Sequence[Sitting] = ()
 
 
@@ -99,20 +103,23 @@ def draw_estimate(picture: Picture, path: Path) -> None:
 
 
 def draw_estimators(picture: Picture, path: Path) -> None:
-    """Draw error against cost of the estimators that one contrast set allows, and of the standard evaluation."""
+    """Draw the error to be expected of the estimators that one contrast set allows, and of the standard evaluation."""
     words = {"plain": "mean of all trials", "base": "mean of the base trials", "adjusted": "adjusted mean"}
-    curves, shown, standard = picture.curves, picture.shown, picture.sittings[0].standard
+    shown, standard = picture.shown, picture.sittings[0].standard
     with rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.1), layout="constrained")
         axes = figure.subplots()
-        own = [curve for curve in curves if curve.strategy == shown.contrast]
-        for curve, colour, dash in zip(
-            own, ("#009E73", "#000000", "#D55E00"), ("-", DASHES[1], "-"), strict=True
+        plain = picture.expected["plain"]
+        axes.plot(plain.costs, plain.against, color=COLOURS[2], linestyle=DASHES[2], label=standard)
+        for (estimator, found), colour, dash in zip(
+            picture.expected.items(), ("#009E73", "#000000", "#D55E00"), ("-", DASHES[1], "-"), strict=True
         ):
-            _draw_error(axes, curve, words[curve.estimator], colour, dash)
-        (of_standard,) = (curve for curve in curves if curve.strategy == standard)
-        _draw_error(axes, of_standard, standard, "#56B4E9", DASHES[2])
-        _finish_errors(axes, [*own, of_standard], shown)
+            axes.plot(found.costs, found.of, color=colour, linestyle=dash, label=words[estimator])
+        axes.set_xlim(left=0.0)
+        axes.set_ylim(bottom=0.0)
+        axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
+        axes.set_ylabel(f"absolute error of mean {METRICS[shown.metric]},\nmean over random orders")
+        axes.legend(frameon=False, fontsize=7)
         axes.set_title(f"{shown.policy}: estimators of '{shown.contrast}'", fontsize=9)
         _save(figure, path)
 

@@ -26,7 +26,7 @@ from robocontrast_ros.studies.sitting import ROUNDING, Sitting, Trials
 
 Array = NDArray[np.float64]
 
-COSTS = 10
+COSTS = 20
 """Costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
 
 PRECISION: dict[Estimator, tuple[int, int]] = {"plain": (100, 20), "base": (100, 20), "adjusted": (10, 10)}
@@ -40,18 +40,20 @@ FEWEST = 5
 """Base instances of a seed below which there is no interval."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExpectedError:
     """Mean absolute error of two estimates at equal cost.
 
     Attributes:
-        of: of the one, mean over orders, costs and seeds.
+        costs: at which it is taken, mean over seeds, shape (k,).
+        of: of the one at each cost, mean over orders and seeds, shape (k,); NaN where one of both has no trial yet.
         against: of the other.
-        difference: of the one less that of the other.
+        difference: of the one less that of the other, mean over costs; empty without an instance to order.
     """
 
-    of: float | None
-    against: float | None
+    costs: Array
+    of: Array
+    against: Array
     difference: Estimate
 
 
@@ -83,10 +85,11 @@ def expected_error(
     ordered = [_Orders(sitting, of, against, rng, orders or usual) for sitting in sittings]
     found = [each.replicates(lambda own, some: own.errors(some, estimator), groups, rng) for each in ordered]
     if any(each is None for each in found):
-        return ExpectedError(None, None, NO_ESTIMATE)
-    one, other = np.mean([each[0] for each in found], axis=0)
-    difference = _jackknifed([each[:, 0] - each[:, 1] for each in found])
-    return ExpectedError(float(one), float(other), difference)
+        return ExpectedError(*(np.full(COSTS, np.nan) for _ in range(3)), NO_ESTIMATE)
+    of, against = np.mean([each[0] for each in found], axis=0)
+    costs = np.mean([each.costs(each.instances) for each in ordered], axis=0)
+    difference = _jackknifed([np.nanmean(each[:, 0] - each[:, 1], axis=1) for each in found])
+    return ExpectedError(costs, of, against, difference)
 
 
 def expected_trials(
@@ -161,13 +164,18 @@ class _Orders:
         chosen = [self.instances, *(np.setdiff1d(self.instances, group) for group in left_out)]
         return np.array([numbers(self, some) for some in chosen])
 
+    def costs(self, instances: NDArray[np.int64]) -> Array:
+        """Return evenly spaced costs up to what the standard evaluation of some instances cost, shape (costs,)."""
+        cost = float(np.sum(self._standard.taken(instances).cost))
+        return np.linspace(0.0, cost, COSTS + 1)[1:]
+
     def errors(self, instances: NDArray[np.int64], estimator: Estimator) -> Array:
-        """Return the mean absolute errors of both, over orders and costs, with some of the instances; shape (2,)."""
+        """Return the mean absolute errors of both over orders, with some of the instances, shape (2, costs)."""
         standard = self._standard.taken(instances)
         target = float(np.mean(standard.score))
         _, one_each = np.unique(standard.instance, return_index=True)
         every = standard.covariates[one_each]
-        costs = np.linspace(0.0, float(np.sum(standard.cost)), COSTS + 1)[1:] + ROUNDING
+        costs = self.costs(instances) + ROUNDING
         means = [
             [
                 self._of.means(order, estimator, costs, every),
@@ -175,9 +183,11 @@ class _Orders:
             ]
             for order in self._ordered(instances)
         ]
-        errors = np.abs(np.concatenate(means, axis=1) - target)
+        errors = np.abs(np.array(means) - target)
         # Where one of them has no trial yet, neither counts.
-        return errors[:, ~np.isnan(errors).any(axis=0)].mean(axis=1)
+        both = ~np.isnan(errors).any(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            return np.where(both, errors, 0.0).sum(axis=0) / both.sum(axis=0)
 
     def trials(self, instances: NDArray[np.int64], budget: float) -> Array:
         """Return the mean number of trials of both within a share of the standard evaluation's cost, shape (2,)."""

@@ -221,7 +221,12 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         controls = (
             sittings(study.control, "metric", "budget") if study.control and policy != study.control else ()
         )
-        return Picture(sittings(policy, "metric", cost), curves, shown, controls)
+        own = evidence(policy, "metric", cost)
+        expected = {
+            estimator: own.expected_error(parameters.contrast, estimator, parameters.standard)
+            for estimator in get_args(Estimator)
+        }
+        return Picture(sittings(policy, "metric", cost), curves, shown, expected, controls)
 
     pictures = {
         policy if cost == "budget" else f"{policy}_{cost}": drawn(policy, cost)
@@ -271,7 +276,10 @@ def _instances(read: Mapping[Job, tuple[pl.DataFrame, Sequence[SessionOfStudy]]]
 
 def _errors(policy: str, estimator: Estimator, parameters: StudyParameters, evidence: Evidence) -> ErrorRow:
     found = evidence.expected_error(parameters.contrast, estimator, parameters.standard)
-    return ErrorRow(policy, estimator, found.of, found.against, found.difference)
+    if found.difference.mean is None:
+        return ErrorRow(policy, estimator, None, None, found.difference)
+    error, standard = (float(np.nanmean(errors)) for errors in (found.of, found.against))
+    return ErrorRow(policy, estimator, error, standard, found.difference)
 
 
 def _perturbation(

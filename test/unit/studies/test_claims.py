@@ -228,9 +228,10 @@ def test_the_expected_error_is_that_of_many_shuffled_orders():
     plain = expected_error(own, "standard", "plain", "standard", np.random.default_rng(0), orders=60)
     assert plain.difference.mean == 0.0 == plain.difference.high
     variances = [np.var(s.sessions["standard"].score, ddof=1) for s in own]
-    n = np.arange(4, 41, 4)
-    wanted = np.mean([np.sqrt(2.0 / np.pi * v / n * (1.0 - n / 40)).mean() for v in variances])
-    assert plain.of == pytest.approx(wanted, rel=0.15)
+    n = np.arange(2, 41, 2)
+    wanted = np.mean([np.sqrt(2.0 / np.pi * v / n * (1.0 - n / 40)) for v in variances], axis=0)
+    assert plain.of == pytest.approx(wanted, rel=0.2, abs=1e-9)
+    assert plain.costs == pytest.approx(n)
 
 
 def test_intervals_of_the_expected_error_cover_what_endless_test_sets_have():
