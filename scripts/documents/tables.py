@@ -716,7 +716,7 @@ def cells_below(coverage: float, name: str = "ours") -> str:
     return f"{(covered < coverage).sum()} of {len(covered)}"
 
 
-def _differences() -> pl.DataFrame:
+def _simulated_differences() -> pl.DataFrame:
     """Return a row for each cell: coverage [%] and width of the interval for a paired difference."""
     columns = ["score", "instances", "trials", "luck", "chance of one", "of the other", "ours", "ours width"]
     return pl.DataFrame(result("coverage").values["differences"], columns, orient="row")
@@ -724,12 +724,12 @@ def _differences() -> pl.DataFrame:
 
 def differences_table() -> str:
     """Return the coverage of the interval for paired differences, for each pair of policies."""
-    return _covered_by(_differences(), "ours", ["chance of one", "of the other"])
+    return _covered_by(_simulated_differences(), "ours", ["chance of one", "of the other"])
 
 
 def differences_coverage() -> str:
     """Return the mean and the lowest coverage of paired differences: ``98.6 % on the mean, 93.9 % at the least``."""
-    covered = _differences()["ours"]
+    covered = _simulated_differences()["ours"]
     return f"{covered.mean():.1f} % on the mean and {covered.min():.1f} % at the least"
 
 
