@@ -12,6 +12,7 @@ from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.analysis.summary import ALL
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.sessions.events import SessionStarted
+from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
 from robocontrast_ros.statistics.decisions import (
     BOSCHLOO,
@@ -372,10 +373,5 @@ def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: str) -> Change:
         instances=len(both),
         first=paired_difference(scores[first], scores[f"{first}_in_base"]),
         second=paired_difference(scores[second], scores[f"{second}_in_base"]),
-        difference=_twice(paired_difference(0.5 * changes[0], 0.5 * changes[1])),
+        difference=difference_in_differences(*changes),
     )
-
-
-def _twice(half: Estimate) -> Estimate:
-    """Return an estimate of a difference of changes, which lies between -2 and 2, from that of its half."""
-    return Estimate(*(None if value is None else 2.0 * value for value in (half.mean, half.low, half.high)))

@@ -20,6 +20,7 @@ Kind = Literal[
     "trials_ratio",
     "trials_within",
     "cost_ratio",
+    "total_cost_ratio",
     "sensitivity",
     "sensitivity_in_set",
     "paired_sensitivity",
@@ -43,7 +44,7 @@ CONTROLLED: tuple[Kind, ...] = ("sensitivity", "sensitivity_in_set", "paired_sen
 """Kinds of measures that the control's may be taken off."""
 
 COMPARING: tuple[Kind, ...] = (
-    *("trials_ratio", "trials_within", "cost_ratio"),
+    *("trials_ratio", "trials_within", "cost_ratio", "total_cost_ratio"),
     *("closer", "error_at_equal_cost", "expected_error"),
 )
 """Kinds of measures that need ``against``."""
@@ -114,6 +115,7 @@ class Measure:
             "trials_within": f"trials of {of} within {self.budget or 0.0:.0%} of what the standard evaluation costs, "
             f"over those of {against}, over random orders of the test set",
             "cost_ratio": f"cost of a trial of {of}, over that of the cheapest of {against}",
+            "total_cost_ratio": f"cost of all trials of {of}, over that of the cheapest of {against}",
             "sensitivity": f"{mean} of the {self.perturbation} trials of {of}, less the test-set mean",
             "sensitivity_in_set": f"{mean} of the {self.perturbation} trials of {of}, less that of all its trials",
             "paired_sensitivity": f"{mean} of the {self.perturbation} trials of {of}, each less its own base trial",
@@ -192,7 +194,8 @@ class Claim:
 
     id: str = Field(pattern=r"^[a-z0-9_]+$", description="short name, unique in its file")
     source: str = Field(description="where it stands: section, figure")
-    says: str = Field(min_length=1, description="its words, shortened")
+    says: str = Field(min_length=1, description="its words; what is left out is an ellipsis")
+    read_as: str = Field(default="", description="how its words are read, where they may be read in several ways")
     found: str = Field(
         default="", description="the number that was found there, in words; empty where none is given"
     )

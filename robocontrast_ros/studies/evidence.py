@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import BASE
+from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.unpaired import unpaired_difference
@@ -115,6 +116,18 @@ class Evidence:
             ratios = [self._interval(price / self._price(label), number) for label in measure.against]
         return _combined(ratios, max)
 
+    def _total_cost_ratio(self, measure: Measure) -> Estimate:
+        """Return the greatest of the ratios, as ``_cost_ratio`` does."""
+
+        def total(label: str) -> Array:
+            sums = [self._sums(label, seed, trials.cost)[0] for seed, trials in self._sessions(label)]
+            return np.mean(sums, axis=0)
+
+        own, number = total(measure.of[0]), len(measure.against)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = [self._interval(own / total(label), number) for label in measure.against]
+        return _combined(ratios, max)
+
     def _sensitivity(self, measure: Measure) -> Estimate:
         return self._controlled(measure, lambda own: own._off(measure.of[0], measure.perturbation))
 
@@ -137,9 +150,10 @@ class Evidence:
             return _mean(changes, DIFFERENCES)
         if self._control is None:
             return NO_ESTIMATE
-        # Where the control has no such trial, its change is not known. Differences of changes lie between -2 and 2.
-        half = _mean(0.5 * (changes - np.concatenate(self._control._changes(measure))), DIFFERENCES)
-        return Estimate(*(None if end is None else 2.0 * end for end in (half.mean, half.low, half.high)))
+        controls = np.concatenate(self._control._changes(measure))
+        # Where one of the two has no such trial, its change is not known.
+        both = ~np.isnan(changes) & ~np.isnan(controls)
+        return difference_in_differences(changes[both], controls[both])
 
     def _changes(self, measure: Measure) -> list[Array]:
         """Return, for each seed, mean score under a perturbation less that of base, of each instance, shape (size,).
@@ -172,12 +186,17 @@ class Evidence:
     def _applied(
         sitting: Sitting, label: str, perturbation: str
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return whether a perturbation was applied to each base instance, and whether it refused it."""
+        """Return whether a perturbation was applied to each base instance, and whether it refused it.
+
+        Families that it was never applied to are neither: it is not made for them.
+        """
         trials = sitting.sessions[label]
-        run, applied = (np.zeros(sitting.size, bool) for _ in range(2))
-        run[np.intersect1d(sitting.complete(label), trials.instance[trials.is_base])] = True
+        has_base, applied, whole = (np.zeros(sitting.size, bool) for _ in range(3))
+        has_base[trials.instance[trials.is_base]] = True
+        whole[sitting.complete(label)] = True
         applied[trials.instance[trials.perturbation == perturbation]] = True
-        return run & applied, run & ~applied
+        takes_it = np.isin(sitting.family, sitting.family[has_base & applied])
+        return has_base & applied, has_base & whole & ~applied & takes_it
 
     def _bias(self, measure: Measure) -> Estimate:
         if measure.estimator == "adjusted":

@@ -11,6 +11,7 @@ Intervals are by a jackknife that leaves out groups of base instances, within ea
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -29,11 +30,11 @@ Array = NDArray[np.float64]
 COSTS = 20
 """Costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
 
-PRECISION: dict[Estimator, tuple[int, int]] = {"plain": (100, 20), "base": (100, 20), "adjusted": (10, 10)}
+PRECISION: dict[Estimator, tuple[int, int]] = {"plain": (200, 20), "base": (200, 20), "adjusted": (20, 10)}
 """Random orders of a test set, and groups of base instances that the jackknife leaves out in each seed.
 
-Where a seed has fewer instances than groups, one at a time is left out. The adjusted mean takes a hundred times as long
-as the others.
+With fewer than three times as many instances as groups, one instance at a time is left out, so that groups are of about
+one size. The adjusted mean takes a hundred times as long as the others.
 """
 
 FEWEST = 5
@@ -86,9 +87,14 @@ def expected_error(
     found = [each.replicates(lambda own, some: own.errors(some, estimator), groups, rng) for each in ordered]
     if any(each is None for each in found):
         return ExpectedError(*(np.full(COSTS, np.nan) for _ in range(3)), NO_ESTIMATE)
-    of, against = np.mean([each[0] for each in found], axis=0)
+    # Where one of both has no trial yet, neither counts.
+    known = [np.where(np.isnan(each).any(axis=2, keepdims=True), np.nan, each) for each in found]
+    with warnings.catch_warnings():
+        # At a cost that no order has a trial for.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        of, against = np.mean([np.nanmean(each[0], axis=0) for each in known], axis=0)
     costs = np.mean([each.costs(each.instances) for each in ordered], axis=0)
-    difference = _jackknifed([np.nanmean(each[:, 0] - each[:, 1], axis=1) for each in found])
+    difference = _jackknifed([np.nanmean(each[:, :, 0] - each[:, :, 1], axis=2) for each in known])
     return ExpectedError(costs, of, against, difference)
 
 
@@ -110,23 +116,31 @@ def expected_trials(
     usual, groups = PRECISION["plain"]
     ordered = [_Orders(sitting, of, against, rng, usual) for sitting in sittings]
     found = [each.replicates(lambda own, some: own.trials(some, budget), groups, rng) for each in ordered]
-    if any(each is None or not each[0, 1] for each in found):
+    if any(each is None or not each[:, :, 1].all() for each in found):
         return NO_ESTIMATE
-    return _jackknifed([each[:, 0] / each[:, 1] for each in found])
+    return _jackknifed([each[:, :, 0] / each[:, :, 1] for each in found])
 
 
 def _jackknifed(replicates: Sequence[Array]) -> Estimate:
-    """Return the mean over seeds of a number, with the interval of a jackknife.
+    """Return the mean over seeds and orders of a number, with the interval of a jackknife.
+
+    What the drawing of orders adds to the spread of the replicates is taken off, as it would be multiplied by the
+    number of groups; what it adds to the mean is put in its place.
 
     Args:
-        replicates: of each seed, the number with all instances, then that without each group; shape (groups + 1,).
+        replicates: of each seed, the number with all instances, then that without each group, in each order; shape
+            (groups + 1, orders).
     """
-    mean = float(np.mean([each[0] for each in replicates]))
-    numbers = np.array([len(each) - 1 for each in replicates])
-    if numbers.min() < FEWEST:
+    mean = float(np.mean([each[0].mean() for each in replicates]))
+    if min(len(each) for each in replicates) <= FEWEST:
         return Estimate(mean)
-    variances = [number * np.var(each[1:]) for number, each in zip(numbers - 1, replicates, strict=True)]
-    freedom = float(np.sum(numbers - 1))
+    variances, freedom = [], 0
+    for each in replicates:
+        left, orders = each[1:], each.shape[1]
+        by_chance = np.mean(np.var(left - left.mean(axis=0), axis=1, ddof=1)) / orders
+        spread = max(0.0, float(np.var(left.mean(axis=1)) - by_chance))
+        variances.append((len(left) - 1) * spread + np.var(each[0], ddof=1) / orders)
+        freedom += len(left) - 1
     reach = float(stats.t.ppf(0.5 + CONFIDENCE / 2, freedom) * np.sqrt(np.sum(variances)) / len(replicates))
     return Estimate(mean, mean - reach, mean + reach)
 
@@ -153,13 +167,14 @@ class _Orders:
         groups: int,
         rng: np.random.Generator,
     ) -> Array | None:
-        """Return numbers with all instances, and without each group of them, shape (groups + 1, k).
+        """Return numbers with all instances, and without each group of them, shape (groups + 1, orders, ...).
 
         None without an instance; without groups where there are fewer instances than an interval takes.
         """
-        number = min(groups, len(self.instances))
+        number = len(self.instances)
         if not number:
             return None
+        number = groups if number >= 3 * groups else number
         left_out = np.array_split(rng.permutation(self.instances), number) if number >= FEWEST else []
         chosen = [self.instances, *(np.setdiff1d(self.instances, group) for group in left_out)]
         return np.array([numbers(self, some) for some in chosen])
@@ -170,7 +185,7 @@ class _Orders:
         return np.linspace(0.0, cost, COSTS + 1)[1:]
 
     def errors(self, instances: NDArray[np.int64], estimator: Estimator) -> Array:
-        """Return the mean absolute errors of both over orders, with some of the instances, shape (2, costs)."""
+        """Return the absolute errors of both in each order, with some of the instances, shape (orders, 2, costs)."""
         standard = self._standard.taken(instances)
         target = float(np.mean(standard.score))
         _, one_each = np.unique(standard.instance, return_index=True)
@@ -183,20 +198,16 @@ class _Orders:
             ]
             for order in self._ordered(instances)
         ]
-        errors = np.abs(np.array(means) - target)
-        # Where one of them has no trial yet, neither counts.
-        both = ~np.isnan(errors).any(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore"):
-            return np.where(both, errors, 0.0).sum(axis=0) / both.sum(axis=0)
+        return np.abs(np.array(means) - target)
 
     def trials(self, instances: NDArray[np.int64], budget: float) -> Array:
-        """Return the mean number of trials of both within a share of the standard evaluation's cost, shape (2,)."""
+        """Return how many trials of both a share of the standard's cost allows, in each order, shape (orders, 2)."""
         spent = budget * float(np.sum(self._standard.taken(instances).cost))
         both = [
             [blocks.trials(order, spent) for blocks in (self._of, self._against)]
             for order in self._ordered(instances)
         ]
-        return np.mean(both, axis=0)
+        return np.array(both)
 
     def _ordered(self, instances: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         chosen = np.zeros(self._number, bool)

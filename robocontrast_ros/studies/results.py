@@ -14,7 +14,7 @@ import polars as pl
 
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.studies.claims import Cost, Decided, Estimator, Kind, Measure, Score
+from robocontrast_ros.studies.claims import Claim, Cost, Decided, Estimator, Kind, Measure, Score
 from robocontrast_ros.studies.curves import Curve, curves_table, draw_curves
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.figures import FIGURES, Picture, Shown
@@ -332,8 +332,10 @@ def in_words(estimate: Estimate) -> str:
     """Return an estimate and its interval as ``1.52 [1.44, 1.60]``; a dash where there is none."""
     if estimate.mean is None:
         return "-"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.mean:.3g}"
+    # Where all draws are the same, as those of a strategy compared with itself, there is nothing to be uncertain of, or
+    # too little was seen to tell.
+    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return f"{estimate.mean:.3f}"
     return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
@@ -344,6 +346,7 @@ def write_claims(decided: Sequence[Decided], folder: Path) -> None:
             "claim": one.claim.id,
             "source": one.claim.source,
             "says": one.claim.says,
+            "read_as": one.claim.read_as,
             "found_there": one.claim.found,
             "number": one.claim.measure.words,
             "holds_where": one.claim.holds.words,
@@ -379,7 +382,7 @@ def claims_frame(decided: Sequence[Decided]) -> pd.DataFrame:
             claim.id,
             {
                 "id": claim.id,
-                "claim": f"“{claim.says}”" if claim.source != OURS else claim.says,
+                "claim": _claimed(claim),
                 "where": claim.source,
                 "found there": claim.found or "-",
                 "decided by": f"{claim.measure.words}: holds {claim.holds.words}",
@@ -388,6 +391,12 @@ def claims_frame(decided: Sequence[Decided]) -> pd.DataFrame:
         row[one.policy] = in_words(one.estimate) + ("" if one.control else f": {one.verdict}")
     # A claim that the control is taken off has nothing to say of the control.
     return pd.DataFrame(list(rows.values())).fillna("-")
+
+
+def _claimed(claim: Claim) -> str:
+    """Return the words of a claim, in quotation marks where they are somebody's, and how they are read."""
+    words = claim.says if claim.source == OURS else f"“{claim.says}”"
+    return f"{words} (read as: {claim.read_as})" if claim.read_as else words
 
 
 def summary(study: Study, results: StudyResults) -> str:
@@ -450,9 +459,10 @@ ERROR_WORDS = (
 
 PERTURBATION_WORDS = (
     "Applied, refused: base instances of all seeds that the perturbation could be applied to, or not; then their mean "
-    "base score, and the difference: who was selected. Change: mean score less that of the instances' own base trials. "
-    "Less control: the same less the control's change on the same instances, which is what the perturbation costs any "
-    "policy by geometry."
+    "base score, and the difference: who was selected. Families that a perturbation was never applied to are not "
+    "among them. Change: mean score less that of the instances' own base trials. Less control: the same less the control's "
+    "change on the same base instances, which is what the perturbation costs by geometry. Each policy's perturbed trials "
+    "start in the scenes that its own trials left."
 )
 
 

@@ -106,6 +106,9 @@ class Sitting:
         others = counting["base_id"].unique(maintain_order=True)
         order = {name: i for i, name in enumerate(dict.fromkeys([*instances, *own, *others]))}
         self.standard, self.size = standard, len(order)
+        bases = counting.filter(pl.col("perturbation") == BASE)
+        families_of = dict(bases.select("base_id", "family").iter_rows())
+        self.family = np.array([families_of.get(name, "") for name in order])
         families, perturbations = (sorted(counting[key].unique()) for key in ("family", "perturbation"))
         longest = float(counting["optimal_path_length_m"].max() or 1.0)
         self.sessions: dict[str, Trials] = {}

@@ -24,6 +24,7 @@ from benchmark.jobs import markdown
 from robocontrast_ros.analysis.summary import Row, summary_rows
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.sessions.launched import ARGUMENTS
+from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import paired_difference
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
@@ -177,8 +178,7 @@ def paired(name: str, perturbation: str, metric: str = "success", control: str =
         return session(name, metric)[perturbation].difference
     own, others = (_differences(one, perturbation, metric) for one in (name, control))
     both = sorted(own.keys() & others.keys())
-    # Each difference is from -1 to 1.
-    return paired_difference([own[key] for key in both], [others[key] for key in both], bounds=(-2.0, 2.0))
+    return difference_in_differences([own[key] for key in both], [others[key] for key in both])
 
 
 def _differences(name: str, perturbation: str, metric: str) -> dict[str, float]:
@@ -637,6 +637,20 @@ def error(estimator: str, policy: str, study: str = "language_table") -> ErrorRo
         if (row.estimator, row.policy) == (estimator, policy):
             return row
     raise KeyError(f"the study {study} has no estimator '{estimator}' of '{policy}'")
+
+
+def rows_of_errors(study: str) -> int:
+    """Return how many estimators of how many policies there are, together."""
+    return len(_study(Source.folder, study)[1].errors)
+
+
+def nearer(study: str) -> str:
+    """Return how many of those are surely nearer to the test-set mean at equal cost: ``none is``."""
+    found = sum(
+        row.difference.high is not None and row.difference.high < 0.0
+        for row in _study(Source.folder, study)[1].errors
+    )
+    return {0: "none is", 1: "one is"}.get(found, f"{found} are")
 
 
 def error_words(estimator: str, policy: str, study: str = "language_table") -> str:

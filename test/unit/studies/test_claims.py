@@ -185,8 +185,10 @@ def test_strategies_that_ran_the_same_trials_decide_nothing():
 
 def test_applied_and_refused_instances_are_counted_without_the_last_that_the_budget_cut_off():
     found = evidence(instances=60, seeds=2, refused=0.1)
-    # 30 instances of `contrast` in each seed, the last of which may be unfinished; every third refuses.
-    assert found.applied("contrast", "P") == (2 * 19, 2 * 10)
+    # 30 instances of `contrast` in each seed; every third refuses, and the last one is not among them.
+    assert found.applied("contrast", "P") == (2 * 20, 2 * 10)
+    # One more, which refuses, may have been cut off before it was asked.
+    assert evidence(instances=62, seeds=2, refused=0.1).applied("contrast", "P") == (2 * 20, 2 * 10)
     applied, refused = found.base_means("contrast", "P")
     selection = found.estimate(Measure(**SELECTION))
     assert selection.mean == pytest.approx(applied.mean - refused.mean)

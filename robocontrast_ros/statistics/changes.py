@@ -1,0 +1,29 @@
+"""The difference of two changes: what a perturbation costs a policy beyond what it costs a control."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from robocontrast_ros.statistics.clusters import differences, paired_difference
+from robocontrast_ros.statistics.estimate import Estimate
+
+
+def difference_in_differences(first: ArrayLike, second: ArrayLike) -> Estimate:
+    """Return the mean of the first change less the second, instance by instance, with its interval.
+
+    It is twice that of half the difference, which lies between -1 and 1 as any paired difference does. So its caution
+    is that of two scores; with four of them it is wider than it need be.
+
+    Args:
+        first: change of a score from the base trials, in [-1, 1], of each base instance, shape (n,).
+        second: that of the control, of the same instances in the same order, shape (n,).
+
+    Returns:
+        A mean and ends between -2 and 2; without interval where there are fewer than two instances.
+
+    Raises:
+        ValueError: they are not of one length, or a change is out of bounds.
+    """
+    half = 0.5 * differences(first, second)
+    found = paired_difference(half, [0.0] * len(half))
+    return Estimate(*(None if end is None else 2.0 * end for end in (found.mean, found.low, found.high)))
