@@ -100,23 +100,27 @@ def _look_at(terminal, node: str) -> dict[str, object]:
     """List, describe, get and try to set a node's parameters, as `ros2 param` and rqt do; return what it has."""
     client = AsyncParameterClient(terminal, node)
     assert client.wait_for_services(60.0), node
-    listed = list(_answer(client.list_parameters()).result.names)
-    described = {d.name: d for d in _answer(client.describe_parameters(listed)).descriptors}
-    values = dict(zip(listed, _answer(client.get_parameters(listed)).values, strict=True))
+    listed = list(_answer(client.list_parameters).result.names)
+    described = {d.name: d for d in _answer(lambda: client.describe_parameters(listed)).descriptors}
+    values = dict(zip(listed, _answer(lambda: client.get_parameters(listed)).values, strict=True))
     ours = [name for name in listed if described[name].description and described[name].read_only]
     change = Parameter(ours[0], value=parameter_value_to_python(values[ours[0]]))
-    (set_,) = _answer(client.set_parameters([change])).results
+    (set_,) = _answer(lambda: client.set_parameters([change])).results
     assert not set_.successful and "read-only" in set_.reason, (node, set_)
     assert not [name for name in ours if values[name].type == ParameterType.PARAMETER_NOT_SET], node
     return {name: parameter_value_to_python(values[name]) for name in ours}
 
 
-def _answer(future):
+def _answer(ask):
+    """Ask until there is an answer: a server gives up the answer to a client that it has not discovered yet."""
     deadline = time.monotonic() + 60.0
-    while not future.done():
-        assert time.monotonic() < deadline, "no answer"
-        time.sleep(0.01)
-    return future.result()
+    while time.monotonic() < deadline:
+        future, again = ask(), time.monotonic() + 2.0
+        while time.monotonic() < again:
+            if future.done():
+                return future.result()
+            time.sleep(0.01)
+    raise AssertionError("no answer")
 
 
 def test_every_node_of_both_sessions_is_there_in_its_own_namespace(side_by_side):
