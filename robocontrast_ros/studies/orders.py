@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 COSTS = 20
 """Costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
 
-PRECISION: dict[Estimator, tuple[int, int]] = {"plain": (200, 20), "base": (200, 20), "adjusted": (20, 10)}
+PRECISION: dict[Estimator, tuple[int, int]] = {"plain": (200, 20), "base": (200, 20), "adjusted": (10, 10)}
 """Random orders of a test set, and groups of base instances that the jackknife leaves out in each seed.
 
 With fewer than three times as many instances as groups, one instance at a time is left out, so that groups are of about
