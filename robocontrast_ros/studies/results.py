@@ -460,9 +460,9 @@ ERROR_WORDS = (
 PERTURBATION_WORDS = (
     "Applied, refused: base instances of all seeds that the perturbation could be applied to, or not; then their mean "
     "base score, and the difference: who was selected. Families that a perturbation was never applied to are not "
-    "among them. Change: mean score less that of the instances' own base trials. Less control: the same less the control's "
-    "change on the same base instances, which is what the perturbation costs by geometry. Each policy's perturbed trials "
-    "start in the scenes that its own trials left."
+    "among them. Change: mean score less that of the instances' own base trials. Less control: the same less the "
+    "control's change on the same base instances, which is what the perturbation costs by geometry. Each policy's "
+    "perturbed trials start in the scenes that its own trials left."
 )
 
 
