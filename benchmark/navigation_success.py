@@ -5,7 +5,7 @@ World, controller, policy and scores run in one process each, without ROS:
     python -m benchmark.navigation_success vln_modular --instances 40 --processes 2 --output results.jsonl
 
 What the output file holds already is not run again, so that an interrupted run goes on. Intervals are 95 % and take
-instances as independent, not trials: Wilson's where each instance has one trial, else Student's t over instances.
+instances as independent, not trials: Wilson's, with an effective sample size (docs/statistics.md).
 """
 
 from __future__ import annotations

@@ -332,8 +332,7 @@ def in_words(estimate: Estimate) -> str:
     """Return an estimate and its interval as ``1.52 [1.44, 1.60]``; a dash where there is none."""
     if estimate.mean is None:
         return "-"
-    # Where all draws are the same, as those of a strategy compared with itself, there is nothing to be uncertain of, or
-    # too little was seen to tell.
+    # Draws that are all the same, as those of a strategy that is compared with itself, are no interval.
     if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return f"{estimate.mean:.3f}"
     return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"

@@ -32,7 +32,6 @@ from robocontrast_ros.studies import results as study_results
 from robocontrast_ros.studies.claims import Decided
 from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.parameters import Study, load_study
-from robocontrast_ros.studies.results import ErrorRow
 from scripts.documents.results import RESULTS, Result, read_result
 
 BOARD_FAMILIES = policy_success.FAMILIES
@@ -223,13 +222,14 @@ def holds_zero(found: Estimate) -> str:
     return "leaves out 0" if _leaves_out_zero(found) else "holds 0"
 
 
-def between(found: Estimate) -> str:
+def between(found: Estimate, decimals: int = 2) -> str:
     """Return a difference with its sign and interval: ``-0.26 (-0.47 to -0.02)``; a dash where there is none."""
     if found.mean is None:
         return "-"
     if found.low is None:
-        return signed(found.mean)
-    return f"{signed(found.mean)} ({signed(found.low)} to {signed(found.high)})"
+        return signed(found.mean, decimals)
+    mean, low, high = (signed(end, decimals) for end in (found.mean, found.low, found.high))
+    return f"{mean} ({low} to {high})"
 
 
 def _bold(found: Estimate) -> str:
@@ -590,10 +590,10 @@ def claimed(claim: str, policy: str, study: str = "language_table", digits: int 
     A difference has a sign and three digits, ``+0.014 (+0.005 to +0.025)``, a cost the digits that are asked for.
     """
     one = decided(claim, policy, study)
-    ends = (one.estimate.mean, one.estimate.low, one.estimate.high)
-    cost = one.claim.measure.kind in ("cost_per_trial", "perturbing_cost")
-    mean, low, high = (f"{end:.{digits}f}" if cost else signed(end, 3) for end in ends)
-    return f"{mean} ({low} to {high})"
+    found = one.estimate
+    if one.claim.measure.kind not in ("cost_per_trial", "perturbing_cost"):
+        return between(found, 3)
+    return f"{found.mean:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
 
 
 def study_size(name: str) -> str:
@@ -602,41 +602,27 @@ def study_size(name: str) -> str:
     return f"{parameters.test_set.size} instances, {len(parameters.seeds)} seeds"
 
 
-def beyond(symbol: str, policy: str, study: str = "language_table") -> str:
-    """Return the change of success from the instances' own base trials, less the control's, with its interval.
+def _row_of(table: str, study: str, **keys: str) -> Any:
+    """Return the row of a table of a study's results that has these values.
 
     Raises:
-        KeyError: there is no such perturbation, or policy.
+        KeyError: there is none.
     """
-    for row in _study(Source.folder, study)[1].perturbations:
-        if (row.symbol, row.policy) == (symbol, policy):
-            found = row.beyond_control_of_success
-            return f"{signed(found.mean, 3)} ({signed(found.low, 3)} to {signed(found.high, 3)})"
-    raise KeyError(f"the study {study} has no perturbation '{symbol}' of '{policy}'")
+    for row in getattr(_study(Source.folder, study)[1], table):
+        if all(getattr(row, key) == value for key, value in keys.items()):
+            return row
+    raise KeyError(f"the {table} of the study {study} have no row of {keys}")
+
+
+def beyond(symbol: str, policy: str, study: str = "language_table") -> str:
+    """Return the change of success from the instances' own base trials, less the control's, with its interval."""
+    return between(_row_of("perturbations", study, symbol=symbol, policy=policy).beyond_control_of_success, 3)
 
 
 def cost_of(strategy: str, policy: str, study: str = "language_table") -> float:
-    """Return what a trial of a strategy costs, on the mean over seeds.
-
-    Raises:
-        KeyError: there is no such strategy, or policy.
-    """
-    for row in _study(Source.folder, study)[1].strategies:
-        if (row.strategy, row.policy) == (strategy, policy):
-            return float(np.mean(np.array(row.cost) / np.array(row.trials)))
-    raise KeyError(f"the study {study} has no strategy '{strategy}' of '{policy}'")
-
-
-def error(estimator: str, policy: str, study: str = "language_table") -> ErrorRow:
-    """Return the error at equal cost of an estimator of the contrast set.
-
-    Raises:
-        KeyError: there is no such estimator, or policy.
-    """
-    for row in _study(Source.folder, study)[1].errors:
-        if (row.estimator, row.policy) == (estimator, policy):
-            return row
-    raise KeyError(f"the study {study} has no estimator '{estimator}' of '{policy}'")
+    """Return what a trial of a strategy costs, on the mean over seeds."""
+    row = _row_of("strategies", study, strategy=strategy, policy=policy)
+    return float(np.mean(np.array(row.cost) / np.array(row.trials)))
 
 
 def rows_of_errors(study: str) -> int:
@@ -654,17 +640,13 @@ def nearer(study: str) -> str:
 
 
 def error_words(estimator: str, policy: str, study: str = "language_table") -> str:
-    """Return an estimator's error less the standard evaluation's, with its interval."""
-    found = error(estimator, policy, study).difference
-    return f"{signed(found.mean, 3)} ({signed(found.low, 3)} to {signed(found.high, 3)})"
+    """Return an estimator's error at equal cost less the standard evaluation's, with its interval."""
+    return between(_row_of("errors", study, estimator=estimator, policy=policy).difference, 3)
 
 
 def ratio(strategy: str, policy: str, study: str = "language_table") -> str:
     """Return how many trials of a strategy cost as much as one of the standard evaluation: ``2.8``."""
-    for row in _study(Source.folder, study)[1].strategies:
-        if (row.strategy, row.policy) == (strategy, policy):
-            return f"{row.ratio.mean:.1f}"
-    raise KeyError(f"the study {study} has no strategy '{strategy}' of '{policy}'")
+    return f"{_row_of('strategies', study, strategy=strategy, policy=policy).ratio.mean:.1f}"
 
 
 # --- simulated draws -------------------------------------------------------------------------------------------------
