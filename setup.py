@@ -5,7 +5,16 @@ from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
 
-NODES = ("simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder", "container")
+NODES = (
+    "simulator",
+    "sim_bridge",
+    "rollout",
+    "policy_server",
+    "scorer",
+    "episode_manager",
+    "recorder",
+    "container",
+)
 
 manifest = ElementTree.parse(Path(__file__).with_name("package.xml"))
 
@@ -59,17 +68,17 @@ setup(
         ],
         "robocontrast_ros.tasks": [
             "language_table = robocontrast_ros.tasks.language_table:LanguageTable",
-            "vln = robocontrast_ros.tasks.vln:VisionLanguageNavigation",
+            "vln = robocontrast_ros.tasks.navigation:VisionLanguageNavigation",
         ],
         "robocontrast_ros.perturbations": [
-            "L = robocontrast_ros.perturbations.vln:Reword",
-            "LB = robocontrast_ros.perturbations.vln:Redirect",
-            "LB1 = robocontrast_ros.perturbations.language_table:SwapBlocks",
-            "LB2 = robocontrast_ros.perturbations.language_table:InvertDirection",
-            "S = robocontrast_ros.perturbations.vln:MovePassive",
-            "SB = robocontrast_ros.perturbations.vln:MoveGoalOrObstruct",
-            "SB1 = robocontrast_ros.perturbations.language_table:MoveTarget",
-            "SB2 = robocontrast_ros.perturbations.language_table:MoveSource",
+            "L = robocontrast_ros.tasks.navigation.perturbations:Reword",
+            "LB = robocontrast_ros.tasks.navigation.perturbations:Redirect",
+            "LB1 = robocontrast_ros.tasks.language_table.perturbations:SwapBlocks",
+            "LB2 = robocontrast_ros.tasks.language_table.perturbations:InvertDirection",
+            "S = robocontrast_ros.tasks.navigation.perturbations:MovePassive",
+            "SB = robocontrast_ros.tasks.navigation.perturbations:MoveGoalOrObstruct",
+            "SB1 = robocontrast_ros.tasks.language_table.perturbations:MoveTarget",
+            "SB2 = robocontrast_ros.tasks.language_table.perturbations:MoveSource",
         ],
         "robocontrast_ros.strategies": [
             "adaptive = robocontrast_ros.strategies.adaptive:Adaptive",
@@ -81,16 +90,16 @@ setup(
         ],
         "robocontrast_ros.policies": [
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
-            "http = robocontrast_ros.policies.remote.http_policy:HttpPolicy",
-            "lerobot = robocontrast_ros.policies.remote.lerobot_policy:LerobotPolicy",
-            "noisy_oracle = robocontrast_ros.policies.noisy_oracle:NoisyOracle",
-            "openpi = robocontrast_ros.policies.remote.openpi_policy:OpenpiPolicy",
-            "oracle = robocontrast_ros.policies.oracle:Oracle",
-            "random = robocontrast_ros.policies.random_policy:RandomPolicy",
-            "torch = robocontrast_ros.policies.torch_model.policy:TorchPolicy",
-            "vln_modular = robocontrast_ros.policies.navigation.modular:ModularNavigation",
-            "vln_oracle = robocontrast_ros.policies.navigation.oracle:NavigationOracle",
-            "vln_random = robocontrast_ros.policies.navigation.random_moves:RandomMoves",
+            "http = robocontrast_ros.policies.adapters.remote.http_policy:HttpPolicy",
+            "lerobot = robocontrast_ros.policies.adapters.remote.lerobot_policy:LerobotPolicy",
+            "noisy_oracle = robocontrast_ros.policies.baselines.language_table.noisy_oracle:NoisyOracle",
+            "openpi = robocontrast_ros.policies.adapters.remote.openpi_policy:OpenpiPolicy",
+            "oracle = robocontrast_ros.policies.baselines.language_table.oracle:Oracle",
+            "random = robocontrast_ros.policies.baselines.language_table.random_policy:RandomPolicy",
+            "torch = robocontrast_ros.policies.adapters.torch_model.policy:TorchPolicy",
+            "vln_modular = robocontrast_ros.policies.baselines.navigation.modular:ModularNavigation",
+            "vln_oracle = robocontrast_ros.policies.baselines.navigation.oracle:NavigationOracle",
+            "vln_random = robocontrast_ros.policies.baselines.navigation.random_moves:RandomMoves",
         ],
     },
 )

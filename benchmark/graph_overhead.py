@@ -25,18 +25,19 @@ from rich.console import Console
 from rich.table import Table
 
 from robocontrast_ros.bags.reader import read_bag
-from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.cli import evaluate
 from robocontrast_ros.configuration.settings import parse_settings
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.policies.runner import PolicyRunner
+from robocontrast_ros.policies.serving.runner import PolicyRunner
+from robocontrast_ros.runs.events import Event, TrialFinished
+from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.events import Event, TrialFinished
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.parameters import Overrides, resolve
-from robocontrast_ros.sessions.session import Session
-from robocontrast_ros.simulators.rendering import Camera
-from robocontrast_ros.simulators.world import World
+from robocontrast_ros.sessions.loop import Session
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.worlds.in_process import InProcessBench
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.world import World
 
 SIZE = 224
 """Columns and rows of the camera [pixel]."""

@@ -19,10 +19,9 @@ from rich.table import Table
 
 from benchmark.navigation_success import CONFIG, PERTURBATIONS
 from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.domain import Scene
-from robocontrast_ros.perturbations.protocol import Perturbed
-from robocontrast_ros.strategies.cost import MetresMoved, Tolerance, setup_moves
-from robocontrast_ros.tasks.vln import VisionLanguageNavigation
+from robocontrast_ros.domain import Perturbed, Scene
+from robocontrast_ros.strategies.effort import MetresMoved, Tolerance, setup_moves
+from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 
 Line = list[str | int | float]
 

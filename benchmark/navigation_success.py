@@ -21,19 +21,18 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmark.jobs import run_jobs, stored
-from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.domain import BASE, Scene, TestInstance, Trial
-from robocontrast_ros.perturbations.protocol import Perturbed
-from robocontrast_ros.perturbations.vln import MoveGoalOrObstruct, MovePassive, Redirect, Reword
-from robocontrast_ros.policies.runner import PolicyRunner
+from robocontrast_ros.domain import BASE, Perturbed, Scene, TestInstance, Trial
+from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.simulators.rendering import Camera
-from robocontrast_ros.simulators.world import World
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
-from robocontrast_ros.tasks.vln import VisionLanguageNavigation
+from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
+from robocontrast_ros.tasks.navigation.perturbations import MoveGoalOrObstruct, MovePassive, Redirect, Reword
+from robocontrast_ros.worlds.in_process import InProcessBench
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.world import World
 
 CONFIG = "package://robocontrast_ros/config"
 PERTURBATIONS = (Reword(), Redirect(), MovePassive(), MoveGoalOrObstruct())

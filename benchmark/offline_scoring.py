@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from robocontrast_ros.analysis.offline import find_recorded, score_recorded
-from robocontrast_ros.analysis.rescoring import Thresholds
+from robocontrast_ros.analysis.rescoring.scores_from_bags import find_recorded, score_recorded
+from robocontrast_ros.analysis.rescoring.thresholds import Thresholds
 
 REPEATS = 3
 

@@ -39,9 +39,9 @@ from rich.table import Table
 
 from robocontrast_ros.cli.processes import node_environment, start_nodes
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.graph.description import GraphNode, NodeProcess
+from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.sessions.domain import Domain
-from robocontrast_ros.sessions.graph import GraphNode, NodeProcess
 
 SIZE = 224
 """Columns and rows of a camera's image [pixel]."""
@@ -169,10 +169,10 @@ def ask_ours(cameras: int, by_service: bool) -> None:
     import rclpy
     from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
-    from robocontrast_ros.nodes.channel import Acquaintance, Channel, PendingResponse, call, wait_for
     from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
     from robocontrast_ros.nodes.rollout_node import ActionsOnLine, PendingActions
-    from robocontrast_ros.policies.direct_line import Caller
+    from robocontrast_ros.nodes.runtime.channel import Acquaintance, Channel, PendingResponse, call, wait_for
+    from robocontrast_ros.policies.serving.direct_line import Caller
 
     images = {name: array_to_image(image, name, 0.0) for name, image in pixels_of(cameras).items()}
     names = tuple(f"joint_{number}" for number in range(JOINTS))

@@ -23,18 +23,22 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmark.jobs import markdown, run_jobs, stored
-from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.domain import BASE, TestInstance, Trial
-from robocontrast_ros.perturbations.language_table import InvertDirection, MoveSource, MoveTarget, SwapBlocks
-from robocontrast_ros.perturbations.protocol import Perturbed
-from robocontrast_ros.policies.runner import PolicyRunner
+from robocontrast_ros.domain import BASE, Perturbed, TestInstance, Trial
+from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.simulators.rendering import Camera
-from robocontrast_ros.simulators.world import World
 from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.tasks.language_table.goals import FAMILIES
+from robocontrast_ros.tasks.language_table.perturbations import (
+    InvertDirection,
+    MoveSource,
+    MoveTarget,
+    SwapBlocks,
+)
+from robocontrast_ros.worlds.in_process import InProcessBench
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.world import World
 
 CONFIG = "package://robocontrast_ros/config"
 PERTURBATIONS = {kind.name: kind for kind in (SwapBlocks, InvertDirection, MoveTarget, MoveSource)}

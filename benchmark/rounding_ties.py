@@ -42,13 +42,14 @@ TRIALS = {"film_bc_state": 30, "film_bc": 4}
 
 def answers(policy: str, trials: int) -> NDArray[np.float64]:
     """Run the first trials and return every answer before it is rounded, shape (n, 2) [m]."""
-    from robocontrast_ros.bridges import fast
-    from robocontrast_ros.bridges.in_process import InProcessBench
     from robocontrast_ros.policies.film_bc import policy as film_bc
+    from robocontrast_ros.runs.journal import EventsInMemory
+    from robocontrast_ros.sessions import fast_mode as fast
     from robocontrast_ros.sessions.control import SessionControl
-    from robocontrast_ros.sessions.journal import EventsInMemory
-    from robocontrast_ros.sessions.parameters import Overrides, resolve
-    from robocontrast_ros.sessions.session import Session
+    from robocontrast_ros.sessions.loop import Session
+    from robocontrast_ros.sessions.overrides import Overrides
+    from robocontrast_ros.sessions.resolving import resolve
+    from robocontrast_ros.worlds.in_process import InProcessBench
 
     fast.pin = lambda environment: {}
     InProcessBench.execute = InProcessBench.execute.__wrapped__
@@ -101,7 +102,7 @@ def main() -> None:
         return
     found = {policy: measured(policy, asked.trials or TRIALS[policy]) for policy in asked.policies}
     if asked.json:
-        from robocontrast_ros.sessions.parameters import resolve
+        from robocontrast_ros.sessions.resolving import resolve
 
         # As texts: numbers this small would be rounded to zero where results are kept.
         shown = {policy: {k: f"{v:.3g}" for k, v in row.items()} for policy, row in found.items()}

@@ -24,12 +24,12 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from robocontrast_ros.bridges.fast import open_bench
-from robocontrast_ros.sessions.events import TrialFinished
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.numerics import pin
-from robocontrast_ros.sessions.parameters import resolve
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.runs.events import TrialFinished
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.system.numerics import pin
 
 PERTURBATIONS = ["LB1", "LB2", "SB1", "SB2"]
 

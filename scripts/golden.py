@@ -3,7 +3,7 @@
     .venv/bin/python scripts/golden.py make      # two minutes; after every change that may change trials, on purpose
     .venv/bin/python scripts/golden.py first     # JSON: name -> digests
 
-Both run in this process, without the pins of ``sessions.numerics``: what they show has to hold without them.
+Both run in this process, without the pins of ``system.numerics``: what they show has to hold without them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from robocontrast_ros.analysis import golden
-from robocontrast_ros.bridges import fast
-from robocontrast_ros.bridges.in_process import InProcessBench
+from robocontrast_ros.analysis.data import golden
+from robocontrast_ros.runs.events import Event, TrialFinished
+from robocontrast_ros.runs.journal import EventsInMemory
+from robocontrast_ros.sessions import fast_mode as fast
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.events import Event, TrialFinished
-from robocontrast_ros.sessions.journal import EventsInMemory
-from robocontrast_ros.sessions.parameters import Overrides, resolve
-from robocontrast_ros.sessions.session import Session
+from robocontrast_ros.sessions.loop import Session
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.studies.job import Job, JobFiles, run_job
 from robocontrast_ros.studies.parameters import load_study
+from robocontrast_ros.worlds.in_process import InProcessBench
 
 FOLDER = Path(__file__).resolve().parent.parent / "config" / "golden"
 

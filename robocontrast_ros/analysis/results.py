@@ -13,19 +13,29 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from robocontrast_ros.analysis.console import summary_report
-from robocontrast_ros.analysis.effort import Prices, StandardTrial, compute_effort, standard_evaluation
-from robocontrast_ros.analysis.figures import draw_overview
-from robocontrast_ros.analysis.latex import estimates_tex, summary_tex
-from robocontrast_ros.analysis.serving import serving_policies
-from robocontrast_ros.analysis.summary import Summary, summary_rows
-from robocontrast_ros.analysis.tables import trials_table, write_trials
-from robocontrast_ros.analysis.test_set import NOT_DRAWN, Runnable, draw_test_set, test_set_estimates
-from robocontrast_ros.configuration.disk import make_folder, write_file
+from robocontrast_ros.analysis.data.serving import serving_policies
+from robocontrast_ros.analysis.data.trials import trials_table, write_trials
+from robocontrast_ros.analysis.estimates.effort import (
+    Prices,
+    StandardTrial,
+    compute_effort,
+    standard_evaluation,
+)
+from robocontrast_ros.analysis.estimates.summary import Summary, summary_rows
+from robocontrast_ros.analysis.estimates.test_set import (
+    NOT_DRAWN,
+    Runnable,
+    draw_test_set,
+    test_set_estimates,
+)
+from robocontrast_ros.analysis.figures.run_figures import draw_overview
+from robocontrast_ros.analysis.tables.console import summary_report
+from robocontrast_ros.analysis.tables.latex import estimates_tex, summary_tex
 from robocontrast_ros.domain import BASE
-from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
-from robocontrast_ros.sessions.journal import Journal, JournalError, read_begun
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
+from robocontrast_ros.runs.journal import Journal, JournalError, read_begun
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.system.disk import make_folder, write_file
 
 TEXT_WIDTH = 120
 

@@ -21,7 +21,10 @@ from rosbags.serde import SerdeError
 from rosbags.typesys import TypesysError, get_types_from_msg
 from rosbags.typesys.store import Typestore
 
-from robocontrast_ros.bags.decoding import (
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.domain import Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.episodes.scoring import Sample, StampJoin
+from robocontrast_ros.messages.decoding import (
     pose_from_msg,
     progress_from_msg,
     result_from_msg,
@@ -30,9 +33,6 @@ from robocontrast_ros.bags.decoding import (
     start_scene_from_msg,
     trial_from_msg,
 )
-from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.domain import Pose, Progress, Scene, Trial, TrialResult
-from robocontrast_ros.scoring import Sample, StampJoin
 
 Wanted = Callable[[str, str], bool]
 

@@ -24,22 +24,23 @@ from robocontrast_ros.cli.processes import (
 )
 from robocontrast_ros.cli.signals import Stopped, exit_code, signals_held
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.sessions import events
-from robocontrast_ros.sessions.domain import Domain
-from robocontrast_ros.sessions.graph import checked_namespace, processes_of
-from robocontrast_ros.sessions.journal import (
+from robocontrast_ros.graph.description import checked_namespace, processes_of
+from robocontrast_ros.graph.ros_domain import Domain
+from robocontrast_ros.runs import events
+from robocontrast_ros.runs.journal import (
     JournalError,
     JournalWriter,
     check_not_running,
     read_begun,
     read_journal,
 )
-from robocontrast_ros.sessions.parameters import Overrides, ResolvedSession, resolve
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policy
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
+from robocontrast_ros.system.disk import DiskError
 
 INTERRUPTED = 3
 """Exit code of a session that ended early and can be resumed."""
@@ -58,7 +59,7 @@ def start(session: str, overrides: Overrides, console: Console, namespace: str =
     resolved = resolve(session, overrides)
     with ExitStack() as held:
         domain, plan = _prepare(resolved, held, console, namespace)
-        return _run(resolved, RunFolder.create(resolved, time.time()), plan, domain, False, console)
+        return _run(resolved, resolved.new_run(time.time()), plan, domain, False, console)
 
 
 def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder, int]:

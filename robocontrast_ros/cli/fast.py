@@ -7,15 +7,16 @@ import signal
 import sys
 from pathlib import Path
 
-from robocontrast_ros.bridges.fast import open_bench
 from robocontrast_ros.cli.signals import output_outlasts
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.configuration.disk import DiskError
+from robocontrast_ros.runs.events import SessionFinished
+from robocontrast_ros.runs.journal import JournalError, JournalWriter
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.events import SessionFinished
-from robocontrast_ros.sessions.journal import JournalError, JournalWriter
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.system.disk import DiskError
 
 NAME = "fast_session"
 """Name of the process, and of its log."""
@@ -47,7 +48,7 @@ def _main() -> None:
     try:
         run = RunFolder.open(arguments.run)
         with JournalWriter(run.journal) as journal:
-            session = run.resolve()
+            session = resolve(run.session_file)
             bench = open_bench(session, aborted=lambda: bool(control.abort_reason))
             end = run_session(session.evaluation(), bench, journal, resume=arguments.resume, control=control)
             bench.close()

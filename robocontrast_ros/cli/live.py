@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from robocontrast_ros.domain import METRICS, Outcome
-from robocontrast_ros.sessions.events import (
+from robocontrast_ros.runs.events import (
     Event,
     PolicyLoaded,
     PolicyRefused,

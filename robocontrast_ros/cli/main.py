@@ -18,10 +18,11 @@ from robocontrast_ros import __version__
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.cli.signals import exit_code, output_outlasts, signals_raise
 from robocontrast_ros.configuration import ConfigurationError, parse_settings, plugin_names
-from robocontrast_ros.configuration.disk import DiskError
-from robocontrast_ros.sessions.journal import JournalError
-from robocontrast_ros.sessions.parameters import Overrides, known_names
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.runs.journal import JournalError
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.system.disk import DiskError
 
 
 class _OneLine(TyperGroup):
@@ -450,7 +451,7 @@ def picture(
     to: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("trial.png"),
 ) -> None:
     """Draw a recorded trial: what the camera saw, and its map."""
-    from robocontrast_ros.analysis.trial_picture import draw_trial
+    from robocontrast_ros.analysis.figures.trial_picture import draw_trial
 
     draw_trial(bag, to)
     print(to)

@@ -12,18 +12,15 @@ from rich.table import Table
 from rich.text import Text
 
 from robocontrast_ros.configuration import load_record
+from robocontrast_ros.configuration.files import find_file, known_names
 from robocontrast_ros.policies.catalogue import Listed, look_up, plugin_files
+from robocontrast_ros.policies.fit import find_differences
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
-from robocontrast_ros.sessions.parameters import (
-    IMAGE_SIZE,
-    Overrides,
-    SessionParameters,
-    find_file,
-    known_names,
-    resolve,
-)
-from robocontrast_ros.sessions.policy_check import find_differences
+from robocontrast_ros.sessions.fitting import IMAGE_SIZE
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.sessions.schema import SessionParameters
 
 COLUMNS = {
     "policy": True,

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from robocontrast_ros.configuration.disk import make_folder, writing
-from robocontrast_ros.sessions.domain import die_with_parent
-from robocontrast_ros.sessions.graph import LEADER, NodeProcess
-from robocontrast_ros.sessions.numerics import pin
+from robocontrast_ros.graph.description import LEADER, NodeProcess
+from robocontrast_ros.graph.ros_domain import die_with_parent
+from robocontrast_ros.system.disk import make_folder, writing
+from robocontrast_ros.system.numerics import pin
 
 GRACE = 8.0
 """Time for a process to end after a signal, before the next, harder one [s]."""

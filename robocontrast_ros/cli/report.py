@@ -11,12 +11,12 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from robocontrast_ros.analysis.comparison import ComparisonError
-from robocontrast_ros.analysis.comparison_tables import comparison_report, write_numbers
+from robocontrast_ros.analysis.estimates.comparison import ComparisonError
 from robocontrast_ros.analysis.report import write_report
 from robocontrast_ros.analysis.report.comparison_page import check_files, read_runs, write_comparison_page
+from robocontrast_ros.analysis.tables.comparison import comparison_report, write_numbers
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.runs.run_folder import RunFolder
 
 
 def write_run_report(run: Path, to: Path | None, console: Console) -> None:

@@ -9,17 +9,18 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.console import summary_report
-from robocontrast_ros.analysis.golden import golden_words
-from robocontrast_ros.analysis.maps import write_maps
-from robocontrast_ros.analysis.precision import precision, precision_report
+from robocontrast_ros.analysis.data.golden import golden_words
+from robocontrast_ros.analysis.estimates.sample_size import precision, precision_report
+from robocontrast_ros.analysis.figures.maps import write_maps
 from robocontrast_ros.analysis.results import write_results
+from robocontrast_ros.analysis.tables.console import summary_report
 from robocontrast_ros.domain import Start
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.parameters import Overrides, resolve
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import plan_session
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.resolving import resolve
 
 
 def show_plan(session: str, overrides: Overrides, console: Console) -> None:

@@ -13,13 +13,13 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.offline import OfflineScore, find_recorded, score_recorded
-from robocontrast_ros.analysis.rescoring import Rescored, Thresholds
+from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore, find_recorded, score_recorded
+from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds
 from robocontrast_ros.domain import METRICS, Outcome
 from robocontrast_ros.domain.words import counted
 
 if TYPE_CHECKING:
-    from robocontrast_ros.analysis.offline_tables import Mean
+    from robocontrast_ros.analysis.tables.rescoring import Mean
 
 NONE = "-"
 SCORES = {"success": "success", **METRICS}
@@ -117,7 +117,7 @@ def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], consol
 
 def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
     # Tables need a large library, which most uses of the command can do without.
-    from robocontrast_ros.analysis.offline_tables import score_means, scores_table
+    from robocontrast_ros.analysis.tables.rescoring import score_means, scores_table
 
     table = _table("trial", "perturbation", "outcome")
     for heading in SCORES.values():
@@ -140,7 +140,7 @@ def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console:
 
 
 def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
-    from robocontrast_ros.analysis.offline_tables import rescored_means, rescored_table
+    from robocontrast_ros.analysis.tables.rescoring import rescored_means, rescored_table
 
     rescored = [score for score in scores if score.rescored is not None]
     if not rescored:
@@ -191,7 +191,7 @@ def _sections(table: Table, means: Sequence[Mean]) -> Sequence[Mean]:
 
 
 def _add(table: Table, mean: Mean, cells: Sequence[str]) -> None:
-    from robocontrast_ros.analysis.tables import ALL
+    from robocontrast_ros.analysis.data.trials import ALL
 
     table.add_row(*map(Text, cells), style="bold" if mean.perturbation == ALL else None)
 
@@ -222,7 +222,7 @@ def _number(value: float) -> str:
 
 
 def _write(scores: Sequence[OfflineScore], to: Path, console: Console) -> None:
-    from robocontrast_ros.analysis.offline_tables import write_scores
+    from robocontrast_ros.analysis.tables.rescoring import write_scores
 
     for file in write_scores(scores, to):
         console.print(f"written: {file}", soft_wrap=True, highlight=False)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from robocontrast_ros.cli.processes import in_namespace, node_command, node_environment
 from robocontrast_ros.configuration import ConfigurationError, find_configured
-from robocontrast_ros.sessions.domain import LARGEST_DOMAIN, given_domain
-from robocontrast_ros.sessions.graph import checked_namespace
-from robocontrast_ros.sessions.parameters import find_file
+from robocontrast_ros.configuration.files import find_file
+from robocontrast_ros.graph.description import checked_namespace
+from robocontrast_ros.graph.ros_domain import LARGEST_DOMAIN, given_domain
 
 
 def serve_policy(

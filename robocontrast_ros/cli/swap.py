@@ -13,7 +13,8 @@ from rich.markup import escape
 from robocontrast_ros.cli.live import Follower
 from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml
-from robocontrast_ros.sessions.events import (
+from robocontrast_ros.configuration.files import find_file, is_path
+from robocontrast_ros.runs.events import (
     Event,
     PolicyLoaded,
     PolicyRefused,
@@ -21,8 +22,8 @@ from robocontrast_ros.sessions.events import (
     SessionFinished,
     SessionInterrupted,
 )
-from robocontrast_ros.sessions.parameters import SessionParameters, find_file, is_path
-from robocontrast_ros.sessions.run_folder import GRAPH_VARIABLES, RunFolder
+from robocontrast_ros.runs.run_folder import GRAPH_VARIABLES, RunFolder
+from robocontrast_ros.sessions.schema import SessionParameters
 
 REFUSED, ENDED = 1, 3
 """Exit codes: the old policy goes on; there is no session that could swap."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.sessions.parameters import find_file
+from robocontrast_ros.configuration.files import find_file
 
 
 def train_policy(recipe: str, output: Path, processes: int | None, console: Console) -> None:

@@ -7,6 +7,7 @@ from robocontrast_ros.configuration.loading import (
     parse_record,
     read_yaml,
     resolve_uri,
+    write_yaml,
 )
 from robocontrast_ros.configuration.plugins import (
     find_configured,
@@ -33,4 +34,5 @@ __all__ = [
     "record",
     "resolve_uri",
     "with_settings",
+    "write_yaml",
 ]

@@ -7,10 +7,12 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from robocontrast_ros.configuration.errors import ConfigurationError
 from robocontrast_ros.configuration.strict_yaml import parse_yaml
+from robocontrast_ros.system.disk import write_file
 
 Record = TypeVar("Record")
 
@@ -67,6 +69,15 @@ def read_yaml(path: Path) -> Any:
     except UnicodeDecodeError:
         raise ConfigurationError(str(path), "", "not UTF-8 text", "valid YAML") from None
     return parse_yaml(text, str(path))
+
+
+def write_yaml(path: Path, content: Any) -> None:
+    """Write plain mappings, lists and scalars as YAML, in the order they have.
+
+    Raises:
+        DiskError: the file cannot be written.
+    """
+    write_file(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
 def load_record(cls: type[Record], path: Path) -> Record:

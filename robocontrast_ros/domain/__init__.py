@@ -9,6 +9,7 @@ from robocontrast_ros.domain.budget import Budget
 from robocontrast_ros.domain.geometry import Pose
 from robocontrast_ros.domain.instance import Proof, TestInstance
 from robocontrast_ros.domain.instruction import Instruction
+from robocontrast_ros.domain.perturbed import NotApplicable, Perturbed
 from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
 from robocontrast_ros.domain.trial import (
@@ -30,9 +31,11 @@ __all__ = [
     "Budget",
     "Fault",
     "Instruction",
+    "NotApplicable",
     "ObjectState",
     "Observed",
     "Outcome",
+    "Perturbed",
     "Pose",
     "Progress",
     "Proof",

@@ -7,10 +7,10 @@ import sys
 from rclpy.utilities import remove_ros_args
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.nodes.intra_process import hand_over
-from robocontrast_ros.nodes.main import refuse, run_nodes
 from robocontrast_ros.nodes.policy_server_node import PolicyServer
 from robocontrast_ros.nodes.rollout_node import Rollout
+from robocontrast_ros.nodes.runtime.intra_process import hand_over
+from robocontrast_ros.nodes.runtime.main import refuse, run_nodes
 from robocontrast_ros.nodes.scorer_node import Scorer
 from robocontrast_ros.nodes.sim_bridge_node import SimBridge
 

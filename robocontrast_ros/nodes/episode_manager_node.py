@@ -12,25 +12,26 @@ from pydantic import Field
 from rclpy.node import Node
 
 from robocontrast_ros.configuration import ConfigurationError, record
-from robocontrast_ros.configuration.disk import DiskError
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.graph.description import recorded_topics
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
 from robocontrast_ros.nodes.conversions.domain import TrialContext
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import declare_record
-from robocontrast_ros.nodes.qos import LATCHED
 from robocontrast_ros.nodes.ros_bench import BenchParameters, RosBench
-from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.parameters import declare_record
+from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.runs.events import SessionFinished
+from robocontrast_ros.runs.journal import JournalError, JournalWriter
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
-from robocontrast_ros.sessions.events import SessionFinished
-from robocontrast_ros.sessions.graph import recorded_topics
-from robocontrast_ros.sessions.journal import JournalError, JournalWriter
+from robocontrast_ros.sessions.loop import SessionEnd, run_session
 from robocontrast_ros.sessions.policy_check import check_description
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import SessionEnd, run_session
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession, SwapPolicy
+from robocontrast_ros.system.disk import DiskError
 
 
 @record
@@ -54,7 +55,7 @@ class EpisodeManager(Node):
         self._run = RunFolder.open(parameters.run)
         # Before anything else: a session that is running already keeps its graph.yaml and its journal.
         self._journal = JournalWriter(self._run.journal)
-        self._session = self._run.resolve()
+        self._session = resolve(self._run.session_file)
         self._control = SessionControl()
         self._publisher = self.create_publisher(SessionStatusMsg, "session_status", LATCHED)
         self.create_service(StartSession, "~/start", self._on_start)

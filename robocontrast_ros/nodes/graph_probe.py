@@ -1,6 +1,6 @@
 """Look which sessions run in a ROS domain: a short-lived process, before any node of a session is started.
 
-``robocontrast_ros.sessions.domain`` starts it, so that the command and the launch file look in the same way.
+``robocontrast_ros.graph.ros_domain`` starts it, so that the command and the launch file look in the same way.
 """
 
 from __future__ import annotations

@@ -20,12 +20,12 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchDescription, LaunchDescriptionEntity
-from robocontrast_ros.configuration.disk import make_folder
-from robocontrast_ros.nodes.main import AT_ONCE, END_WITH_PARENT
-from robocontrast_ros.sessions.domain import Domain
-from robocontrast_ros.sessions.graph import LEADER, processes_of
-from robocontrast_ros.sessions.launched import ARGUMENTS, launched_session
-from robocontrast_ros.sessions.numerics import pin
+from robocontrast_ros.graph.description import LEADER, processes_of
+from robocontrast_ros.graph.launch_arguments import ARGUMENTS, launched_session
+from robocontrast_ros.graph.ros_domain import Domain
+from robocontrast_ros.nodes.runtime.main import AT_ONCE, END_WITH_PARENT
+from robocontrast_ros.system.disk import make_folder
+from robocontrast_ros.system.numerics import pin
 
 TERM_AFTER, KILL_AFTER = "40", "10"
 """How long launch waits for a process after SIGINT, and after SIGTERM [s].

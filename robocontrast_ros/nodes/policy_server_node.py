@@ -10,18 +10,18 @@ from pydantic import Field
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 
 from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.nodes.channel import Channel
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.observation import observation_from_msg
 from robocontrast_ros.nodes.conversions.policy import description_to_msg
-from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.policies.direct_line import DirectLine
+from robocontrast_ros.nodes.runtime.channel import Channel
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.runner import LOAD_TIMEOUT, Answer, PolicyRunner
-from robocontrast_ros.policies.swapping import NothingStaged, PolicySlot
-from robocontrast_ros.sessions.parameters import find_file
+from robocontrast_ros.policies.serving.direct_line import DirectLine
+from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT, Answer, PolicyRunner
+from robocontrast_ros.policies.serving.swapping import NothingStaged, PolicySlot
 from robocontrast_ros.srv import Act, DescribePolicy, LoadPolicy, ResetPolicy
 
 END_TIMEOUT = 1.0

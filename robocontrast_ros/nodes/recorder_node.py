@@ -17,19 +17,19 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from rclpy.subscription import Subscription
 from rclpy.task import Future
 
-from robocontrast_ros.bags.decoding import stamp_from_msg
 from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.recorder import Recorder
+from robocontrast_ros.bags.recorder_lag import ReportSchedule
 from robocontrast_ros.bags.writer import BagTopic, Compression, MetadataFormat
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.msg import RecordingStatus, TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
-from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.nodes.qos import LATCHED
-from robocontrast_ros.sessions.recorder_lag import ReportSchedule
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
+from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.srv import StartRecording, StopRecording
 
 MUTUAL_DISCOVERY = 0.3
@@ -138,7 +138,7 @@ class RecorderNode(Node):
         package, _, message = topic.type_name.split("/")
         qos = QoSProfile(
             # What has arrived waits here until it is taken. What has not is kept by its publisher, as far as that one's
-            # history goes back (nodes/qos.py); rollout waits before that is too short.
+            # history goes back (nodes/runtime/qos.py); rollout waits before that is too short.
             history=HistoryPolicy.KEEP_ALL,
             reliability=ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE,

@@ -21,24 +21,15 @@ from sensor_msgs.msg import Image
 from simulation_interfaces.srv import StepSimulation
 
 from robocontrast_ros.action import RunEpisode
-from robocontrast_ros.bags.decoding import pose_from_msg, progress_from_msg, scene_from_msg
+from robocontrast_ros.bags.recorder_lag import SMALLEST_DEPTH, RecorderLag
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault, Observed, Progress
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
+from robocontrast_ros.messages.decoding import pose_from_msg, progress_from_msg, scene_from_msg
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import RecordingStatus, TopicCount
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.nodes.channel import (
-    FIRST_CALL_PERIOD,
-    Acquaintance,
-    Call,
-    Channel,
-    NoAnswer,
-    PendingResponse,
-    call,
-    first_call,
-    patient_call,
-    wait_for,
-)
 from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
 from robocontrast_ros.nodes.conversions.domain import (
     fault_from_msg,
@@ -51,22 +42,31 @@ from robocontrast_ros.nodes.conversions.observation import image_to_array, obser
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg, state_message_type
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
-from robocontrast_ros.nodes.intra_process import HandingPublisher, subscribe
-from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP, RECORDED
-from robocontrast_ros.policies import direct_line
-from robocontrast_ros.policies.direct_line import Caller, CallerHere, LineLost
+from robocontrast_ros.nodes.runtime.channel import (
+    FIRST_CALL_PERIOD,
+    Acquaintance,
+    Call,
+    Channel,
+    NoAnswer,
+    PendingResponse,
+    call,
+    first_call,
+    patient_call,
+    wait_for,
+)
+from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, subscribe
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
+from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
+from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
-from robocontrast_ros.policies.runner import LOAD_TIMEOUT, Answer
+from robocontrast_ros.policies.serving import direct_line
+from robocontrast_ros.policies.serving.direct_line import Caller, CallerHere, LineLost
+from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT, Answer
 from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.robots.controllers.registry import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import NotAtStart, make_state_estimator
-from robocontrast_ros.sessions.bench import BenchFault
-from robocontrast_ros.sessions.episode import EpisodeReport, EpisodeRequest, run_episode
-from robocontrast_ros.sessions.policy_check import check_fit
-from robocontrast_ros.sessions.recorder_lag import SMALLEST_DEPTH, RecorderLag
 from robocontrast_ros.srv import Act, CaptureImages, DescribePolicy, ResetPolicy
 
 FEEDBACK_EVERY = 10
@@ -167,7 +167,7 @@ class Inbox:
 
 
 class RosEpisodeBench:
-    """The ``sessions.episode.EpisodeBench`` of a ROS graph."""
+    """The ``episodes.loop.EpisodeBench`` of a ROS graph."""
 
     def __init__(self, owner: Node, parameters: RolloutParameters) -> None:
         """Connect to the policy server, the simulator, the scorer and the robot.

@@ -17,20 +17,14 @@ from rclpy.action import ActionClient
 from rclpy.node import Node
 
 from robocontrast_ros.action import RunEpisode
-from robocontrast_ros.bags.decoding import result_from_msg, scene_from_msg
+from robocontrast_ros.bags.recorder_lag import counts_in_words
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial
+from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
+from robocontrast_ros.messages.decoding import result_from_msg, scene_from_msg
 from robocontrast_ros.msg import PolicyDescription as PolicyDescriptionMsg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
-from robocontrast_ros.nodes.channel import (
-    Acquaintance,
-    Channel,
-    NoAnswer,
-    PendingResponse,
-    call,
-    patient_call,
-)
 from robocontrast_ros.nodes.conversions.domain import (
     TrialContext,
     fault_from_msg,
@@ -41,11 +35,17 @@ from robocontrast_ros.nodes.conversions.domain import (
 )
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
-from robocontrast_ros.nodes.qos import LATCHED
+from robocontrast_ros.nodes.runtime.channel import (
+    Acquaintance,
+    Channel,
+    NoAnswer,
+    PendingResponse,
+    call,
+    patient_call,
+)
+from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.policies.runner import LOAD_TIMEOUT
-from robocontrast_ros.sessions.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
-from robocontrast_ros.sessions.recorder_lag import counts_in_words
+from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
 from robocontrast_ros.srv import (
     DescribePolicy,
     FinishScoring,
@@ -94,7 +94,7 @@ class BenchParameters:
 
 
 class RosBench:
-    """A ``sessions.bench.Bench``. Its methods block, so they are called from a thread of the session's own."""
+    """A ``episodes.bench.Bench``. Its methods block, so they are called from a thread of the session's own."""
 
     def __init__(
         self,

@@ -10,7 +10,10 @@ from geometry_msgs.msg import PoseStamped
 from pydantic import Field
 from rclpy.node import Node
 
-from robocontrast_ros.bags.decoding import (
+from robocontrast_ros.configuration import load_configured, record
+from robocontrast_ros.domain import Fault, Outcome
+from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, StampJoin
+from robocontrast_ros.messages.decoding import (
     NANOSECONDS,
     pose_from_msg,
     scene_from_msg,
@@ -18,8 +21,6 @@ from robocontrast_ros.bags.decoding import (
     start_scene_from_msg,
     trial_from_msg,
 )
-from robocontrast_ros.configuration import load_configured, record
-from robocontrast_ros.domain import Fault, Outcome
 from robocontrast_ros.msg import Progress, Scene, TrialResult
 from robocontrast_ros.nodes.conversions.domain import (
     fault_from_msg,
@@ -27,11 +28,10 @@ from robocontrast_ros.nodes.conversions.domain import (
     progress_to_msg,
     result_to_msg,
 )
-from robocontrast_ros.nodes.intra_process import HandingPublisher, subscribe
-from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.nodes.qos import LOCKSTEP, RECORDED
-from robocontrast_ros.scoring import EpisodeScorer, Sample, StampJoin
+from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, subscribe
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
+from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.srv import FinishScoring, StartScoring
 
 

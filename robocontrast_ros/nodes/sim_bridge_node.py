@@ -12,23 +12,23 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
-from robocontrast_ros.bags.decoding import NANOSECONDS, scene_from_msg, stamp_from_msg
-from robocontrast_ros.bridges import ContactsJoin, SimulatedScene, Touching
 from robocontrast_ros.configuration import load_configured, record
 from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.messages.decoding import NANOSECONDS, scene_from_msg, stamp_from_msg
 from robocontrast_ros.msg import Contacts
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.nodes.channel import Channel
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, scene_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
-from robocontrast_ros.nodes.intra_process import HandingPublisher
-from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.nodes.qos import LOCKSTEP, RECORDED
+from robocontrast_ros.nodes.runtime.channel import Channel
+from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
+from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.nodes.simulation_client import RosSimulation, SimulationServices
 from robocontrast_ros.nodes.simulation_version import check_installed
-from robocontrast_ros.sessions.bench import BenchFault
 from robocontrast_ros.srv import GetScene, SetupScene
+from robocontrast_ros.worlds import ContactsJoin, SimulatedScene, Touching
 
 
 @record

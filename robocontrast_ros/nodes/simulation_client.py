@@ -21,15 +21,15 @@ from simulation_interfaces.srv import (
     StepSimulation,
 )
 
-from robocontrast_ros.bags.decoding import pose_from_msg
-from robocontrast_ros.bridges import SimulationError
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Fault, Pose
-from robocontrast_ros.nodes.channel import NoAnswer, call, first_call
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.runtime.channel import NoAnswer, call, first_call
 from robocontrast_ros.nodes.simulation_version import check_spoken
-from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.worlds import SimulationError
 
 VERSION_PERIOD = 0.5
 """How often who waits for a simulator looks whether it speaks another version [s]."""
@@ -55,7 +55,7 @@ class SimulationServices:
 
 
 class RosSimulation:
-    """A ``bridges.Simulation`` over ROS services."""
+    """A ``worlds.Simulation`` over ROS services."""
 
     def __init__(self, node: Node, services: SimulationServices, frame_id: str, timeout: float) -> None:
         """Make the clients.

@@ -38,14 +38,15 @@ from robocontrast_ros.nodes.conversions.observation import array_to_image
 from robocontrast_ros.nodes.conversions.sensors import sensor_message_type, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import Refusal, result_of
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.nodes.main import run_node
-from robocontrast_ros.nodes.parameters import LedParameters, declare_record
-from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP, RECORDED, recorded
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
+from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED, recorded
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.robots.common import CameraInterface
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.simulators import (
+from robocontrast_ros.srv import CaptureImages
+from robocontrast_ros.worlds.mujoco import (
     Camera,
     InvalidModel,
     RenderingUnavailable,
@@ -55,7 +56,6 @@ from robocontrast_ros.simulators import (
     SimulationDiverged,
     World,
 )
-from robocontrast_ros.srv import CaptureImages
 
 PLAYING_PERIOD = 0.01
 """How often the world catches up with the wall clock while it is playing [s]."""

@@ -9,7 +9,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from robocontrast_ros.nodes.channel import Acquaintance, Channel, NoAnswer, call, wait_for
+from robocontrast_ros.nodes.runtime.channel import Acquaintance, Channel, NoAnswer, call, wait_for
 from robocontrast_ros.srv import SwapPolicy
 
 TIMEOUT = 20.0

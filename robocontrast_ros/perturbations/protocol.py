@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from robocontrast_ros.domain import Scene, TestInstance
+from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
 from robocontrast_ros.tasks.protocol import Task
-
-
-@dataclass(frozen=True)
-class NotApplicable:
-    """The answer of a perturbation that has nothing to change here, with the reason in words."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class Perturbed:
-    """A perturbed test instance.
-
-    Attributes:
-        instance: the new initial conditions: feasible, and not solved at its start.
-        note: what was changed, in words, for the experimenter's record.
-    """
-
-    instance: TestInstance
-    note: str
 
 
 class Perturbation(Protocol):

@@ -88,6 +88,11 @@ class RobotProfile:
         return False
 
     @property
+    def reports_contacts(self) -> bool:
+        """Whether the driver says what the robot touches, on its ``contacts_topic``."""
+        return False
+
+    @property
     def observed_joints(self) -> int:
         """Number of joints whose positions a policy is shown."""
         return 0

@@ -176,6 +176,11 @@ class DifferentialDriveProfile(RobotProfile):
         return True
 
     @property
+    def reports_contacts(self) -> bool:
+        """Whether the driver says what the robot touches: it does."""
+        return True
+
+    @property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the wheels' joints: left, right."""
         return (self.wheels.left, self.wheels.right)

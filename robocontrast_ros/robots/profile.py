@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml
+from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.robots.common import RobotProfile
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
@@ -25,17 +26,7 @@ def load_profile(name_or_path: str | Path) -> RobotProfile:
     Raises:
         ConfigurationError: no such robot, or the file does not fit.
     """
-    name = str(name_or_path)
-    if name.endswith((".yaml", ".yml")):
-        return _load(resolve_uri(name))
-    folder = resolve_uri("package://robocontrast_ros/config/robots")
-    known = {path.stem: path for path in folder.glob("*.yaml")}
-    if name not in known:
-        raise ConfigurationError.unknown("robot", "robot", name, known, "robot or path of a YAML file")
-    return _load(known[name])
-
-
-def _load(path: Path) -> RobotProfile:
+    path = find_file("robots", str(name_or_path), "robot", "robot", Path.cwd())
     data = read_yaml(path)
     kind = data.get("type") if isinstance(data, dict) else None
     if not isinstance(data, dict) or kind not in PROFILES:

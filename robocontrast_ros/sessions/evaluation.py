@@ -11,10 +11,10 @@ from typing import Any
 
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.perturbations.protocol import Perturbation
-from robocontrast_ros.sessions.events import SessionStarted
+from robocontrast_ros.runs.events import SessionStarted
 from robocontrast_ros.sessions.seeding import generator
 from robocontrast_ros.sessions.stopping import StopEarlyParameters, Stopping, begin_stopping
-from robocontrast_ros.strategies.cost import CostModel, MetresMoved, Tolerance
+from robocontrast_ros.strategies.effort import CostModel, MetresMoved, Tolerance
 from robocontrast_ros.strategies.protocol import Strategy, StrategyContext
 from robocontrast_ros.tasks.protocol import Task
 

@@ -11,12 +11,12 @@ import math
 from dataclasses import dataclass, replace
 
 from robocontrast_ros.domain import Budget, Observed, Scene, SetupMove, Trial
-from robocontrast_ros.sessions.bench import Execution, Recording
+from robocontrast_ros.episodes.bench import Execution, Recording
+from robocontrast_ros.runs.events import TrialFinished, TrialSkipped
+from robocontrast_ros.runs.journal import EventsInMemory
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.evaluation import Evaluation
-from robocontrast_ros.sessions.events import TrialFinished, TrialSkipped
-from robocontrast_ros.sessions.journal import EventsInMemory
-from robocontrast_ros.sessions.session import Session
+from robocontrast_ros.sessions.loop import Session
 from robocontrast_ros.strategies.prediction import result_of_success
 from robocontrast_ros.tasks.protocol import Task
 

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration.differences import first_difference
 from robocontrast_ros.domain import METRICS, TestInstance
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.sessions.differences import first_difference
-from robocontrast_ros.sessions.events import PolicyLoaded, SequentialTest, SessionStarted, TrialFinished
-from robocontrast_ros.sessions.history import History
-from robocontrast_ros.sessions.journal import Journal, JournalError, read_journal
+from robocontrast_ros.runs.events import PolicyLoaded, SequentialTest, SessionStarted, TrialFinished
+from robocontrast_ros.runs.history import History
+from robocontrast_ros.runs.journal import Journal, JournalError, read_journal
 from robocontrast_ros.statistics.sequential import BettingTest
 from robocontrast_ros.statistics.sign_test import SequentialSignTest
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from robocontrast_ros.domain import BASE, Scene, Start, TestInstance
-from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbation, Perturbed
+from robocontrast_ros.domain import BASE, NotApplicable, Perturbed, Scene, Start, TestInstance
+from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.strategies.protocol import (
     Completed,
     PerturbationUse,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Scene, TestInstance
 from robocontrast_ros.strategies.contrast_set import run_contrasts
-from robocontrast_ros.strategies.cost import setup_moves, transition_costs
+from robocontrast_ros.strategies.effort import setup_moves, transition_costs
 from robocontrast_ros.strategies.prediction import Visit, predict_visit
 from robocontrast_ros.strategies.protocol import (
     PerturbationUse,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from robocontrast_ros.domain import Fault, Outcome, Scene, TestInstance, TrialResult
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.strategies.contrast_set import run_contrasts
-from robocontrast_ros.strategies.cost import setup_moves
+from robocontrast_ros.strategies.effort import setup_moves
 from robocontrast_ros.strategies.protocol import Completed, Proposal, StrategyContext
 from robocontrast_ros.tasks.protocol import Task
 

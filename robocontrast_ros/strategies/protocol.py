@@ -12,7 +12,7 @@ import numpy as np
 
 from robocontrast_ros.domain import BASE, Start, TestInstance, TrialResult
 from robocontrast_ros.perturbations.protocol import Perturbation
-from robocontrast_ros.strategies.cost import CostModel, MetresMoved, Tolerance
+from robocontrast_ros.strategies.effort import CostModel, MetresMoved, Tolerance
 from robocontrast_ros.tasks.protocol import Task
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.statistics.curves import ErrorCurve, error_curve
 from robocontrast_ros.studies.claims import Estimator
-from robocontrast_ros.studies.sitting import ROUNDING, Sitting
+from robocontrast_ros.studies.seed_run import ROUNDING, Sitting
 
 Array = NDArray[np.float64]
 

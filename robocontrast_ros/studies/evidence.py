@@ -22,7 +22,7 @@ from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estima
 from robocontrast_ros.statistics.unpaired import unpaired_difference
 from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Measure
 from robocontrast_ros.studies.orders import ExpectedError, expected_error, expected_trials
-from robocontrast_ros.studies.sitting import ROUNDING, Sitting, Trials
+from robocontrast_ros.studies.seed_run import ROUNDING, Sitting, Trials
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import Estimator
 from robocontrast_ros.studies.curves import Curve
 from robocontrast_ros.studies.orders import ExpectedError
-from robocontrast_ros.studies.sitting import Sitting
+from robocontrast_ros.studies.seed_run import Sitting
 
 # The palette of Okabe and Ito, which is told apart under the common forms of colour blindness; grey for their yellow.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#7F7F7F")

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import polars as pl
 
-from robocontrast_ros.analysis.tables import trials_table
-from robocontrast_ros.bridges.fast import open_bench
+from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.domain import TestInstance
-from robocontrast_ros.sessions.bench import Bench
+from robocontrast_ros.episodes.bench import Bench
+from robocontrast_ros.runs.events import SessionInterrupted, TrialSkipped
+from robocontrast_ros.runs.journal import EventsInMemory
 from robocontrast_ros.sessions.control import SessionControl, SessionStatus
 from robocontrast_ros.sessions.evaluation import Evaluation
-from robocontrast_ros.sessions.events import SessionInterrupted, TrialSkipped
-from robocontrast_ros.sessions.journal import EventsInMemory
-from robocontrast_ros.sessions.parameters import ResolvedSession
-from robocontrast_ros.sessions.session import Session
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import Session
+from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.studies.memo import Memory, RememberingBench, RememberingPerturbation
 from robocontrast_ros.studies.parameters import Study
 

@@ -18,9 +18,9 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from robocontrast_ros.domain import Scene, SetupMove, TestInstance, Trial
-from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbation, Perturbed
-from robocontrast_ros.sessions.bench import Bench, Execution
+from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, SetupMove, TestInstance, Trial
+from robocontrast_ros.episodes.bench import Bench, Execution
+from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.tasks.protocol import Task
 
 
@@ -89,7 +89,7 @@ class Memory:
 
 
 class RememberingBench:
-    """A ``sessions.bench.Bench`` in front of another one, which is asked only for what is not known yet."""
+    """A ``episodes.bench.Bench`` in front of another one, which is asked only for what is not known yet."""
 
     def __init__(self, bench: Bench, memory: Memory, done: Callable[[bool], None]) -> None:
         """Take the parts.

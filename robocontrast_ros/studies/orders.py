@@ -23,7 +23,7 @@ from scipy import stats
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.studies.claims import Estimator
-from robocontrast_ros.studies.sitting import ROUNDING, Sitting, Trials
+from robocontrast_ros.studies.seed_run import ROUNDING, Sitting, Trials
 
 Array = NDArray[np.float64]
 

@@ -20,20 +20,17 @@ from robocontrast_ros.configuration import (
     record,
     resolve_uri,
 )
-from robocontrast_ros.sessions.parameters import (
-    SUFFIXES,
-    ResolvedSession,
+from robocontrast_ros.configuration.files import SUFFIXES, find_file, is_path
+from robocontrast_ros.sessions.loop import session_versions
+from robocontrast_ros.sessions.resolving import ResolvedSession, resolve_parameters
+from robocontrast_ros.sessions.schema import (
     SessionParameters,
     SetupParameters,
     StrategyParameters,
     TestSetParameters,
-    find_file,
-    is_path,
-    resolve_parameters,
 )
-from robocontrast_ros.sessions.session import session_versions
 from robocontrast_ros.statistics.curves import BINS
-from robocontrast_ros.strategies.cost import Mover
+from robocontrast_ros.strategies.effort import Mover
 from robocontrast_ros.studies.claims import Claim, Claims, check_claims
 
 LABEL = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"

@@ -21,7 +21,7 @@ from robocontrast_ros.studies.figures import FIGURES, Picture, Shown
 from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.parameters import Study, StudyParameters
 from robocontrast_ros.studies.run import StudyFolder, jobs_of
-from robocontrast_ros.studies.sitting import Sitting
+from robocontrast_ros.studies.seed_run import Sitting
 
 BOOTSTRAP_SEED = 0
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.sessions.differences import first_difference
-from robocontrast_ros.sessions.numerics import pinned
+from robocontrast_ros.configuration.differences import first_difference
 from robocontrast_ros.studies.job import Job, JobFiles, JobProgress, Stopped, StudyError, run_job
 from robocontrast_ros.studies.parameters import Study, load_study
+from robocontrast_ros.system.numerics import pinned
 
 POLL = 0.25
 """How often progress is told [s]."""

@@ -18,19 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robocontrast_ros.bridges import SimulatedScene
-from robocontrast_ros.bridges.in_process import WorldSimulation
 from robocontrast_ros.configuration import load_configured, load_record, record, resolve_uri
 from robocontrast_ros.domain import Scene
+from robocontrast_ros.policies.baselines.language_table.oracle import Oracle, OracleParameters
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
-from robocontrast_ros.policies.oracle import Oracle, OracleParameters
 from robocontrast_ros.policies.protocol import Observation, Policy
-from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.robots.controllers.registry import make_controller
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.simulators.rendering import Camera
-from robocontrast_ros.simulators.world import World
 from robocontrast_ros.tasks.language_table import LanguageTable
+from robocontrast_ros.worlds import SimulatedScene
+from robocontrast_ros.worlds.in_process import WorldSimulation
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.world import World
 
 CAMERA = "board"
 

@@ -17,15 +17,16 @@ from typing import Any
 
 import polars as pl
 
-from robocontrast_ros.analysis.figures import draw_overview
+from robocontrast_ros.analysis.estimates.test_set import draw_test_set
+from robocontrast_ros.analysis.figures.run_figures import draw_overview
 from robocontrast_ros.analysis.results import Results, compute_results
-from robocontrast_ros.analysis.test_set import draw_test_set
 from robocontrast_ros.cli import fast
 from robocontrast_ros.configuration.settings import parse_settings
 from robocontrast_ros.domain import BASE
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.parameters import Overrides, resolve
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
 from scripts.documents import pictures, tables
 from scripts.documents.results import DECIMALS, ROOT
 
@@ -162,7 +163,7 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
                 output=str(work),
                 fast=True,
             )
-            run = RunFolder.create(resolve(asked.session, overrides), time.time())
+            run = resolve(asked.session, overrides).new_run(time.time())
         # The process of `evaluate --fast`; what that does besides is drawing a map of each trial.
         _execute(["python", *fast.command(run, resume=bool(begun))[1:]])
     return compute_results(read_journal(run.journal), draw_test_set(run)), run

@@ -13,12 +13,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
-from robocontrast_ros.analysis.trial_map import TrialMap, draw_map
-from robocontrast_ros.analysis.trial_picture import draw_trial
+from robocontrast_ros.analysis.figures.trial_map import TrialMap, draw_map
+from robocontrast_ros.analysis.figures.trial_picture import draw_trial
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import BASE, Trial
 from robocontrast_ros.studies.figures import FIGURES
-from robocontrast_ros.tasks.vln import VisionLanguageNavigation
+from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from scripts.documents.tables import sessions_of_study, study_analysis
 
 APARTMENT = "package://robocontrast_ros/config/tasks/studio_apartment.yaml"

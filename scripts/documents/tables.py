@@ -21,9 +21,9 @@ import polars as pl
 
 from benchmark import navigation_success, policy_success
 from benchmark.jobs import markdown
-from robocontrast_ros.analysis.summary import Row, summary_rows
+from robocontrast_ros.analysis.estimates.summary import Row, summary_rows
 from robocontrast_ros.domain import BASE
-from robocontrast_ros.sessions.launched import ARGUMENTS
+from robocontrast_ros.graph.launch_arguments import ARGUMENTS
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import paired_difference
 from robocontrast_ros.statistics.estimate import Estimate
@@ -93,7 +93,7 @@ def session(name: str, metric: str = "") -> Mapping[str, Row]:
 
 
 def effort(name: str) -> SimpleNamespace:
-    """Return what a session cost, as ``analysis.effort.Effort`` has it."""
+    """Return what a session cost, as ``analysis.estimates.effort.Effort`` has it."""
     return _space(result(name).values["effort"])
 
 

@@ -15,8 +15,8 @@ from robocontrast_ros.action import RunEpisode  # noqa: E402
 from robocontrast_ros.srv import SwapPolicy  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
-from robocontrast_ros.nodes.channel import Channel, NoAnswer, call, patient_call, wait_for  # noqa: E402
-from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
+from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer, call, patient_call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.runtime.executor import LockstepExecutor  # noqa: E402
 
 
 @pytest.fixture

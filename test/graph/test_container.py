@@ -13,8 +13,8 @@ from geometry_msgs.msg import PoseStamped
 from session_runs import Workplace, finished, scores, wait_until
 from spinning import spun_node
 
-from robocontrast_ros.nodes.intra_process import HandingPublisher, hand_over, subscribe
-from robocontrast_ros.nodes.qos import LOCKSTEP, RECORDED
+from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, hand_over, subscribe
+from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 
 MAIN = "from robocontrast_ros.nodes.container_node import main; main()"
 

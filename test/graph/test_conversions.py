@@ -15,7 +15,6 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Image
 
 from robocontrast_ros import msg
-from robocontrast_ros.bags import decoding
 from robocontrast_ros.domain import (
     Fault,
     Instruction,
@@ -31,6 +30,7 @@ from robocontrast_ros.domain import (
     Trial,
     TrialResult,
 )
+from robocontrast_ros.messages import decoding
 from robocontrast_ros.nodes.conversions import domain as to_msg
 from robocontrast_ros.nodes.conversions.observation import (
     array_to_image,

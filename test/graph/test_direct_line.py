@@ -19,12 +19,12 @@ from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 from spinning import spun_node
 
 from robocontrast_ros.domain import Fault, Pose
-from robocontrast_ros.nodes.channel import Acquaintance, PendingResponse, call
+from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
 from robocontrast_ros.nodes.rollout_node import ActionsOnLine, PendingActions
-from robocontrast_ros.policies.direct_line import Caller
+from robocontrast_ros.nodes.runtime.channel import Acquaintance, PendingResponse, call
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.policies.serving.direct_line import Caller
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 SUPPORT = Path(__file__).parents[1] / "support"

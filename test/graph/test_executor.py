@@ -15,7 +15,7 @@ from rclpy.task import Future  # noqa: E402
 from session_runs import wait_until  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
-from robocontrast_ros.nodes.executor import LockstepExecutor  # noqa: E402
+from robocontrast_ros.nodes.runtime.executor import LockstepExecutor  # noqa: E402
 
 
 @pytest.fixture

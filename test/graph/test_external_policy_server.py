@@ -14,7 +14,7 @@ from two_hosts import NotAllowed, two_hosts
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Outcome
-from robocontrast_ros.sessions.events import PolicyLoaded, SessionInterrupted
+from robocontrast_ros.runs.events import PolicyLoaded, SessionInterrupted
 
 ELSEWHERE = {"policy": "", "policy_server": {"external": True}, "test_set": {"size": 1}}
 

@@ -18,7 +18,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 
 from robocontrast_ros import nodes as shells  # noqa: E402
 from robocontrast_ros.configuration import ConfigurationError, record  # noqa: E402
-from robocontrast_ros.nodes.parameters import declare_record  # noqa: E402
+from robocontrast_ros.nodes.runtime.parameters import declare_record  # noqa: E402
 
 
 @record

@@ -21,7 +21,7 @@ from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Fault  # noqa: E402
-from robocontrast_ros.nodes.channel import PendingResponse, call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.runtime.channel import PendingResponse, call, wait_for  # noqa: E402
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 

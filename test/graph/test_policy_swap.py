@@ -12,10 +12,10 @@ from robocontrast_ros.srv import PauseSession, ResumeSession, SwapPolicy
 from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until
 from spinning import spun_node
 
-from robocontrast_ros.analysis.tables import trials_table
-from robocontrast_ros.nodes.channel import Acquaintance, call
-from robocontrast_ros.nodes.qos import LATCHED
-from robocontrast_ros.sessions.events import Paused, PolicyLoaded, PolicyRefused, TrialStarted
+from robocontrast_ros.analysis.data.trials import trials_table
+from robocontrast_ros.nodes.runtime.channel import Acquaintance, call
+from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.runs.events import Paused, PolicyLoaded, PolicyRefused, TrialStarted
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from robocontrast_ros.srv import StartRecording, StopRecording  # noqa: E402
 
 from robocontrast_ros.bags.reader import read_bag  # noqa: E402
 from robocontrast_ros.domain import Fault  # noqa: E402
-from robocontrast_ros.nodes.qos import LATCHED  # noqa: E402
+from robocontrast_ros.nodes.runtime.qos import LATCHED  # noqa: E402
 
 RECORDER = "from robocontrast_ros.nodes.recorder_node import main; main()"
 TOPICS = ["camera/image_raw sensor_msgs/msg/Image", "trial robocontrast_ros/msg/Trial"]
@@ -74,8 +74,8 @@ import sys, time
 import rclpy
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
-from robocontrast_ros.nodes.middleware import tune_middleware
-from robocontrast_ros.nodes.qos import RECORDED
+from robocontrast_ros.nodes.runtime.middleware import tune_middleware
+from robocontrast_ros.nodes.runtime.qos import RECORDED
 
 tune_middleware()
 rclpy.init()

@@ -14,7 +14,7 @@ from remote_servers import SUPPORT, parameter_file, server
 from session_runs import Workplace, events_of, finished
 
 from robocontrast_ros.domain import Fault, Outcome
-from robocontrast_ros.sessions.events import TrialVoid
+from robocontrast_ros.runs.events import TrialVoid
 
 OPENPI = {"chunk": {"length": openpi_server.CHUNK, "execute": 3}, "output": {}}
 

@@ -18,7 +18,7 @@ from session_runs import Workplace, events_of, finish, finished, node_pids, scor
 from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.domain import Fault  # noqa: E402
-from robocontrast_ros.sessions.events import TrialStarted, TrialVoid  # noqa: E402
+from robocontrast_ros.runs.events import TrialStarted, TrialVoid  # noqa: E402
 
 NODES = {"simulator", "sim_bridge", "policy_server", "scorer", "rollout", "recorder", "episode_manager"}
 STREAMS = {"clock", "joint_states", "scene", "tool_pose", "progress", "trial", "session_status"}

@@ -22,9 +22,9 @@ from small_disks import NotAllowed, small_disk
 
 from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.sessions import domain as domains
-from robocontrast_ros.sessions.domain import Domain, sessions_visible
-from robocontrast_ros.sessions.events import (
+from robocontrast_ros.graph import ros_domain as domains
+from robocontrast_ros.graph.ros_domain import Domain, sessions_visible
+from robocontrast_ros.runs.events import (
     ProcessDied,
     SessionFinished,
     SessionInterrupted,

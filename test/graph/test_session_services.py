@@ -11,9 +11,9 @@ from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, Star
 from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
-from robocontrast_ros.nodes.channel import first_call, wait_for  # noqa: E402
-from robocontrast_ros.nodes.qos import LATCHED  # noqa: E402
-from robocontrast_ros.sessions.events import Paused, Resumed, SessionInterrupted, TrialStarted  # noqa: E402
+from robocontrast_ros.nodes.runtime.channel import first_call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.runtime.qos import LATCHED  # noqa: E402
+from robocontrast_ros.runs.events import Paused, Resumed, SessionInterrupted, TrialStarted  # noqa: E402
 
 
 @pytest.fixture

@@ -27,12 +27,12 @@ from session_runs import (
     wait_until,
 )
 
-from robocontrast_ros.analysis.trial_picture import read_images
-from robocontrast_ros.bridges.fast import open_bench
+from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.domain import Outcome
-from robocontrast_ros.sessions.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid
-from robocontrast_ros.sessions.parameters import resolve
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.runs.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.resolving import resolve
 
 
 @pytest.fixture

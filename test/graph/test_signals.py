@@ -17,8 +17,8 @@ from spinning import spun_node
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.nodes.channel import Acquaintance
-from robocontrast_ros.sessions.events import SessionInterrupted, TrialFinished, TrialVoid
+from robocontrast_ros.nodes.runtime.channel import Acquaintance
+from robocontrast_ros.runs.events import SessionInterrupted, TrialFinished, TrialVoid
 
 SCORER = "from robocontrast_ros.nodes.scorer_node import main; main()"
 TASK = resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml")

@@ -16,12 +16,12 @@ from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.srv import GetScene, SetupScene
 from simulator_process import SimulatorClient, start_process
 
-from robocontrast_ros.bags.decoding import scene_from_msg, stamp_from_msg
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.domain import Fault, Pose, Scene
+from robocontrast_ros.messages.decoding import scene_from_msg, stamp_from_msg
 from robocontrast_ros.nodes.conversions.domain import scene_to_msg
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.nodes.qos import LOCKSTEP
+from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
 from robocontrast_ros.robots.profile import load_profile
 
 TASK_FILE = resolve_uri("package://robocontrast_ros/config/tasks/studio_apartment.yaml")

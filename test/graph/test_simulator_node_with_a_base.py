@@ -18,9 +18,9 @@ from simulation_interfaces.srv import (
 )
 from simulator_process import OK, SimulatorClient, start_process
 
-from robocontrast_ros.bags.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_to_msg
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.conversions.observation import image_to_array

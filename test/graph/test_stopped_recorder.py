@@ -16,11 +16,11 @@ from robocontrast_ros.msg import SessionStatus
 from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until
 from spinning import spun_node
 
-from robocontrast_ros.bags.decoding import stamp_from_msg
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.nodes.qos import LATCHED
-from robocontrast_ros.sessions.events import TrialVoid
+from robocontrast_ros.messages.decoding import stamp_from_msg
+from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.runs.events import TrialVoid
 
 STEPS = 100
 CAMERA = "/camera/camera/color/image_raw"

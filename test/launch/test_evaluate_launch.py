@@ -19,10 +19,10 @@ from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 import launch
-from robocontrast_ros.analysis.offline import score_run
+from robocontrast_ros.analysis.rescoring.scores_from_bags import score_run
 from robocontrast_ros.bags.reader import read_bag
-from robocontrast_ros.sessions.events import SessionFinished
-from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.runs.events import SessionFinished
+from robocontrast_ros.runs.journal import read_journal
 
 OUTPUT = tempfile.mkdtemp(prefix="evaluate_launch_")
 

@@ -19,14 +19,14 @@ from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 import launch
-from robocontrast_ros.bridges.fast import open_bench
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.events import SessionInterrupted, TrialFinished, TrialVoid
+from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.events import SessionInterrupted, TrialFinished, TrialVoid
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.parameters import Overrides, resolve
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
 
 OUTPUT = tempfile.mkdtemp(prefix="interrupted_launch_")
 BEGUN = 2
@@ -36,7 +36,7 @@ BEGUN = 2
 def begin():
     """Run the first trials of a long session in one process, interrupt it, and return its folder."""
     session = resolve("language_table_100", Overrides(output=OUTPUT, policy="random"))
-    run = RunFolder.create(session, time.time())
+    run = session.new_run(time.time())
     bench, control = open_bench(session), SessionControl()
 
     def interrupt(status):

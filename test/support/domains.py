@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from robocontrast_ros.sessions.domain import Domain
+from robocontrast_ros.graph.ros_domain import Domain
 
 
 @contextmanager

@@ -17,9 +17,11 @@ import numpy as np
 from robocontrast_ros.domain import (
     Fault,
     Instruction,
+    NotApplicable,
     ObjectState,
     Observed,
     Outcome,
+    Perturbed,
     Pose,
     Scene,
     SetupMove,
@@ -27,8 +29,7 @@ from robocontrast_ros.domain import (
     Trial,
     TrialResult,
 )
-from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbed
-from robocontrast_ros.sessions.bench import (
+from robocontrast_ros.episodes.bench import (
     BenchFault,
     Execution,
     PolicyRefusal,

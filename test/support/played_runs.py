@@ -13,9 +13,9 @@ from trial_bags import record_trial
 from robocontrast_ros.configuration import load_configured
 from robocontrast_ros.configuration.loading import share_directory
 from robocontrast_ros.domain import Fault, Observed, Trial
-from robocontrast_ros.sessions.bench import Recording
-from robocontrast_ros.sessions.events import SessionStarted, TrialFinished, TrialVoid
-from robocontrast_ros.sessions.journal import JournalWriter
+from robocontrast_ros.episodes.bench import Recording
+from robocontrast_ros.runs.events import SessionStarted, TrialFinished, TrialVoid
+from robocontrast_ros.runs.journal import JournalWriter
 
 TASK_FILE = share_directory() / "config" / "tasks" / "language_table.yaml"
 TASK = load_configured("tasks", TASK_FILE)

@@ -8,15 +8,16 @@ from pathlib import Path
 import numpy as np
 from trial_bags import TRIAL_TOPICS, Messages, play
 
-from robocontrast_ros.bags.decoding import NANOSECONDS
 from robocontrast_ros.bags.writer import BagWriter
-from robocontrast_ros.bridges.fast import open_bench
-from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.domain import Scene, SetupMove, Trial
-from robocontrast_ros.sessions.bench import Execution, Recording
-from robocontrast_ros.sessions.parameters import Overrides, resolve
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.episodes.bench import Execution, Recording
+from robocontrast_ros.messages.decoding import NANOSECONDS
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.worlds.in_process import InProcessBench
 
 IMAGES = 9
 
@@ -74,7 +75,7 @@ def recorded_run(folder: Path, policy: str = "noisy_oracle", trials: int = 6) ->
         trials: how many.
     """
     session = resolve("language_table_demo", Overrides(policy=policy, max_trials=trials, output=str(folder)))
-    run = RunFolder.create(session, 1_790_000_000.0)
+    run = session.new_run(1_790_000_000.0)
     bench = open_bench(session)
     try:
         run_session(session.evaluation(), RecordedBench(bench, run), run.journal)

@@ -14,8 +14,8 @@ from pathlib import Path
 import yaml
 
 from robocontrast_ros.configuration import read_yaml, resolve_uri
-from robocontrast_ros.sessions.events import Event, TrialFinished
-from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.runs.events import Event, TrialFinished
+from robocontrast_ros.runs.journal import read_journal
 
 SUPPORT = Path(__file__).resolve().parent
 COMMAND = [sys.executable, "-c", "from robocontrast_ros.cli.main import app; app()"]

@@ -32,10 +32,10 @@ from simulation_interfaces.srv import (
     StepSimulation,
 )
 
-from robocontrast_ros.bags.decoding import stamp_from_msg
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
 from robocontrast_ros.nodes.conversions.sensors import sensor_message_type
-from robocontrast_ros.nodes.qos import LATCHED, LOCKSTEP
+from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile import RobotProfile
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import rclpy
 from rclpy.node import Node
 
-from robocontrast_ros.nodes.executor import LockstepExecutor
+from robocontrast_ros.nodes.runtime.executor import LockstepExecutor
 
 
 @contextmanager

@@ -9,11 +9,11 @@ import numpy as np
 from rosbags.typesys import get_types_from_msg
 from rosbags.typesys.store import Typestore
 
-from robocontrast_ros.bags.decoding import NANOSECONDS
 from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.writer import BagTopic, BagWriter
 from robocontrast_ros.domain import Fault, Pose, Progress, Proof, Scene, Trial, TrialResult
-from robocontrast_ros.scoring import EpisodeScorer, StampJoin
+from robocontrast_ros.episodes.scoring import EpisodeScorer, StampJoin
+from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.tasks.protocol import Task
 
 NO_SCENE = Scene()

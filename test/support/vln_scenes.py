@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import ObjectState, Pose, Scene, TestInstance
-from robocontrast_ros.tasks.vln import VisionLanguageNavigation
+from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 
 TASK_FILE = resolve_uri("package://robocontrast_ros/config/tasks/studio_apartment.yaml")
 APARTMENT = VisionLanguageNavigation.from_file(TASK_FILE)

@@ -7,18 +7,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robocontrast_ros.analysis.comparison import KEY, ComparedRow, Comparison, check_distinct, compare_all
-from robocontrast_ros.analysis.comparison_tables import BEYOND, FAMILIES, number_files, write_numbers
+from robocontrast_ros.analysis.estimates.comparison import (
+    KEY,
+    ComparedRow,
+    Comparison,
+    check_distinct,
+    compare_all,
+)
+from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.report.figures import Chart, draw_comparison, make_chart
 from robocontrast_ros.analysis.report.headline import Headline, headlines_of
 from robocontrast_ros.analysis.report.pages import check_folder, estimate, render, write_page
 from robocontrast_ros.analysis.report.reproduction import Reproduction, reproduction_of
 from robocontrast_ros.analysis.report.trials import Attempt, Track, attempts_of, draw_maps, symbols_of, untold
 from robocontrast_ros.analysis.results import Results, compute_results
-from robocontrast_ros.analysis.test_set import draw_test_set
+from robocontrast_ros.analysis.tables.comparison import BEYOND, FAMILIES, number_files, write_numbers
 from robocontrast_ros.domain import METRICS
-from robocontrast_ros.sessions.journal import Journal, read_begun
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.runs.journal import Journal, read_begun
+from robocontrast_ros.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True)

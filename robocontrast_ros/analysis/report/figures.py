@@ -13,8 +13,9 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from robocontrast_ros.analysis.comparison import Comparison
-from robocontrast_ros.analysis.figures import (
+from robocontrast_ros.analysis.estimates.comparison import Comparison
+from robocontrast_ros.analysis.estimates.latency import Latency
+from robocontrast_ros.analysis.figures.run_figures import (
     BLUE,
     GREY,
     ORANGE,
@@ -23,12 +24,11 @@ from robocontrast_ros.analysis.figures import (
     draw_latency,
     draw_perturbations,
 )
-from robocontrast_ros.analysis.latency import Latency
 from robocontrast_ros.analysis.results import Results
-from robocontrast_ros.configuration.disk import make_folder, new_file
 from robocontrast_ros.domain import METRICS
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.system.disk import make_folder, new_file
 
 Draw = Callable[[Figure], None]
 """Draws into an empty figure."""

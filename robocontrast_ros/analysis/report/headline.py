@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from robocontrast_ros.analysis.summary import ALL, Summary
-from robocontrast_ros.analysis.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
+from robocontrast_ros.analysis.estimates.summary import ALL, Summary
+from robocontrast_ros.analysis.estimates.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
 from robocontrast_ros.statistics.estimate import Estimate
 
 BASE_TRIALS, ALL_TRIALS, ADJUSTED = "base trials", "all trials", "adjusted"

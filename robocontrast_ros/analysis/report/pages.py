@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 from robocontrast_ros import __version__
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.configuration.disk import writing
 from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.system.disk import writing
 
 PACKAGE = "robocontrast_ros.analysis.report"
 NONE, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"

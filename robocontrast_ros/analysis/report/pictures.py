@@ -10,10 +10,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.analysis.trial_picture import images_of, images_only, pick_at_equal_times
-from robocontrast_ros.bags.decoding import NANOSECONDS
+from robocontrast_ros.analysis.figures.trial_picture import images_of, images_only, pick_at_equal_times
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_bag
+from robocontrast_ros.messages.decoding import NANOSECONDS
 
 KEY_FRAMES = 4
 """Camera images of a trial: the first, the last, and those between at equal distances in time."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import yaml
 
-from robocontrast_ros.sessions.events import Event, PolicyLoaded
-from robocontrast_ros.sessions.journal import Journal
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.runs.events import Event, PolicyLoaded
+from robocontrast_ros.runs.journal import Journal
+from robocontrast_ros.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True)

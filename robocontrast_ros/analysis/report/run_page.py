@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robocontrast_ros.analysis.console import SELECTED, SPL_CHANGES
-from robocontrast_ros.analysis.latency import latencies
-from robocontrast_ros.analysis.precision import precision
+from robocontrast_ros.analysis.estimates.latency import latencies
+from robocontrast_ros.analysis.estimates.sample_size import precision
+from robocontrast_ros.analysis.estimates.summary import Row, Summary
+from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.report.figures import (
     Chart,
     budget_of,
@@ -32,10 +33,9 @@ from robocontrast_ros.analysis.report.trials import (
     untold,
 )
 from robocontrast_ros.analysis.results import Results, compute_results
-from robocontrast_ros.analysis.summary import Row, Summary
-from robocontrast_ros.analysis.test_set import draw_test_set
+from robocontrast_ros.analysis.tables.console import SELECTED, SPL_CHANGES
 from robocontrast_ros.domain import METRICS
-from robocontrast_ros.sessions.events import (
+from robocontrast_ros.runs.events import (
     Event,
     PolicyLoaded,
     PolicyRefused,
@@ -45,8 +45,8 @@ from robocontrast_ros.sessions.events import (
     SessionInterrupted,
     TrialSkipped,
 )
-from robocontrast_ros.sessions.journal import Journal, read_begun
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.runs.journal import Journal, read_begun
+from robocontrast_ros.runs.run_folder import RunFolder
 
 REPORT = "report.html"
 

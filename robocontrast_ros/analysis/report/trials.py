@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from robocontrast_ros.analysis.maps import set_up_trials, write_maps
+from robocontrast_ros.analysis.figures.maps import set_up_trials, write_maps
 from robocontrast_ros.analysis.report.pictures import NO_PICTURES, TrialPictures, trial_pictures
 from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import SetupMove
-from robocontrast_ros.sessions.events import TrialSkipped
-from robocontrast_ros.sessions.journal import Journal
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.runs.events import TrialSkipped
+from robocontrast_ros.runs.journal import Journal
+from robocontrast_ros.runs.run_folder import RunFolder
 
 READERS = 4
 """Bags that are read at a time; each holds all images of its trial in memory."""

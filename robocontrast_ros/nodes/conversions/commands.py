@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Twist, Vector3
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robocontrast_ros.bags.decoding import NANOSECONDS
+from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 

@@ -1,4 +1,4 @@
-"""Domain values to our messages. The way back is in ``robocontrast_ros.bags.decoding``."""
+"""Domain values to our messages. The way back is in ``robocontrast_ros.messages.decoding``."""
 
 from __future__ import annotations
 

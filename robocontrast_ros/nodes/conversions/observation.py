@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import Image, JointState
 
-from robocontrast_ros.bags.decoding import pose_from_msg, scene_from_msg
 from robocontrast_ros.domain import Scene
+from robocontrast_ros.messages.decoding import pose_from_msg, scene_from_msg
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg, scene_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg

@@ -7,7 +7,7 @@ from typing import Any
 from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
-from robocontrast_ros.bags.decoding import pose_from_msg
+from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading
 

@@ -14,7 +14,7 @@ from tf2_msgs.msg import TFMessage
 
 from robocontrast_ros.msg import Contacts as ContactsMsg
 from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
-from robocontrast_ros.simulators import Contacts, JointState, Odometry, Sensor, Transform
+from robocontrast_ros.worlds.mujoco import Contacts, JointState, Odometry, Sensor, Transform
 
 _TYPES = {
     "nav_msgs/msg/Odometry": OdometryMsg,

@@ -22,12 +22,12 @@ from simulation_interfaces.msg import EntityState as EntityStateMsg
 from simulation_interfaces.srv import SetEntityState, SpawnEntity
 from std_msgs.msg import Header
 
-from robocontrast_ros import simulators
-from robocontrast_ros.bags.decoding import pose_from_msg
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.nodes.conversions.domain import header
-from robocontrast_ros.simulators import Bounds, CameraInfo, Category, EntityState, World
-from robocontrast_ros.simulators import Twist as WorldTwist
+from robocontrast_ros.worlds import mujoco as simulators
+from robocontrast_ros.worlds.mujoco import Bounds, CameraInfo, Category, EntityState, World
+from robocontrast_ros.worlds.mujoco import Twist as WorldTwist
 
 FEATURES = (
     SimulatorFeatures.SPAWNING,

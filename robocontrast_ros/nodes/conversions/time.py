@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builtin_interfaces.msg import Time
 
-from robocontrast_ros.bags.decoding import NANOSECONDS, stamp_from_msg
+from robocontrast_ros.messages.decoding import NANOSECONDS, stamp_from_msg
 
 
 def time_to_msg(seconds: float) -> Time:

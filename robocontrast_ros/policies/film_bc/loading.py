@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.policies.baselines.language_table.oracle import PLANAR_DELTA
 from robocontrast_ros.policies.catalogue import package_need
-from robocontrast_ros.policies.oracle import PLANAR_DELTA
 from robocontrast_ros.policies.protocol import PolicyDescription
 
 if TYPE_CHECKING:

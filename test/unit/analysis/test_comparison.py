@@ -10,7 +10,7 @@ import pytest
 from line_world import Invert, LineBench, SwappingLineBench, line_evaluation
 from rich.console import Console
 
-from robocontrast_ros.analysis.comparison import (
+from robocontrast_ros.analysis.estimates.comparison import (
     NO_CHANGE,
     TESTS,
     ComparisonError,
@@ -18,17 +18,17 @@ from robocontrast_ros.analysis.comparison import (
     compare_all,
     compare_runs,
 )
-from robocontrast_ros.analysis.comparison_tables import (
+from robocontrast_ros.analysis.results import compute_results
+from robocontrast_ros.analysis.tables.comparison import (
     COLUMNS,
     comparison_json,
     comparison_report,
     comparison_table,
 )
-from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
 from robocontrast_ros.statistics.decisions import boschloo, mcnemar
 from robocontrast_ros.statistics.multiplicity import holm

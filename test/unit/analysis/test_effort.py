@@ -11,8 +11,8 @@ import pytest
 from line_world import Invert, LineBench, OnlyAtHome, line, line_evaluation
 from rich.console import Console
 
-from robocontrast_ros.analysis.console import effort_table, summary_report
-from robocontrast_ros.analysis.effort import (
+from robocontrast_ros.analysis.data.trials import trials_table
+from robocontrast_ros.analysis.estimates.effort import (
     MeanSpent,
     Prices,
     Spent,
@@ -21,14 +21,14 @@ from robocontrast_ros.analysis.effort import (
     standard_evaluation,
 )
 from robocontrast_ros.analysis.results import compute_results
-from robocontrast_ros.analysis.tables import trials_table
+from robocontrast_ros.analysis.tables.console import effort_table, summary_report
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.sessions.events import SetUp, TrialFinished
-from robocontrast_ros.sessions.journal import Journal, read_journal
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.runs.events import SetUp, TrialFinished
+from robocontrast_ros.runs.journal import Journal, read_journal
+from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.strategies.contrast_set import ContrastSet
-from robocontrast_ros.strategies.cost import Mover, SecondsToMove
+from robocontrast_ros.strategies.effort import Mover, SecondsToMove
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.standard import Standard
 

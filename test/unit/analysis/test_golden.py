@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from line_world import LineBench, line_evaluation
 
-from robocontrast_ros.analysis.golden import Golden, conditions_digest, golden_words, trial_digest
+from robocontrast_ros.analysis.data.golden import Golden, conditions_digest, golden_words, trial_digest
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.sessions.events import SessionStarted, TrialFinished
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.runs.events import SessionStarted, TrialFinished
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.sessions.loop import run_session
 
 
 @pytest.fixture(scope="module")

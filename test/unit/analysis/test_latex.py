@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from line_world import LineBench, SwappingLineBench, line_evaluation
 
-from robocontrast_ros.analysis.latex import estimates_tex, summary_tex
 from robocontrast_ros.analysis.results import write_results
+from robocontrast_ros.analysis.tables.latex import estimates_tex, summary_tex
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.sessions.loop import run_session
 
 SPECIAL = "50% of a_b & {c} #1 $x ~ ^ \\end"
 

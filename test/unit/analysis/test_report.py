@@ -16,22 +16,22 @@ from PIL import Image
 from recorded_runs import recorded_run
 from typer.testing import CliRunner
 
-from robocontrast_ros.analysis.comparison import ComparisonError
-from robocontrast_ros.analysis.latency import latencies
+from robocontrast_ros.analysis.estimates.comparison import ComparisonError
+from robocontrast_ros.analysis.estimates.latency import latencies
+from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.report import write_comparison, write_report
 from robocontrast_ros.analysis.report.reproduction import reproduction_of
 from robocontrast_ros.analysis.report.run_page import run_page
 from robocontrast_ros.analysis.results import compute_results
-from robocontrast_ros.analysis.test_set import draw_test_set
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.events import SequentialTest, SessionStarted, to_line
+from robocontrast_ros.runs.journal import JournalError, read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.events import SequentialTest, SessionStarted, to_line
-from robocontrast_ros.sessions.journal import JournalError, read_journal
-from robocontrast_ros.sessions.parameters import resolve
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.resolving import resolve
 
 NOW = 1_800_000_000.0
 VOID_ELEMENTS = {"img", "meta", "link", "input", "br", "use", "path"}
@@ -146,7 +146,7 @@ def test_the_parameters_on_the_page_are_the_very_session(recorded, tmp_path):
     session.write_text(reproduction_of(recorded, journal).parameters["session.yaml"])
     again = resolve(str(session)).evaluation()
     assert again.digest == journal.started.digest
-    assert again.test_set() == recorded.resolve().evaluation().test_set()
+    assert again.test_set() == resolve(recorded.session_file).evaluation().test_set()
 
 
 def decoded(source: str) -> np.ndarray:

@@ -14,9 +14,9 @@ from robocontrast_ros.analysis.report import write_comparison
 from robocontrast_ros.analysis.report.pages import write_page
 from robocontrast_ros.analysis.report.run_page import run_page
 from robocontrast_ros.analysis.results import compute_results
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.loop import run_session
 
 pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
 

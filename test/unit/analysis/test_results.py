@@ -12,13 +12,13 @@ from line_world import LineBench, SwappingLineBench, line_evaluation
 from PIL import Image
 from rich.console import Console
 
-from robocontrast_ros.analysis.console import in_words, summary_report
 from robocontrast_ros.analysis.results import compute_results, write_results
+from robocontrast_ros.analysis.tables.console import in_words, summary_report
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.journal import JournalError, read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.journal import JournalError, read_journal
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.strategies.standard import Standard
 

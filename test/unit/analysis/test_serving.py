@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from robocontrast_ros.analysis.serving import serving_policies
-from robocontrast_ros.sessions.events import Paused, PolicyLoaded, Resumed, SessionStarted
+from robocontrast_ros.analysis.data.serving import serving_policies
+from robocontrast_ros.runs.events import Paused, PolicyLoaded, Resumed, SessionStarted
 
 START = SessionStarted("s", 1, {}, {"session": {"policy": "/there/oracle.yaml"}}, "", "m", 1.0, 0.0)
 TRIAL = Paused(0.0)

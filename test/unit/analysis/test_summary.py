@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from robocontrast_ros.analysis.summary import summary_rows
+from robocontrast_ros.analysis.estimates.summary import summary_rows
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson

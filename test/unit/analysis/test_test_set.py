@@ -8,17 +8,18 @@ import pytest
 from line_world import LineBench, line_evaluation
 from rich.console import Console
 
-from robocontrast_ros.analysis.console import summary_report
-from robocontrast_ros.analysis.latex import estimates_tex
+from robocontrast_ros.analysis.estimates.test_set import draw_test_set
+from robocontrast_ros.analysis.estimates.test_set import test_set_estimates as estimates_of
 from robocontrast_ros.analysis.report.headline import THE_TEST_SET, estimators_of
 from robocontrast_ros.analysis.results import compute_results
-from robocontrast_ros.analysis.test_set import draw_test_set
-from robocontrast_ros.analysis.test_set import test_set_estimates as estimates_of
+from robocontrast_ros.analysis.tables.console import summary_report
+from robocontrast_ros.analysis.tables.latex import estimates_tex
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.parameters import Overrides, resolve
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
@@ -153,4 +154,4 @@ def test_a_run_of_language_table_has_its_test_set_drawn_again(language_table_run
 def language_table_run(tmp_path):
     """Make a run folder as a session does, and return it with the test set of the session."""
     session = resolve("language_table_demo", Overrides(output=str(tmp_path)))
-    return RunFolder.create(session, 0.0), session.evaluation().test_set()
+    return session.new_run(0.0), session.evaluation().test_set()

@@ -14,18 +14,18 @@ from PIL import Image
 from trial_bags import record_trial
 from typer.testing import CliRunner
 
-from robocontrast_ros.analysis.maps import map_of_recording, set_up_trials, write_maps
-from robocontrast_ros.analysis.trial_map import TrialMap, draw_map, legend_of, title_of, write_map
+from robocontrast_ros.analysis.figures.maps import map_of_recording, set_up_trials, write_maps
+from robocontrast_ros.analysis.figures.trial_map import TrialMap, draw_map, legend_of, title_of, write_map
 from robocontrast_ros.bags.reader import read_trial
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.domain import Fault, Pose, SetupMove, Trial
-from robocontrast_ros.scoring import EpisodeScorer, Sample
-from robocontrast_ros.sessions.bench import Recording
-from robocontrast_ros.sessions.events import SetUp, TrialFinished, to_line
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.episodes.bench import Recording
+from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
+from robocontrast_ros.runs.events import SetUp, TrialFinished, to_line
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.loop import run_session
 
 TABLE, APARTMENT = (
     resolve_uri(f"package://robocontrast_ros/config/tasks/{name}.yaml")

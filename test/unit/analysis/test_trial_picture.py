@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from trial_bags import record_trial
 
-from robocontrast_ros.analysis.trial_picture import draw_trial, read_images
+from robocontrast_ros.analysis.figures.trial_picture import draw_trial, read_images
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri
 from robocontrast_ros.domain import Trial

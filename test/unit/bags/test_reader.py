@@ -17,11 +17,11 @@ from line_world import LineTask
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from trial_bags import TRIAL_TOPICS, Played, record_trial
 
-from robocontrast_ros.bags import decoding
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_bag, read_trial
 from robocontrast_ros.bags.writer import BagWriter
 from robocontrast_ros.domain import Pose, Proof, Trial
+from robocontrast_ros.messages import decoding
 
 TASK = LineTask()
 

@@ -10,7 +10,7 @@ import pytest
 from recorded_runs import recorded_run
 from typer.testing import CliRunner
 
-from robocontrast_ros.analysis.comparison_tables import COLUMNS
+from robocontrast_ros.analysis.tables.comparison import COLUMNS
 from robocontrast_ros.cli.main import app
 
 

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from robocontrast_ros.cli import fast
 from robocontrast_ros.cli.main import app
-from robocontrast_ros.sessions.events import SessionFinished, SessionInterrupted, TrialStarted
-from robocontrast_ros.sessions.parameters import resolve
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.runs.events import SessionFinished, SessionInterrupted, TrialStarted
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.resolving import resolve
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_control_c_ends_a_fast_session_at_once_and_it_goes_on_as_if_nothing_had_
     assert ended(RunFolder.open(run), True, monkeypatch) == 0
     assert isinstance(events_of(run)[-1], SessionFinished)
 
-    whole = RunFolder.create(resolve(session), 0.0)
+    whole = resolve(session).new_run(0.0)
     assert ended(whole, False, monkeypatch) == 0
     assert scores(run) == scores(whole.path), "nothing is lost, and nothing is different"
 
@@ -73,7 +73,7 @@ def test_the_oracle_is_told_from_random_moves_after_six_of_eight_pairs(place, mo
     # The betting test, which knows no most number of pairs, takes all eight.
     def run_of(**changes):
         session = place.session(**{"test_set": {"size": 8}, "cameras": [], "fast": True, **changes})
-        run = RunFolder.create(resolve(session), 0.0)
+        run = resolve(session).new_run(0.0)
         assert ended(run, False, monkeypatch) == 0
         return run
 
@@ -97,7 +97,7 @@ def test_a_policy_elsewhere_is_refused_before_anything_starts(place):
 
 @pytest.mark.usefixtures("_signals")
 def test_a_mistake_that_only_the_session_s_process_finds_is_its_last_line(place, monkeypatch, capsys):
-    run = RunFolder.create(resolve(place.session(fast=True)), 0.0)
+    run = resolve(place.session(fast=True)).new_run(0.0)
     run.session_file.write_text("name: other\n")
     assert ended(run, False, monkeypatch) == 2
     (line,) = capsys.readouterr().err.splitlines()

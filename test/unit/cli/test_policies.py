@@ -11,7 +11,7 @@ from described_policies import write_described
 from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
-from robocontrast_ros.sessions.parameters import known_names
+from robocontrast_ros.configuration.files import known_names
 
 
 def run(*arguments: str):
@@ -109,7 +109,7 @@ def test_with_a_session_its_control_rate_and_cameras_count(tmp_path):
 def test_a_policy_whose_weights_are_missing_is_told_by_its_file(tmp_path):
     file = tmp_path / "mine.yaml"
     content = {
-        "policy": "robocontrast_ros.policies.torch_model.policy:TorchPolicy",
+        "policy": "robocontrast_ros.policies.adapters.torch_model.policy:TorchPolicy",
         "name": "mine",
         "model": {"format": "torchscript", "file": "gone.pt"},
         "device": "cuda",

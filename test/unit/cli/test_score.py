@@ -20,8 +20,8 @@ from robocontrast_ros.analysis.results import write_results
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.sessions.run_folder import RunFolder
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.loop import run_session
 
 
 def score(*arguments: object):

@@ -11,15 +11,15 @@ from robocontrast_ros.cli import swap
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import read_yaml
-from robocontrast_ros.sessions.events import (
+from robocontrast_ros.runs.events import (
     PolicyLoaded,
     PolicyRefused,
     SessionInterrupted,
     SessionStarted,
     to_line,
 )
-from robocontrast_ros.sessions.parameters import Overrides, resolve
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
 
 
 def run(*arguments: str):
@@ -28,7 +28,7 @@ def run(*arguments: str):
 
 @pytest.fixture
 def folder(tmp_path):
-    return RunFolder.create(resolve("language_table_demo", Overrides(output=str(tmp_path))), 0.0)
+    return resolve("language_table_demo", Overrides(output=str(tmp_path))).new_run(0.0)
 
 
 def test_a_run_folder_says_where_its_graph_is_while_it_runs(folder, monkeypatch):

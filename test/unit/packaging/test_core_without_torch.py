@@ -30,7 +30,7 @@ for module in pkgutil.walk_packages(robocontrast_ros.__path__, "robocontrast_ros
 
 NEED_TORCH = (
     "robocontrast_ros.policies.film_bc.",
-    "robocontrast_ros.policies.torch_model.networks",
+    "robocontrast_ros.policies.adapters.torch_model.networks",
     "robocontrast_ros.training",
 )
 
@@ -40,4 +40,4 @@ def test_only_learned_policies_and_their_training_import_pytorch():
     assert done.returncode == 0, done.stderr
     need_it = done.stdout.split()
     assert [name for name in need_it if not name.startswith(NEED_TORCH)] == []
-    assert "robocontrast_ros.policies.torch_model.networks" in need_it
+    assert "robocontrast_ros.policies.adapters.torch_model.networks" in need_it

@@ -17,9 +17,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from robocontrast_ros.domain import Fault, Observed, Pose
-from robocontrast_ros.policies.direct_line import PREFIX, Caller, CallerHere, DirectLine, LineLost, call
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.runner import Answer
+from robocontrast_ros.policies.serving.direct_line import (
+    PREFIX,
+    Caller,
+    CallerHere,
+    DirectLine,
+    LineLost,
+    call,
+)
+from robocontrast_ros.policies.serving.runner import Answer
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the line is a socket without a file")
 

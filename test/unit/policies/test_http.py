@@ -14,8 +14,8 @@ from remote_servers import parameter_file, server
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.policies.adapters.remote.http_policy import HttpPolicy, decode, encode
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.remote.http_policy import HttpPolicy, decode, encode
 
 INPUT = {"instruction": "instruction", "images": {"image": {"camera": "board"}}}
 

@@ -15,8 +15,8 @@ from remote_servers import SUPPORT, parameter_file
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.policies.adapters.remote.lerobot_policy import LerobotPolicy
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.remote.lerobot_policy import LerobotPolicy
 
 INPUT = {
     "images": {"observation.images.board": {"camera": "board", "width": 96, "height": 96}},

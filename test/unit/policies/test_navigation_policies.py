@@ -13,24 +13,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from policy_contract import PolicyContract
 
-from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri
-from robocontrast_ros.domain import BASE, Pose, Scene, TestInstance, Trial
-from robocontrast_ros.perturbations.protocol import Perturbed
-from robocontrast_ros.perturbations.vln import MoveGoalOrObstruct, MovePassive, Redirect, Reword
-from robocontrast_ros.policies.navigation.memory import FloorMemory
-from robocontrast_ros.policies.navigation.modular import ModularNavigation, ModularParameters
-from robocontrast_ros.policies.navigation.moves import Move, MoveSizes, Search, find_moves
-from robocontrast_ros.policies.navigation.oracle import NavigationOracle, NavigationOracleParameters
-from robocontrast_ros.policies.navigation.random_moves import RandomMoves
-from robocontrast_ros.policies.navigation.vision import Eye, Sighting, View
+from robocontrast_ros.domain import BASE, Perturbed, Pose, Scene, TestInstance, Trial
+from robocontrast_ros.policies.baselines.navigation.memory import FloorMemory
+from robocontrast_ros.policies.baselines.navigation.modular import ModularNavigation, ModularParameters
+from robocontrast_ros.policies.baselines.navigation.moves import Move, MoveSizes, Search, find_moves
+from robocontrast_ros.policies.baselines.navigation.oracle import NavigationOracle, NavigationOracleParameters
+from robocontrast_ros.policies.baselines.navigation.random_moves import RandomMoves
+from robocontrast_ros.policies.baselines.navigation.vision import Eye, Sighting, View
 from robocontrast_ros.policies.protocol import Observation, Policy
-from robocontrast_ros.policies.runner import PolicyRunner
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
+from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.simulators.rendering import Camera
-from robocontrast_ros.simulators.world import World
-from robocontrast_ros.tasks.vln import VisionLanguageNavigation
+from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
+from robocontrast_ros.tasks.navigation.perturbations import MoveGoalOrObstruct, MovePassive, Redirect, Reword
+from robocontrast_ros.worlds.in_process import InProcessBench
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.world import World
 
 CONFIG = "package://robocontrast_ros/config"
 TASK = VisionLanguageNavigation.from_file(resolve_uri(f"{CONFIG}/tasks/studio_apartment.yaml"))

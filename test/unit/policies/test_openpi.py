@@ -19,10 +19,10 @@ from remote_servers import parameter_file, server
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.domain import Fault, Pose
-from robocontrast_ros.policies.packing import fit_image
+from robocontrast_ros.policies.adapters.packing import fit_image
+from robocontrast_ros.policies.adapters.remote.openpi_policy import OpenpiPolicy
+from robocontrast_ros.policies.adapters.remote.openpi_wire import Packer, unpack
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.remote.openpi_policy import OpenpiPolicy
-from robocontrast_ros.policies.remote.openpi_wire import Packer, unpack
 
 CHUNK = {"length": openpi_server.CHUNK}
 OUTPUT = {"key": "actions"}

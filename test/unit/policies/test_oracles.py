@@ -10,15 +10,15 @@ import pytest
 from language_table_instances import EIGHT, instance, scene
 from policy_contract import PolicyContract
 
-from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.configuration import load_configured, load_record, resolve_uri
 from robocontrast_ros.domain import BASE, Outcome, Pose, Trial
-from robocontrast_ros.policies.noisy_oracle import NoisyOracle, NoisyOracleParameters
-from robocontrast_ros.policies.oracle import Oracle, OracleParameters
+from robocontrast_ros.policies.baselines.language_table.noisy_oracle import NoisyOracle, NoisyOracleParameters
+from robocontrast_ros.policies.baselines.language_table.oracle import Oracle, OracleParameters
 from robocontrast_ros.policies.protocol import Observation
-from robocontrast_ros.policies.runner import PolicyRunner
+from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.simulators.world import World
+from robocontrast_ros.worlds.in_process import InProcessBench
+from robocontrast_ros.worlds.mujoco.world import World
 
 
 def policy_file(name):

@@ -12,7 +12,7 @@ import pytest
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
-from robocontrast_ros.policies.runner import PolicyRunner, image_digest
+from robocontrast_ros.policies.serving.runner import PolicyRunner, image_digest
 
 OBSERVATION = Observation(
     0.1, {"board": np.arange(12, dtype=np.uint8).reshape(2, 2, 3)}, ("j",), (0.0,), Pose()

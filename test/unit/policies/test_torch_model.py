@@ -41,11 +41,11 @@ from torch_networks import (
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.domain import Fault, Pose
-from robocontrast_ros.policies.packing import pack_image
+from robocontrast_ros.policies.adapters.packing import pack_image
+from robocontrast_ros.policies.adapters.torch_model.parameters import load_parameters
+from robocontrast_ros.policies.adapters.torch_model.policy import WARM_UP_CALLS, TorchPolicy
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.torch_model.parameters import load_parameters
-from robocontrast_ros.policies.torch_model.policy import WARM_UP_CALLS, TorchPolicy
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 

@@ -10,9 +10,12 @@ import yaml
 from described_policies import write_described
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, resolve_uri
-from robocontrast_ros.sessions.parameters import Overrides, SessionParameters, known_names, resolve
+from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import plan_session
-from robocontrast_ros.sessions.run_folder import RunFolder
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.sessions.schema import SessionParameters
 
 CONFIG = resolve_uri("package://robocontrast_ros/config")
 SESSIONS = sorted((CONFIG / "sessions").glob("*.yaml"))
@@ -348,9 +351,9 @@ def test_a_perturbation_that_the_task_does_not_support_is_refused(write, tmp_pat
 
 def test_a_run_folder_resolves_to_the_same_session(write, tmp_path):
     session = resolve(write(output=str(tmp_path / "runs")), Overrides(robot="ur5e", budget=3.0))
-    run = RunFolder.create(session, now=0.0)
+    run = session.new_run(now=0.0)
     assert run.path == tmp_path / "runs" / "mine_19700101_000000"
-    again = RunFolder.open(run.path).resolve()
+    again = resolve(RunFolder.open(run.path).session_file)
     assert again.evaluation().digest == session.evaluation().digest
     assert {path.name for path in run.parameters.iterdir()} == {
         "session.yaml",
@@ -362,13 +365,13 @@ def test_a_run_folder_resolves_to_the_same_session(write, tmp_path):
 
 def test_two_runs_within_one_second_have_folders_of_their_own(write, tmp_path):
     session = resolve(write(output=str(tmp_path)))
-    assert RunFolder.create(session, 0.0).path != RunFolder.create(session, 0.0).path
+    assert session.new_run(0.0).path != session.new_run(0.0).path
 
 
 def test_a_folder_that_cannot_be_made_is_told_of_by_its_key(write, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigurationError, match=r"`output`: got .* expected a folder that can be written"):
-        RunFolder.create(resolve(write(output=str(tmp_path / "file" / "runs"))), 0.0)
+        resolve(write(output=str(tmp_path / "file" / "runs"))).new_run(0.0)
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from line_world import LineBench, line_evaluation
 
 from robocontrast_ros.domain import Scene
-from robocontrast_ros.sessions.events import SetUp, TrialFinished
-from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.runs.events import SetUp, TrialFinished
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.plan import plan_session
-from robocontrast_ros.sessions.session import run_session
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 
 

@@ -11,14 +11,17 @@ from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.domain import ActionConventions
 from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
+from robocontrast_ros.policies.fit import check_fit, find_differences
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.common import CameraInterface
-from robocontrast_ros.robots.controllers import make_controller
+from robocontrast_ros.robots.controllers.registry import make_controller
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.sessions.parameters import Overrides, known_names, resolve
-from robocontrast_ros.sessions.policy_check import check_fit, check_policy, find_differences
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.policy_check import check_policy
+from robocontrast_ros.sessions.resolving import resolve
 
 ROBOTS = {name: load_profile(name) for name in known_names("robots")}
 FITTING = PolicyDescription(

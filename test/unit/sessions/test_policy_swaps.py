@@ -10,9 +10,8 @@ from line_world import LineBench, SwappingLineBench, line_evaluation
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.sessions.bench import BenchFault, ServingPolicy
-from robocontrast_ros.sessions.control import SessionControl, SessionState
-from robocontrast_ros.sessions.events import (
+from robocontrast_ros.episodes.bench import BenchFault, ServingPolicy
+from robocontrast_ros.runs.events import (
     Paused,
     PolicyLoaded,
     PolicyRefused,
@@ -23,8 +22,9 @@ from robocontrast_ros.sessions.events import (
     TrialFinished,
     TrialStarted,
 )
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.sessions.control import SessionControl, SessionState
+from robocontrast_ros.sessions.loop import run_session
 
 EVALUATION = line_evaluation(test_set_size=3)
 

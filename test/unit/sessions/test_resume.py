@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from line_world import LineBench, SwappingLineBench, line_evaluation
 
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.sessions.bench import BenchFault
-from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.events import (
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.runs.events import (
     PolicyLoaded,
     SessionFinished,
     SetUp,
@@ -23,8 +22,9 @@ from robocontrast_ros.sessions.events import (
     TrialVoid,
     to_line,
 )
-from robocontrast_ros.sessions.journal import JournalWriter, read_journal
-from robocontrast_ros.sessions.session import Session
+from robocontrast_ros.runs.journal import JournalWriter, read_journal
+from robocontrast_ros.sessions.control import SessionControl
+from robocontrast_ros.sessions.loop import Session
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip

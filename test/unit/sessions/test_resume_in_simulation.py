@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robocontrast_ros.bridges.in_process import InProcessBench
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.runner import PolicyRunner
-from robocontrast_ros.sessions.bench import BenchFault
-from robocontrast_ros.sessions.events import TrialFinished
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.parameters import Overrides, resolve
-from robocontrast_ros.sessions.session import run_session
-from robocontrast_ros.simulators.world import World
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.policies.serving.runner import PolicyRunner
+from robocontrast_ros.runs.events import TrialFinished
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.worlds.in_process import InProcessBench
+from robocontrast_ros.worlds.mujoco.world import World
 
 
 @dataclass

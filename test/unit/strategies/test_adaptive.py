@@ -14,12 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from line_world import Invert, LineBench, LineTask, line, line_evaluation, to_place, x_of
 
-from robocontrast_ros.domain import BASE, Fault, TestInstance
-from robocontrast_ros.perturbations.protocol import NotApplicable, Perturbed
-from robocontrast_ros.sessions.events import TrialFinished, TrialSkipped
-from robocontrast_ros.sessions.journal import read_journal
+from robocontrast_ros.domain import BASE, Fault, NotApplicable, Perturbed, TestInstance
+from robocontrast_ros.runs.events import TrialFinished, TrialSkipped
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.seeding import generator
-from robocontrast_ros.sessions.session import run_session
 from robocontrast_ros.strategies.adaptive import PILOTS, Adaptive
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.prediction import result_of_success

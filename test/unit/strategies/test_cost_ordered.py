@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from line_world import Invert, LineBench, MoveSource, line_evaluation
 
 from robocontrast_ros.domain import BASE, Scene
-from robocontrast_ros.sessions.events import SessionFinished, SetUp, TrialFinished
-from robocontrast_ros.sessions.journal import read_journal
-from robocontrast_ros.sessions.parameters import resolve
+from robocontrast_ros.runs.events import SessionFinished, SetUp, TrialFinished
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.plan import plan_session
-from robocontrast_ros.sessions.session import run_session
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.standard import Standard

@@ -15,7 +15,7 @@ from robocontrast_ros.studies.claims import Claim, Claims, Measure, Region, chec
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.orders import expected_error
 from robocontrast_ros.studies.results import claims_frame, write_claims
-from robocontrast_ros.studies.sitting import Sitting
+from robocontrast_ros.studies.seed_run import Sitting
 
 LABELS = ("standard", "contrast", "better", "cheap")
 

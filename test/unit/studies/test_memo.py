@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 import yaml
 
-from robocontrast_ros.bridges.fast import open_bench
 from robocontrast_ros.configuration import read_yaml, resolve_uri
-from robocontrast_ros.domain import Fault
-from robocontrast_ros.perturbations.protocol import NotApplicable
-from robocontrast_ros.sessions.bench import BenchFault
+from robocontrast_ros.domain import Fault, NotApplicable
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.runs.events import SetUp, TrialFinished
 from robocontrast_ros.sessions.control import SessionControl
-from robocontrast_ros.sessions.events import SetUp, TrialFinished
-from robocontrast_ros.sessions.parameters import resolve
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import Session
 from robocontrast_ros.sessions.plan import plan_session
-from robocontrast_ros.sessions.session import Session
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.studies.memo import Memory, RememberingBench, RememberingPerturbation, execution_key
 
 STRATEGIES = (

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml, resolve_uri
-from robocontrast_ros.policies.noisy_oracle import NoisyOracleParameters
-from robocontrast_ros.sessions.numerics import pinned
+from robocontrast_ros.policies.baselines.language_table.noisy_oracle import NoisyOracleParameters
 from robocontrast_ros.studies.job import Job, Stopped, StudyError, run_job
 from robocontrast_ros.studies.parameters import load_study
 from robocontrast_ros.studies.results import write_results
 from robocontrast_ros.studies.run import StudyFolder, run_study
+from robocontrast_ros.system.numerics import pinned
 
 CLAIMS = {
     "claims": [
@@ -139,7 +139,7 @@ def test_a_folder_of_another_study_is_refused_by_the_key_that_differs(run, tmp_p
 
 def test_a_folder_of_another_version_is_refused(run, tmp_path, monkeypatch):
     study, folder, _, _ = run
-    monkeypatch.setattr("robocontrast_ros.sessions.session.__version__", "9.9.9")
+    monkeypatch.setattr("robocontrast_ros.sessions.loop.__version__", "9.9.9")
     with pytest.raises(ConfigurationError, match=r"`versions.robocontrast_ros`: got '9\.9\.9'"):
         run_study(study, folder, 1, lambda progress: None)
 

@@ -1,0 +1,206 @@
+"""Whether a run's trials are, to the last bit, those that this version's documents were written from.
+
+A file of ``config/golden/`` holds one digest for each trial of a session. ``evaluate`` says how a run of the same
+session compares with it. docs/reproducibility.md says what a difference can come from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.runs.events import Event, PolicyLoaded, SessionStarted, TrialFinished
+
+FOLDER = "package://robocontrast_ros/config/golden"
+
+KEYED = ("mujoco", "numpy", "scipy", "torch")
+"""Packages whose versions digests are made for."""
+
+UNRELATED = frozenset(
+    {
+        *(
+            "name",
+            "description",
+            "task",
+            "robot",
+            "policy",
+            "policy_server",
+            "composed",
+            "compare_within",
+            "max_trials",
+            "fast",
+        ),
+        *("void_retries", "stop_early", "timeouts", "camera_images", "recording", "output"),
+    }
+)
+"""Keys of a session that no trial depends on, and those whose files are compared themselves."""
+
+DIGITS = 16
+"""Of a digest, in hex: 64 bits."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """What one session's trials were.
+
+    Attributes:
+        session: its name.
+        command: what made it.
+        conditions: digest of the parameters that trials depend on.
+        versions: package -> version, of those that digests are made for.
+        machine: what it was made on.
+        world: what simulated and drew the scenes.
+        trials: one digest a trial, in order.
+    """
+
+    session: str
+    command: str
+    conditions: str
+    versions: dict[str, str]
+    machine: dict[str, str]
+    world: str
+    trials: tuple[str, ...]
+
+    @classmethod
+    def of(cls, events: Sequence[Event], command: str) -> Golden:
+        """Return that of a journal's events, whose first is the session's start."""
+        started = _started(events)
+        assert started is not None
+        return cls(
+            session=started.session,
+            command=command,
+            conditions=conditions_digest(started),
+            versions=_keyed(started.versions),
+            machine=started.machine,
+            world=started.world,
+            trials=tuple(trial_digest(e) for e in events if isinstance(e, TrialFinished)),
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Golden:
+        """Read a file that ``save`` wrote."""
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return cls(**{**content, "trials": tuple(content["trials"])})
+
+    def save(self, path: Path) -> None:
+        """Write a file, one trial a line."""
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+
+def trial_digest(event: TrialFinished) -> str:
+    """Return a digest of all numbers of a trial: what was set up, what came of it, and what it cost.
+
+    Notes, times on the wall clock and what the code calls things have no part in it.
+    """
+    trial, result = event.trial, event.result
+    return digest(
+        trial.base_id,
+        trial.perturbation,
+        trial.repeat,
+        trial.seed,
+        trial.instance.instruction.text,
+        trial.instance.optimal_path_length,
+        _places(trial.instance.scene),
+        event.observed.image_digest,
+        int(result.outcome),
+        int(result.fault),
+        *(result.success, result.spl, result.progress, result.distance_to_goal, result.path_length),
+        *(result.optimal_path_length, result.steps, result.duration, result.clamped_steps),
+        _places(result.final_scene),
+        event.cost,
+    )
+
+
+def digest(*values: Any) -> str:
+    """Return a digest of numbers, texts and lists of such, every bit of them."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:DIGITS]
+
+
+def conditions_digest(started: SessionStarted) -> str:
+    """Return a digest of the parameters that a session's trials depend on."""
+    parameters = started.parameters
+    session = {k: v for k, v in parameters.get("session", {}).items() if k not in UNRELATED}
+    files = {kind: parameters.get(kind) for kind in ("robot", "policy", "task")}
+    text = json.dumps({"session": session, **files}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def find_golden(started: SessionStarted, folder: Path | None = None) -> Golden | None:
+    """Return the digests of the session that this one is a run of; None where there are none."""
+    wanted = conditions_digest(started)
+    files = sorted((folder or resolve_uri(FOLDER)).glob("*.json"))
+    found = (Golden.load(file) for file in files)
+    return next((golden for golden in found if golden.conditions == wanted), None)
+
+
+def golden_words(events: Sequence[Event], folder: Path | None = None) -> str:
+    """Say how a run's trials compare with the golden ones; nothing where there are none, or the policy was swapped."""
+    started = _started(events)
+    swapped = len({event.digest for event in events if isinstance(event, PolicyLoaded)}) > 1
+    golden = None if started is None or swapped else find_golden(started, folder)
+    return "" if golden is None else compared(events, golden)
+
+
+def compared(events: Sequence[Event], golden: Golden) -> str:
+    """Say in words how a run's trials compare with the golden ones."""
+    started = _started(events)
+    assert started is not None
+    own = [trial_digest(event) for event in events if isinstance(event, TrialFinished)]
+    others = [index for index, (a, b) in enumerate(zip(own, golden.trials, strict=False)) if a != b]
+    number = min(len(own), len(golden.trials))
+    said = f"golden digest of this version: {number - len(others)} of {number} trials are the same to the last bit"
+    if not others:
+        return said
+    return (
+        f"{said}, the first that differs is {others[0]:04d}; numbers differ in detail from the documents'. "
+        f"Reason: {_reason(started, golden)}"
+    )
+
+
+def _reason(started: SessionStarted, golden: Golden) -> str:
+    here = _keyed(started.versions)
+    if here != golden.versions:
+        return "other versions, " + _differences(here, golden.versions)
+    if started.machine.get("vectors") not in ("avx2", "avx512f"):
+        return f"the processor has no AVX2 ({started.machine.get('processor', 'unknown')})"
+    if _renderer(started.world) != _renderer(golden.world):
+        return f"images of another renderer, {_renderer(started.world)} for {_renderer(golden.world)}"
+    if started.machine.get("libc") != golden.machine.get("libc"):
+        return f"another C library, {started.machine.get('libc')} for {golden.machine.get('libc')}"
+    return "not known; please report it with the first line of the run's journal"
+
+
+def _renderer(world: str) -> str:
+    """Return what draws, without the width of its vectors, which images do not depend on."""
+    drawn = world.partition("drawn by ")[2]
+    return (
+        drawn.replace(", 128 bits", "").replace(", 256 bits", "").replace(", 512 bits", "") or "nothing drawn"
+    )
+
+
+def _differences(here: dict[str, str], there: dict[str, str]) -> str:
+    names = sorted(name for name in {*here, *there} if here.get(name) != there.get(name))
+    return ", ".join(
+        f"{name} {here.get(name, 'not installed')} for {there.get(name, 'none')}" for name in names
+    )
+
+
+def _keyed(versions: dict[str, str]) -> dict[str, str]:
+    # A build's suffix (+cpu) names where it came from.
+    return {name: versions[name].partition("+")[0] for name in KEYED if name in versions}
+
+
+def _started(events: Iterable[Event]) -> SessionStarted | None:
+    return next((event for event in events if isinstance(event, SessionStarted)), None)
+
+
+def _places(scene: Scene) -> list[Any]:
+    poses: list[tuple[str, Pose | None]] = [(o.name, o.pose) for o in sorted(scene, key=lambda o: o.name)]
+    poses.append(("", scene.robot))
+    return [[name, *pose.position, *pose.orientation] if pose is not None else [name] for name, pose in poses]

@@ -1,0 +1,57 @@
+"""Which policy each event of a journal belongs to: a session may swap its policy between two trials."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from robocontrast_ros.runs.events import Event, PolicyLoaded, Resumed, SessionStarted
+
+
+def serving_policies(events: Sequence[Event]) -> tuple[str, ...]:
+    """Return, for each event, the name of the policy that serves when it happens; empty where nothing says.
+
+    Two policies of one name get their files' names beside it, or the files' digests where those are the same,
+    so that different names are different policies, and the other way round. What a session loads again when it
+    goes on in a new process is the same policy, wherever its file then is.
+    """
+    identities: list[PolicyLoaded | None] = []
+    current: PolicyLoaded | None = None
+    resumed = False
+    for event in events:
+        if isinstance(event, PolicyLoaded):
+            again = resumed and current is not None and event.digest == current.digest
+            current = current if again else event
+        resumed = isinstance(event, Resumed) and event.restarted
+        identities.append(current)
+    names = _names([loaded for loaded in identities if loaded is not None])
+    before = _name_in_parameters(events)
+    return tuple(before if loaded is None else names[_key(loaded)] for loaded in identities)
+
+
+def _key(loaded: PolicyLoaded) -> tuple[str, str, str]:
+    return loaded.name, loaded.file, loaded.digest
+
+
+def _names(policies: Sequence[PolicyLoaded]) -> dict[tuple[str, str, str], str]:
+    keys = tuple(dict.fromkeys(map(_key, policies)))
+    names = {key: key[0] for key in keys}
+    for longer in (
+        lambda name, file, digest: f"{name} ({Path(file).stem})",
+        lambda name, file, digest: f"{name} ({Path(file).stem} {digest[:8]})",
+        lambda name, file, digest: f"{name} ({file} {digest[:8]})",
+    ):
+        same = defaultdict(list)
+        for key, name in names.items():
+            same[name].append(key)
+        for group in same.values():
+            if len(group) > 1:
+                names.update({key: longer(*key) for key in group})
+    return names
+
+
+def _name_in_parameters(events: Sequence[Event]) -> str:
+    """Return the policy of a journal that does not say which policies were loaded."""
+    started = next((event for event in events if isinstance(event, SessionStarted)), None)
+    return Path(started.parameters.get("session", {}).get("policy") or "").stem if started else ""

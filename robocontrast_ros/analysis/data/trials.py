@@ -1,0 +1,212 @@
+"""The trials of a run as one table: a row for each execution, void ones included."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from robocontrast_ros.analysis.data.serving import serving_policies
+from robocontrast_ros.analysis.estimates.effort import Prices, Spent
+from robocontrast_ros.domain import Fault, Outcome, Trial, TrialResult
+from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
+from robocontrast_ros.system.disk import write_file
+
+ALL = "all"
+"""Name of a row over base and perturbed trials together."""
+
+Columns = Mapping[str, tuple[type[pl.DataType], str]]
+"""Name of each column of a table -> its type and its meaning."""
+
+COLUMNS: Columns = {
+    "index": (pl.Int64, "position of the trial in the session, from 0"),
+    "attempt": (pl.Int64, "which execution of the trial, from 0; (index, attempt) is unique"),
+    "counts": (pl.Boolean, "whether the row counts: false for void attempts, whose scores are null"),
+    "base_id": (pl.String, "the test instance that this is a twin of"),
+    "instance_id": (pl.String, "the instance that was run"),
+    "perturbation": (pl.String, "`base`, or the perturbation's name"),
+    "repeat": (pl.Int64, "which repetition of the same starting conditions, from 0"),
+    "family": (pl.String, "the task's family of instructions"),
+    "instruction": (pl.String, "the words of the instruction"),
+    "note": (pl.String, "what was perturbed, or why the scene was reset"),
+    "start": (
+        pl.String,
+        "the scene it starts in: FULL_RESET, LEFT (by the trial before), GONE_BACK or UNKNOWN",
+    ),
+    "claim": (pl.String, "what the perturbation claims of the expected behaviour; empty when nothing"),
+    "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),
+    "policy": (pl.String, "name of the policy that ran it; different policies have different names"),
+    "seed": (pl.Int64, "seed of the policy's own randomness"),
+    "outcome": (pl.String, "SUCCESS, FAILURE, POLICY_FAULT or VOID"),
+    "fault": (pl.String, "NONE, or the name of the fault"),
+    "detail": (pl.String, "the fault in words"),
+    "success": (pl.Float64, "1 or 0"),
+    "spl": (pl.Float64, "success weighted by path length, 0 to 1"),
+    "progress": (pl.Float64, "progress to the goal at the end, 0 to 1"),
+    "subgoals_reached": (pl.Int64, "subgoals reached, in their order"),
+    "subgoals": (pl.Int64, "subgoals of the trial; 1 where the goal has no stages"),
+    "stopped": (pl.Boolean, "whether the policy itself ended the trial"),
+    "ndtw": (pl.Float64, "nDTW between the robot's path and the reference path, 0 to 1"),
+    "collisions": (pl.Int64, "times that the robot began to touch something"),
+    "distance_to_goal_m": (pl.Float64, "what the goal measures at the end [m]"),
+    "path_length_m": (pl.Float64, "the robot's path [m]"),
+    "optimal_path_length_m": (pl.Float64, "the planner's path [m]"),
+    "steps": (pl.Int64, "control steps"),
+    "duration_s": (pl.Float64, "of the trial, in the time of the sensors [s]"),
+    "clamped_steps": (pl.Int64, "control steps whose action was clamped to a limit"),
+    "setup_moves": (pl.Int64, "objects moved, brought in or taken out to set this attempt up"),
+    "setup_metres": (pl.Float64, "how far they were carried, together [m]"),
+    "setup_seconds": (pl.Float64, "how long that took a person, measured or by the model [s]"),
+    "setup_measured": (pl.Boolean, "whether all of those seconds were measured; false in simulation"),
+    "setup_cost": (pl.Float64, "cost of that, in `cost_unit`"),
+    "cumulative_cost": (pl.Float64, "cost of all set-ups up to and including this one, in `cost_unit`"),
+    "cost_unit": (pl.String, "m or s"),
+    "wall_time_s": (pl.Float64, "of the execution, on the wall clock [s]; null for void attempts"),
+    "policy_answers": (pl.Int64, "answers of the policy in the trial"),
+    "policy_latency_median_s": (
+        pl.Float64,
+        "median of the time that the policy itself took for an answer [s]",
+    ),
+    "policy_latency_p95_s": (pl.Float64, "95th percentile of it [s]"),
+    "policy_latency_max_s": (pl.Float64, "longest [s]"),
+    "observed_instruction": (pl.String, "the words that the policy says it received"),
+    "image_digest": (pl.String, "SHA-256 of the first images it received; empty when it received none"),
+    "bag": (pl.String, "folder of the bag, relative to the run folder; empty when there is none"),
+    "messages": (pl.Int64, "messages in the bag"),
+    "messages_missing": (pl.Int64, "messages known to be missing from it"),
+}
+"""Name of each column -> its type and its meaning. NaN never occurs: what is unknown is null."""
+
+
+def trials_table(events: Sequence[Event]) -> pl.DataFrame:
+    """Return the trials of a journal, with the columns of ``COLUMNS``, in the order they were run."""
+    started = next((e for e in events if isinstance(e, SessionStarted)), None)
+    prices, unit = Prices(started), started.cost_unit if started else "m"
+    rows, spent = [], 0.0
+    set_ups: list[SetUp] = []
+    for event, policy in zip(events, serving_policies(events), strict=True):
+        if isinstance(event, SetUp) and not event.restore:
+            set_ups.append(event)
+            spent += event.cost
+        elif isinstance(event, (TrialFinished, TrialVoid)):
+            given = {"policy": policy, "cumulative_cost": spent, "cost_unit": unit}
+            rows.append(
+                conditions_of(event.trial)
+                | {"attempt": event.attempt}
+                | _set_up(set_ups, prices)
+                | given
+                | _results(event)
+            )
+            set_ups = []
+    return make_table(rows, COLUMNS)
+
+
+def make_table(rows: Sequence[dict[str, object]], columns: Columns) -> pl.DataFrame:
+    """Return rows as a table with these columns, in which what is unknown is null."""
+    schema = {name: kind for name, (kind, _) in columns.items()}
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+def write_table(table: pl.DataFrame, columns: Columns, parquet: Path, csv: Path) -> None:
+    """Write a table in both forms; the Parquet file's metadata explains each column.
+
+    Raises:
+        DiskError: a file cannot be written.
+    """
+    # By way of the memory: polars tells a full disk in a way of its own.
+    content = BytesIO()
+    table.write_parquet(content, metadata={name: meaning for name, (_, meaning) in columns.items()})
+    write_file(parquet, content.getvalue())
+    write_file(csv, table.write_csv())
+
+
+def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:
+    """Write the table of ``trials_table`` in both forms."""
+    write_table(table, COLUMNS, parquet, csv)
+
+
+def conditions_of(trial: Trial) -> dict[str, object]:
+    """Return the columns that say what a trial was."""
+    proof = trial.instance.proof
+    return {
+        "index": trial.index,
+        "base_id": trial.base_id,
+        "instance_id": trial.instance.instance_id,
+        "perturbation": trial.perturbation,
+        "repeat": trial.repeat,
+        "family": trial.instance.instruction.family,
+        "instruction": trial.instance.instruction.text,
+        "note": trial.note,
+        "start": trial.start.name,
+        "claim": proof.claim if proof else "",
+        "proof": json.dumps(dict(proof.measures)) if proof else "",
+        "seed": trial.seed,
+    }
+
+
+def _set_up(events: Sequence[SetUp], prices: Prices) -> dict[str, object]:
+    spent = sum((prices.of(e.moves, e.measured) for e in events), Spent())
+    return {
+        "setup_moves": sum(len(e.moves) for e in events),
+        "setup_metres": spent.metres,
+        "setup_seconds": spent.seconds,
+        "setup_measured": bool(events) and all(e.measured is not None for e in events),
+        "setup_cost": sum(e.cost for e in events),
+    }
+
+
+def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
+    if isinstance(event, TrialVoid):
+        return {"counts": False} | _ending(Outcome.VOID, event.fault, event.detail)
+    result, recording = event.result, event.recording
+    return {
+        "counts": True,
+        **scores_of(result),
+        "wall_time_s": event.wall_time,
+        **_latency(event.policy_latency),
+        "observed_instruction": event.observed.instruction,
+        "image_digest": event.observed.image_digest,
+        "bag": recording.bag,
+        "messages": sum(count for _, count in recording.messages),
+        "messages_missing": sum(count for _, count in recording.missing),
+    }
+
+
+def scores_of(result: TrialResult) -> dict[str, object]:
+    """Return the columns that say how a trial went."""
+    return _ending(result.outcome, result.fault, result.detail) | {
+        "success": result.success,
+        "spl": result.spl,
+        "progress": result.progress,
+        "subgoals_reached": result.subgoals_reached,
+        "subgoals": result.subgoals,
+        "stopped": result.stopped,
+        "ndtw": result.ndtw,
+        "collisions": result.collisions,
+        "distance_to_goal_m": result.distance_to_goal,
+        "path_length_m": result.path_length,
+        "optimal_path_length_m": result.optimal_path_length,
+        "steps": result.steps,
+        "duration_s": result.duration,
+        "clamped_steps": result.clamped_steps,
+    }
+
+
+def _latency(answers: Sequence[float]) -> dict[str, object]:
+    if not answers:
+        return {"policy_answers": 0}
+    median, p95 = np.quantile(answers, (0.5, 0.95))
+    return {
+        "policy_answers": len(answers),
+        "policy_latency_median_s": float(median),
+        "policy_latency_p95_s": float(p95),
+        "policy_latency_max_s": max(answers),
+    }
+
+
+def _ending(outcome: Outcome, fault: Fault, detail: str) -> dict[str, object]:
+    return {"outcome": outcome.name, "fault": fault.name, "detail": detail}

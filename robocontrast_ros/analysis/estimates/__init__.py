@@ -1,0 +1,1 @@
+"""Means, differences and efforts of runs, with intervals."""

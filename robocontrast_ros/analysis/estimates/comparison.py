@@ -1,0 +1,377 @@
+"""Runs on the same test set: which policy is better, trial by trial, and what each perturbation costs either."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import polars as pl
+
+from robocontrast_ros.analysis.estimates.summary import ALL
+from robocontrast_ros.analysis.results import Results
+from robocontrast_ros.domain import BASE
+from robocontrast_ros.runs.events import SessionStarted
+from robocontrast_ros.statistics.changes import difference_in_differences
+from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
+from robocontrast_ros.statistics.decisions import (
+    BOSCHLOO,
+    MCNEMAR,
+    Decision,
+    boschloo,
+    mcnemar,
+    paired_bootstrap,
+)
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.multiplicity import holm
+
+KEY = ("base_id", "perturbation", "repeat")
+SAME_PATH = 1e-6
+"""Planned paths that differ by less than this are of the same start [m]."""
+
+DRAWS_SEED = 0
+"""Of the draws of the bootstrap, so that the same runs give the same numbers."""
+
+
+class ComparisonError(ValueError):
+    """Two runs that cannot be compared; the message names both, what differs, and the cure."""
+
+
+@dataclass(frozen=True)
+class Adjusted:
+    """The p-values of a row, adjusted by Holm's procedure for all tests of the same kind (``compare_all``).
+
+    Each is None where nothing was tested, or where it is the only test of its family.
+
+    Attributes:
+        bootstrap: of the paired bootstrap of the metric.
+        success_bootstrap: of the paired bootstrap of success.
+        mcnemar: of McNemar's test.
+        boschloo: of Boschloo's test.
+    """
+
+    bootstrap: float | None = None
+    success_bootstrap: float | None = None
+    mcnemar: float | None = None
+    boschloo: float | None = None
+
+
+TESTS = tuple(field.name for field in fields(Adjusted))
+"""Names of the tests in ``ComparedRow`` and ``Adjusted``."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """How much a perturbation changes a score, in each of two runs, from the same instances' base trials.
+
+    Only pairs count: trials that both runs have. Repeats of an instance are averaged.
+
+    Attributes:
+        instances: base instances that have pairs under the perturbation and as base trials.
+        first: mean, over them, of the first run's perturbed score less its base score.
+        second: the same of the second run.
+        difference: mean, over them, of the first run's change less the second's: the difference in differences. With
+            an oracle's run as the second it is what the perturbation costs the policy beyond what it costs any robot.
+    """
+
+    instances: int
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+
+
+NO_CHANGE = Change(0, NO_ESTIMATE, NO_ESTIMATE, NO_ESTIMATE)
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """What the common trials of one perturbation say.
+
+    Attributes:
+        perturbation: ``base``, a perturbation's name, or ``all``.
+        symbol: the paper's symbol of it; else the name.
+        pairs: trials that both runs have.
+        instances: base instances among them.
+        same_start: pairs whose instruction and planned path are the same; the others are of the same base instance
+            and perturbation, in the scene that each policy's own trial before had left.
+        first: the first run's mean of the metric over the pairs.
+        second: the second run's.
+        difference: mean, over the pairs, of the first less the second.
+        first_success: the first run's share of successes.
+        second_success: the second's.
+        success_difference: mean difference of the two.
+        bootstrap: paired bootstrap of the metric; base instances are drawn whole.
+        success_bootstrap: the same of success.
+        mcnemar: exact test of paired success; without a p-value where pairs share base instances (``all``,
+            repeats), as it takes pairs as independent.
+        boschloo: exact test of success that ignores the pairing; without a p-value in the same case.
+        change: of the metric from the instances' own base trials; empty for ``base`` and ``all``.
+        success_change: the same of success.
+        adjusted: the p-values of the four tests, adjusted for the number of tests.
+    """
+
+    perturbation: str
+    symbol: str
+    pairs: int
+    instances: int
+    same_start: int
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+    first_success: Estimate
+    second_success: Estimate
+    success_difference: Estimate
+    bootstrap: Decision
+    success_bootstrap: Decision
+    mcnemar: Decision
+    boschloo: Decision
+    change: Change = NO_CHANGE
+    success_change: Change = NO_CHANGE
+    adjusted: Adjusted = Adjusted()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two runs say about two policies.
+
+    Attributes:
+        first: the first run's policy.
+        second: the second run's.
+        first_run: name of the first run's folder.
+        second_run: name of the second's.
+        metric: the score that is compared: ``spl`` or ``progress``.
+        seed: of both sessions.
+        rows: ``base``, each common perturbation in the order of the first session, ``all``.
+        only_first: trials of the first run that count and have no partner.
+        only_second: the same of the second.
+    """
+
+    first: str
+    second: str
+    first_run: str
+    second_run: str
+    metric: str
+    seed: int
+    rows: tuple[ComparedRow, ...]
+    only_first: int
+    only_second: int
+
+    def row(self, perturbation: str) -> ComparedRow:
+        """Return the row of a perturbation.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for row in self.rows:
+            if row.perturbation == perturbation:
+                return row
+        raise KeyError(f"no row '{perturbation}'; there are: {', '.join(r.perturbation for r in self.rows)}")
+
+
+def check_distinct(runs: Sequence[tuple[str, SessionStarted]]) -> None:
+    """Refuse a run that is named twice, be it by another path, a link, or a copy of its folder.
+
+    Args:
+        runs: what each run is called, and the first event of its journal, which has the instant when it was begun.
+
+    Raises:
+        ComparisonError: two of them are the same.
+    """
+    for number, (name, started) in enumerate(runs):
+        for other, begun in runs[:number]:
+            if started == begun:
+                raise ComparisonError(
+                    f"The runs {other} and {name} are the same run: both journals begin with the same session, of "
+                    f"the same instant. Name two sessions; `robocontrast report {other}` shows one."
+                )
+
+
+def compare_runs(a: Results, b: Results) -> Comparison:
+    """Return what the trials say that both runs have: ``compare_all`` of two runs."""
+    return compare_all(a, (b,))[0]
+
+
+def compare_all(first: Results, others: Sequence[Results]) -> tuple[Comparison, ...]:
+    """Compare a run with each of the others, on the trials that both have.
+
+    Trials are partners where base instance, perturbation and repeat are the same, and both count.
+
+    p-values are adjusted by Holm's procedure within families. A family is one kind of test (the paired bootstrap of the
+    metric, or of success, McNemar's, Boschloo's) of the base trials and of each perturbation, for all the other runs
+    together. The rows ``all`` are over the same trials again and answer one question of their own for each other run:
+    they are a second family.
+
+    Raises:
+        ComparisonError: runs are of another task or test set, have no trial in common, or one had several policies.
+    """
+    return _adjusted([_compare(first, other) for other in others])
+
+
+def _adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """Return the comparisons with p-values that are adjusted for their number."""
+    rows = [(number, row) for number, one in enumerate(comparisons) for row in one.rows]
+    found: list[list[ComparedRow]] = [[] for _ in comparisons]
+    # Comparisons keep the order of their rows: `all` is the last of each.
+    for overall in (False, True):
+        family = [(number, row) for number, row in rows if (row.perturbation == ALL) is overall]
+        columns = {test: holm([getattr(row, test).p_value for _, row in family]) for test in TESTS}
+        for position, (number, row) in enumerate(family):
+            values = {test: column[position] for test, column in columns.items()}
+            found[number].append(replace(row, adjusted=Adjusted(**values)))
+    return tuple(replace(one, rows=tuple(own)) for one, own in zip(comparisons, found, strict=True))
+
+
+def _compare(a: Results, b: Results) -> Comparison:
+    """Return the comparison of two runs, without adjusted p-values.
+
+    Raises:
+        ComparisonError: as ``compare_all``.
+    """
+    _check(a, b)
+    metric, names = a.summary.metric, (_name(a), _name(b))
+    first, second = (_counting(r, metric) for r in (a, b))
+    pairs = first.join(second, on=KEY, suffix="_of_second", maintain_order="left")
+    if pairs.is_empty():
+        raise _mismatch(
+            names,
+            "have no trial in common",
+            "Run both far enough that the same test instance counts in both; "
+            "`robocontrast results` lists what was run.",
+        )
+    base = pairs.filter(pl.col("perturbation") == BASE)
+    other = base.filter(pl.col("instruction") != pl.col("instruction_of_second"))
+    if len(other):
+        x, one, two = other.select("base_id", "instruction", "instruction_of_second").row(0)
+        raise _mismatch(
+            names,
+            f"have different test sets: {x} is '{one}' in the first and '{two}' in the second",
+            "Run both with the same version of the task.",
+        )
+    symbols = {row.perturbation: row.symbol for row in (*b.summary.rows, *a.summary.rows)}
+    order = (row.perturbation for row in a.summary.rows if row.perturbation not in (BASE, ALL))
+    rows = [
+        replace(
+            _row(name, symbols[name], found, metric),
+            change=NO_CHANGE if name == BASE else _change(found, base, metric),
+            success_change=NO_CHANGE if name == BASE else _change(found, base, "success"),
+        )
+        for name in (BASE, *order)
+        if len(found := pairs.filter(pl.col("perturbation") == name))
+    ]
+    return Comparison(
+        first=a.summary.policies[0],
+        second=b.summary.policies[0],
+        first_run=names[0],
+        second_run=names[1],
+        metric=metric,
+        seed=a.summary.seed,
+        rows=(*rows, _row(ALL, ALL, pairs, metric)),
+        only_first=len(first) - len(pairs),
+        only_second=len(second) - len(pairs),
+    )
+
+
+def _check(a: Results, b: Results) -> None:
+    """Refuse runs whose test sets cannot be the same.
+
+    Raises:
+        ComparisonError: they differ.
+    """
+    names = _name(a), _name(b)
+    for results, name in zip((a, b), names, strict=True):
+        if len(results.summary.policies) > 1:
+            raise _mismatch(
+                names,
+                f"cannot be compared: {name} was run by {', '.join(results.summary.policies)} in turn, each on other "
+                "test instances",
+                "Run a session of its own for each policy.",
+            )
+    for what, key in (("tasks", "task"), ("seeds", "seed"), ("families of instructions", "families")):
+        one, two = (_asked(results)[key] for results in (a, b))
+        if one != two:
+            raise _mismatch(
+                names,
+                f"have different {what}: {one} and {two}",
+                f"Run both sessions with the same {key}; policy, strategy and the number of instances may differ.",
+            )
+    if a.summary.metric != b.summary.metric:
+        raise _mismatch(
+            names,
+            f"have different metrics: {a.summary.metric} and {b.summary.metric}",
+            "Run both with the same version of the task.",
+        )
+
+
+def _mismatch(names: tuple[str, str], what: str, cure: str) -> ComparisonError:
+    return ComparisonError(f"The runs {names[0]} and {names[1]} {what}. {cure}")
+
+
+def _name(results: Results) -> str:
+    return results.run.name or results.summary.session
+
+
+def _asked(results: Results) -> dict[str, str]:
+    session = results.parameters.get("session", {})
+    task = results.parameters.get("task") or {}
+    return {
+        # A task's file may be named by its path, which differs between machines; its name does not.
+        "task": str(task.get("name", session.get("task", ""))),
+        "seed": str(results.summary.seed),
+        "families": ", ".join(session.get("test_set", {}).get("families") or ()) or "all",
+    }
+
+
+def _counting(results: Results, metric: str) -> pl.DataFrame:
+    return results.trials.filter(pl.col("counts") & pl.col(metric).is_not_null())
+
+
+def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: str) -> ComparedRow:
+    clusters = pairs["base_id"].to_numpy()
+    first, second = pairs[metric].to_numpy(), pairs[f"{metric}_of_second"].to_numpy()
+    succeeded, succeeded_second = pairs["success"].to_numpy(), pairs["success_of_second"].to_numpy()
+    instances = pairs["base_id"].n_unique()
+    same = (pl.col("instruction") == pl.col("instruction_of_second")) & (
+        (pl.col("optimal_path_length_m") - pl.col("optimal_path_length_m_of_second")).abs() < SAME_PATH
+    )
+    success = paired_bootstrap(succeeded, succeeded_second, clusters, np.random.default_rng(DRAWS_SEED))
+    independent = instances == len(pairs)
+    if independent:
+        exact = mcnemar(succeeded, succeeded_second)
+        unpaired = boschloo(int(succeeded.sum()), len(pairs), int(succeeded_second.sum()), len(pairs))
+    else:
+        exact = Decision(MCNEMAR, None, success.difference, len(pairs))
+        unpaired = Decision(BOSCHLOO, None, NO_ESTIMATE, 2 * len(pairs))
+    return ComparedRow(
+        perturbation=name,
+        symbol=symbol,
+        pairs=len(pairs),
+        instances=instances,
+        same_start=len(pairs.filter(same)),
+        first=cluster_mean(first, clusters),
+        second=cluster_mean(second, clusters),
+        difference=paired_difference(first, second, clusters),
+        first_success=cluster_mean(succeeded, clusters),
+        second_success=cluster_mean(succeeded_second, clusters),
+        success_difference=success.difference,
+        bootstrap=paired_bootstrap(first, second, clusters, np.random.default_rng(DRAWS_SEED)),
+        success_bootstrap=success,
+        mcnemar=exact,
+        boschloo=unpaired,
+    )
+
+
+def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: str) -> Change:
+    """Return how a score changes in both runs from the base pairs of the same instances."""
+    first, second = score, f"{score}_of_second"
+    means = [pairs.group_by("base_id").agg(pl.col(first, second).mean()) for pairs in (perturbed, base)]
+    both = means[0].join(means[1], on="base_id", suffix="_in_base").sort("base_id")
+    if both.is_empty():
+        return NO_CHANGE
+    scores = {name: both[name].to_numpy() for name in both.columns if name != "base_id"}
+    changes = [scores[name] - scores[f"{name}_in_base"] for name in (first, second)]
+    return Change(
+        instances=len(both),
+        first=paired_difference(scores[first], scores[f"{first}_in_base"]),
+        second=paired_difference(scores[second], scores[f"{second}_in_base"]),
+        difference=difference_in_differences(*changes),
+    )

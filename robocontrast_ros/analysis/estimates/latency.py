@@ -1,0 +1,52 @@
+"""How long the policies of a run took for their answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robocontrast_ros.analysis.data.serving import serving_policies
+from robocontrast_ros.runs.events import Event, TrialFinished
+
+BINS = 30
+
+
+@dataclass(frozen=True)
+class Latency:
+    """The times that one policy itself took for its answers, in trials that count; warm-up is not among them.
+
+    Attributes:
+        policy: its name.
+        answers: how many there were, at least one.
+        median: [s].
+        p95: the 95th percentile [s].
+        longest: [s].
+        counts: answers in each bin, shape (``BINS``,).
+        edges: of the bins, of equal width from 0 to the longest, shape (``BINS`` + 1,) [s].
+    """
+
+    policy: str
+    answers: int
+    median: float
+    p95: float
+    longest: float
+    counts: tuple[int, ...]
+    edges: tuple[float, ...]
+
+
+def latencies(events: Sequence[Event]) -> tuple[Latency, ...]:
+    """Return the latency of each policy that answered, in the order in which they served."""
+    answers: defaultdict[str, list[float]] = defaultdict(list)
+    for event, policy in zip(events, serving_policies(events), strict=True):
+        if isinstance(event, TrialFinished) and event.policy_latency:
+            answers[policy] += event.policy_latency
+    return tuple(_latency(policy, times) for policy, times in answers.items())
+
+
+def _latency(policy: str, times: list[float]) -> Latency:
+    median, p95, longest = np.quantile(times, (0.5, 0.95, 1.0)).tolist()
+    counts, edges = np.histogram(times, BINS, range=(0.0, longest or 1.0))
+    return Latency(policy, len(times), median, p95, longest, tuple(counts.tolist()), tuple(edges.tolist()))

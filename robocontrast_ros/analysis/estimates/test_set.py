@@ -1,0 +1,178 @@
+"""The test set's performance as a run estimates it, in three ways, each with what it is biased by.
+
+``plain`` is the paper's estimate: the mean over all trials, base and perturbed (seed 000, section 3 and appendix A).
+``base`` is the mean over base trials alone. ``adjusted`` takes the base trials and what all trials say about how
+scores depend on family, path length and perturbation (``statistics.prediction``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record
+from robocontrast_ros.domain import BASE, TestInstance
+from robocontrast_ros.domain.words import counted
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.schema import SessionParameters
+from robocontrast_ros.statistics.clusters import cluster_mean
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.prediction import adjusted_mean
+from robocontrast_ros.strategies.protocol import solved_at_start
+from robocontrast_ros.strategies.standard import Standard
+from robocontrast_ros.tasks.protocol import Task
+
+PLAIN_BIAS = "biased where perturbed trials are harder or easier than base trials"
+BASE_BIAS = "unbiased where they start in the scenes of their own test instances"
+ADJUSTED_BIAS = "unbiased for many instances; uses perturbed trials and the rest of X"
+
+NOT_DRAWN = "the test set was not drawn again"
+
+Runnable = tuple[TestInstance, ...]
+"""The instances of the test set X that can be run, in the order of X."""
+
+
+@dataclass(frozen=True)
+class TestSetEstimates:
+    """What one policy's trials say about its mean score on base instances.
+
+    Attributes:
+        metric: the score: ``spl`` or ``progress``.
+        target: in words, what ``adjusted`` estimates.
+        instances: N, runnable instances of the test set X; None where X could not be drawn again.
+        run: n, those of them whose base trial ran and counts.
+        plain: mean over all trials; interval for the mean of such trials.
+        base: mean over base trials; interval for the mean over the domain that X was drawn from.
+        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, as X is finite. Where
+            all of X was run it has no width, and ``no_sampling_error`` says so in words.
+        adjusted: for the mean over X itself; None where X is not known, ``without`` says why.
+        adjusted_of_domain: the same for the domain.
+        without: why there is no ``adjusted``, in words; else empty.
+    """
+
+    __test__ = False  # not a pytest class
+
+    metric: str
+    target: str
+    instances: int | None
+    run: int
+    plain: Estimate
+    base: Estimate
+    base_of_test_set: Estimate | None
+    adjusted: Estimate | None
+    adjusted_of_domain: Estimate | None
+    without: str = ""
+
+    @property
+    def no_sampling_error(self) -> str:
+        """What stands in the place of an interval for the mean over X, where all of X was run; else empty."""
+        return f"all {self.run} run: no sampling error" if self.run and self.run == self.instances else ""
+
+
+def draw_test_set(run: RunFolder) -> Runnable | str:
+    """Return the test set of a run, drawn again from the run's own parameters; else why it cannot be."""
+    try:
+        session = load_record(SessionParameters, run.session_file)
+        task: Task = load_configured("tasks", run.parameters / "task.yaml")
+    except ConfigurationError as error:
+        return f"the test set cannot be drawn again: {error}"
+    asked = session.test_set
+    drawn = Evaluation(
+        session.name, session.seed, task, Standard(), asked.size, families=asked.families or ()
+    )
+    return tuple(x for x in drawn.test_set() if not solved_at_start(task, x))
+
+
+def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: str) -> TestSetEstimates:
+    """Return the estimates from one policy's trials.
+
+    Args:
+        trials: the table of its trials (``tables.trials_table``).
+        test_set: X, or why it is not known.
+        metric: the score.
+    """
+    known = trials.filter(pl.col("counts") & pl.col(metric).is_not_null())
+    base = known.filter(pl.col("perturbation") == BASE)
+    plain, of_base = _mean(known, metric), _mean(base, metric)
+    run = base["base_id"].n_unique()
+    without = test_set if isinstance(test_set, str) else _unfit(base, test_set)
+    if without:
+        target = "the mean over the domain that the test set was drawn from"
+        return TestSetEstimates(metric, target, None, run, plain, of_base, None, None, None, without)
+    kinds = sorted({*known["family"], *(x.instruction.family for x in test_set)})
+    perturbations = sorted({*known["perturbation"]} - {BASE})
+    covariates = np.hstack(
+        [
+            _covariates(known["family"].to_list(), known["optimal_path_length_m"].to_numpy(), kinds),
+            np.array([[p == name for name in perturbations] for p in known["perturbation"]], dtype=float),
+        ]
+    )
+    lengths = np.array([x.optimal_path_length for x in test_set], dtype=float)
+    of_all = np.hstack(
+        [
+            _covariates([x.instruction.family for x in test_set], lengths, kinds),
+            np.zeros((len(test_set), len(perturbations))),
+        ]
+    )
+    scores, groups = known[metric].to_numpy(), known["base_id"].to_numpy()
+    is_base = (known["perturbation"] == BASE).to_numpy()
+    finite, domain = (
+        adjusted_mean(scores, covariates, groups, is_base, of_all, finite=finite) for finite in (True, False)
+    )
+    nothing = covariates[is_base][:, :0]
+    base_of_test_set = adjusted_mean(
+        scores[is_base], nothing, groups[is_base], is_base[is_base], of_all[:, :0], finite=True
+    )
+    return TestSetEstimates(
+        metric,
+        f"the mean over the {counted(len(test_set), 'instance')} of the test set",
+        len(test_set),
+        run,
+        plain,
+        of_base,
+        base_of_test_set,
+        finite,
+        domain,
+    )
+
+
+def _mean(trials: pl.DataFrame, metric: str) -> Estimate:
+    return (
+        cluster_mean(trials[metric].to_numpy(), trials["base_id"].to_numpy()) if len(trials) else NO_ESTIMATE
+    )
+
+
+def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
+    """Return why these base trials are no sample of that test set; else nothing."""
+    if base.is_empty():
+        return "no base trial was run"
+    own = {x.instance_id: x for x in test_set}
+    for base_id, instruction, length in base.select(
+        "base_id", "instruction", "optimal_path_length_m"
+    ).iter_rows():
+        x = own.get(base_id)
+        if x is None or x.instruction.text != instruction:
+            return f"the test set as it is drawn now has no instance {base_id} with the run's instruction"
+        if length is not None and not np.isclose(length, x.optimal_path_length, rtol=1e-6, atol=1e-9):
+            return f"the base trial of {base_id} did not start in the scene of its test instance"
+    order = [x.instance_id for x in test_set]
+    positions = [order.index(base_id) for base_id in base["base_id"].unique()]
+    if max(positions) - min(positions) >= len(positions):
+        return (
+            "the instances that were run are no unbroken part of the shuffled order, so no random sample of X"
+        )
+    return ""
+
+
+def _covariates(
+    families: Sequence[str], lengths: NDArray[np.float64], kinds: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return family, one column each, and optimal path length [m], 0 where it is not known, shape (n, p)."""
+    columns = np.array([[family == kind for kind in kinds] for family in families], dtype=float)
+    length = np.nan_to_num(np.asarray(lengths, dtype=float))[:, None]
+    return np.hstack([columns.reshape(len(families), len(kinds)), length])

@@ -1,0 +1,196 @@
+"""Pictures of a run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from robocontrast_ros.analysis.estimates.effort import StandardTrial, cumulative
+from robocontrast_ros.analysis.estimates.latency import Latency
+from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
+from robocontrast_ros.domain import BASE, METRICS
+from robocontrast_ros.domain.words import counted
+from robocontrast_ros.statistics.curves import running_means
+from robocontrast_ros.system.disk import new_file
+
+# From the palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
+BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"
+POLICY_COLOURS = (BLUE, GREEN, PINK, ORANGE)
+"""Bars of the policies that were swapped for one another, in order."""
+
+
+def draw_overview(
+    summary: Summary, trials: pl.DataFrame, standard: Sequence[StandardTrial], path: Path
+) -> None:
+    """Draw each perturbation's mean beside the base trials, and the estimate against cost (figures 3 and 5).
+
+    Args:
+        summary: means and intervals.
+        trials: the table of trials.
+        standard: the standard evaluation that the base trials make up; empty where they do not.
+        path: the PNG file to write.
+
+    Raises:
+        DiskError: it cannot be written.
+    """
+    figure = Figure(figsize=(11.0, 4.4), dpi=150, layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.25))
+    subject = f"{summary.policy} on {summary.robot}" if summary.policy else summary.session
+    figure.suptitle(f"{subject} ({summary.strategy or 'session'} '{summary.session}')", fontsize=12)
+    draw_perturbations(left, summary)
+    left.set_title("Each perturbation beside the test-set mean", fontsize=10)
+    draw_estimate(right, summary, trials, standard)
+    legend = right.get_legend()
+    above = 13.0 * len(legend.get_texts()) if legend else 0.0
+    right.set_title("Estimate against effort", fontsize=10, pad=6.0 + above)
+    with new_file(path) as part:
+        figure.savefig(part)
+
+
+def draw_perturbations(axes: Axes, summary: Summary) -> None:
+    """Draw each perturbation's mean as a bar, beside the mean of the base trials (figure 5)."""
+    position, ticks = 0, []
+    for number, policy in enumerate(summary.policies):
+        rows = [row for row in summary.rows if row.policy == policy and row.perturbation != ALL]
+        colour = POLICY_COLOURS[number % len(POLICY_COLOURS)]
+        _draw_reference(axes, summary, policy, position, len(rows))
+        for row in rows:
+            _draw_bar(axes, position, row, summary.metric, GREY if row.perturbation == BASE else colour)
+            first = f"\n{policy}" if row is rows[0] and len(summary.policies) > 1 else ""
+            ticks.append(_tick(row) + first)
+            position += 1
+    axes.set_xticks(range(len(ticks)), ticks)
+    axes.set_xlim(-0.6, len(ticks) - 0.4)
+    axes.set_ylim(0.0, 1.02)
+    axes.set_ylabel(f"mean {METRICS[summary.metric]} (95 % interval)")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_reference(axes: Axes, summary: Summary, policy: str, begin: int, rows: int) -> None:
+    """Draw the mean of a policy's base trials behind its bars."""
+    reference = summary.row(BASE, policy).score(summary.metric)
+    if reference.mean is None:
+        return
+    ends = begin - 0.5, begin + rows - 0.5
+    axes.hlines(reference.mean, *ends, color=GREY, linestyle="--", linewidth=1.2)
+    if reference.low is not None:
+        axes.fill_between(ends, reference.low, reference.high, color=GREY, alpha=0.15, linewidth=0.0)
+
+
+def _draw_bar(axes: Axes, position: int, row: Row, metric: str, colour: str) -> None:
+    score = row.score(metric)
+    if score.mean is None:
+        axes.text(position, 0.03, "no trial", ha="center", color=GREY)
+        return
+    axes.bar(position, score.mean, width=0.6, color=colour, alpha=0.85)
+    if score.low is not None:
+        error = [[max(score.mean - score.low, 0.0)], [max(score.high - score.mean, 0.0)]]
+        axes.errorbar(position, score.mean, error, color="black", capsize=4.0, linewidth=1.2)
+
+
+def _tick(row: Row) -> str:
+    return f"{row.symbol}\nn = {row.trials}" + (f"\n{row.void} void" if row.void else "")
+
+
+def draw_estimate(
+    axes: Axes,
+    summary: Summary,
+    trials: pl.DataFrame,
+    standard: Sequence[StandardTrial],
+    link: Callable[[int], str] | None = None,
+) -> None:
+    """Draw the mean of the session's metric so far against the cost of set-ups so far (figure 3).
+
+    Args:
+        axes: to draw into.
+        summary: means and intervals.
+        trials: the table of trials.
+        standard: the standard evaluation that the base trials make up; empty where they do not.
+        link: index of a trial -> what its point links to; None for a curve without points.
+    """
+    unit, counting = summary.cost_unit, trials.filter("counts")
+    few = {"marker": "o"} if len(counting) < 3 else {}
+    step = {"where": "post", **few}
+    several = len(summary.policies) > 1
+    if len(counting):
+        for number, policy in enumerate(summary.policies):
+            run = counting.filter(pl.col("policy") == policy)
+            means = running_means(run[summary.metric].to_list())
+            colour = POLICY_COLOURS[number % len(POLICY_COLOURS)] if several else ORANGE
+            label = f"{policy if several else 'this session'}, {counted(len(run), 'trial')}"
+            axes.step(run["cumulative_cost"], means, color=colour, linewidth=2.0, label=label, **step)
+            if link is not None:
+                points = axes.scatter(run["cumulative_cost"], means, s=14.0, color=colour, zorder=3)
+                points.set_urls([link(index) for index in run["index"]])
+        if standard and len(summary.rows) > 2 and not several:
+            axes.step(
+                cumulative(standard, unit),
+                running_means([getattr(trial.result, summary.metric) for trial in standard]),
+                color=BLUE,
+                linestyle="--",
+                label=f"standard evaluation of its test set, {counted(len(standard), 'trial')}",
+                **step,
+            )
+    else:
+        axes.text(0.5, 0.5, "no trial that counts", transform=axes.transAxes, ha="center", color=GREY)
+    limit = summary.effort.within
+    if limit is not None:
+        axes.axvline(
+            limit, color=GREY, linestyle=":", label=f"{limit:.4g} {unit}: {summary.effort.within_is}"
+        )
+    if axes.get_legend_handles_labels()[0]:
+        # Above the axes, where it hides no curve.
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
+    axes.set_xlim(left=0.0)
+    axes.set_ylim(0.0, 1.02)
+    axes.set_xlabel(f"cumulative cost of set-ups [{unit}]")
+    axes.set_ylabel(f"mean {METRICS[summary.metric]} so far")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def draw_budget(figure: Figure, summary: Summary) -> None:
+    """Draw what the set-ups of the base trials and of each perturbation cost, in metres and in seconds.
+
+    Args:
+        figure: empty; gets two axes side by side.
+        summary: means and intervals.
+    """
+    several = len(summary.policies) > 1
+    rows = [row for row in summary.rows if row.perturbation != ALL]
+    labels = [f"{row.symbol} ({row.policy})" if several else row.symbol for row in rows]
+    colours = [GREY if row.perturbation == BASE else BLUE for row in rows]
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, unit, words in zip(panels, ("metres", "seconds"), ("carried [m]", "person [s]"), strict=True):
+        spent = [getattr(row, unit) for row in rows]
+        bars = axes.barh(range(len(rows)), spent, height=0.6, color=colours, alpha=0.85)
+        axes.bar_label(bars, [f"{value:.{1 if unit == 'metres' else 0}f}" for value in spent], padding=2.0)
+        axes.set_xlim(0.0, 1.25 * max([*spent, 1e-9]))
+        axes.set_xlabel(words)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_yticks(range(len(rows)), labels)
+    panels[0].invert_yaxis()
+
+
+def draw_latency(axes: Axes, latencies: Sequence[Latency]) -> None:
+    """Draw how the policies' times for an answer are distributed, with the median and the 95th percentile.
+
+    Args:
+        axes: to draw into.
+        latencies: one a policy; at least one.
+    """
+    for latency, colour in zip(latencies, itertools.cycle(POLICY_COLOURS), strict=False):
+        edges = [1000.0 * edge for edge in latency.edges]
+        axes.stairs(latency.counts, edges, fill=True, color=colour, alpha=0.5, label=latency.policy)
+        for value, style in ((latency.median, "--"), (latency.p95, ":")):
+            axes.axvline(1000.0 * value, color=colour, linestyle=style)
+    axes.set_xlim(left=0.0)
+    axes.set_xlabel("time for an answer [ms]; dashed: median, dotted: p95")
+    axes.set_ylabel("answers")
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(latencies) > 1:
+        axes.legend(fontsize="small")

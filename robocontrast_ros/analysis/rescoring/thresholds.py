@@ -1,0 +1,315 @@
+"""Score recorded trials under other thresholds, and say where that cannot be known.
+
+A recording shows what a robot did under the thresholds that it ran with. Under others the trial might have
+ended later, and what would have come then is on no bag: such a trial is ``censored``, and has bounds instead
+of scores. docs/scoring.md says what re-scoring does and does not answer.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from robocontrast_ros.bags.reader import TrialRecording
+from robocontrast_ros.configuration import (
+    ConfigurationError,
+    load_configured,
+    parse_settings,
+    read_yaml,
+    with_settings,
+)
+from robocontrast_ros.domain import Fault, TestInstance, TrialResult
+from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, success_weighted_path_length
+from robocontrast_ros.tasks.navigation.protocol import NavigationTask
+from robocontrast_ros.tasks.protocol import StagedGoal, StructuredTask, Task
+
+WORLD = ("world", "models", "start_position", "control_rate", "physics_step")
+"""Attributes of a task that make the world; a recording says nothing about another one."""
+
+EXAMPLE = "block_to_block.within=0.04"
+"""What a setting looks like, for errors."""
+
+Status = Literal["known", "censored", "not_run", "void"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A parameter of the task that differs from what the trial ran with; None where it was not there."""
+
+    key: str
+    before: object
+    after: object
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"{self.key}: {self.before} -> {self.after}"
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What to score with instead of a trial's own parameter file.
+
+    Attributes:
+        file: another parameter file of the same task; None for the trial's own.
+        settings: each ``key=value``, a dotted key and in YAML what takes the place of what the file says.
+    """
+
+    file: Path | None = None
+    settings: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, file: Path | None, settings: tuple[str, ...]) -> Thresholds | None:
+        """Return what the command line's `--task` and `--set` ask for; None when they ask for nothing.
+
+        Raises:
+            ConfigurationError: a setting is not of the form ``key=value``, or there is no such file.
+        """
+        if file is None and not settings:
+            return None
+        if file is not None:
+            read_yaml(file)
+        parse_settings(settings, EXAMPLE)
+        return cls(file, settings)
+
+
+@dataclass(frozen=True)
+class OtherTask:
+    """A task under other thresholds.
+
+    Attributes:
+        task: the task.
+        changes: what differs from the trial's own parameters.
+        parameters: all of them, as text in YAML.
+    """
+
+    task: Task
+    changes: tuple[Change, ...]
+    parameters: str
+
+
+@lru_cache(maxsize=32)
+def load_other(thresholds: Thresholds, own_file: Path) -> OtherTask:
+    """Return a trial's task under other thresholds.
+
+    Args:
+        thresholds: what to score with.
+        own_file: the parameter file that the trial was scored with.
+
+    Raises:
+        ConfigurationError: they do not fit the task, are another task's, or make another world.
+    """
+    base = thresholds.file or own_file
+    own, content = read_yaml(own_file), read_yaml(base)
+    source = str(base)
+    if thresholds.settings and isinstance(content, dict):
+        source = f"{base} with --set"
+        content = with_settings(content, parse_settings(thresholds.settings, EXAMPLE))
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    own_task, task = load_configured("tasks", own_file), _load(text, source)
+    if type(task) is not type(own_task):
+        raise ConfigurationError(
+            source, "task", content.get("task"), f"the task of the trial, '{own.get('task')}'"
+        )
+    for attribute in WORLD:
+        before, after = getattr(own_task, attribute), getattr(task, attribute)
+        if before != after:
+            raise ConfigurationError(
+                source,
+                attribute,
+                after,
+                f"what the trial ran with, {before!r}",
+                "A recording can be scored under other thresholds, not in another world.",
+            )
+    was, now = dict(_leaves(own)), dict(_leaves(content))
+    changes = tuple(
+        Change(key, was.get(key), now.get(key))
+        for key in dict.fromkeys((*was, *now))
+        if was.get(key) != now.get(key)
+    )
+    return OtherTask(task, changes, text)
+
+
+def _load(text: str, source: str) -> Task:
+    """Make the task; where it is refused, the error names the source and not the passing file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "task.yaml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            task: Task = load_configured("tasks", path)
+        except ConfigurationError as error:
+            raise ConfigurationError(source, error.key, error.got, error.expected, error.cure) from None
+    return task
+
+
+def _leaves(content: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Return dotted keys and values; a list is a value, as text so that it can be compared."""
+    if isinstance(content, dict):
+        for key, inner in content.items():
+            yield from _leaves(inner, f"{prefix}.{key}" if prefix else str(key))
+    else:
+        yield prefix, json.dumps(content) if isinstance(content, list) else content
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The three scores that thresholds decide on; NaN where one is not known."""
+
+    success: float = math.nan
+    spl: float = math.nan
+    progress: float = math.nan
+
+    @classmethod
+    def of(cls, result: TrialResult) -> Scores:
+        """Return those of a result."""
+        return cls(result.success, result.spl, result.progress)
+
+
+UNKNOWN = Scores()
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """A trial under other thresholds.
+
+    Attributes:
+        status: ``known``; ``censored``, when the recording ends before it would have; ``not_run``, when the
+            test instance would not have been one; ``void``, when the trial tells nothing about the policy.
+        reason: why it is not known; empty when it is.
+        before: its scores under its own thresholds.
+        low: its scores, at least; NaN where it was not run or is void.
+        high: its scores, at most; those of ``low`` where it is known.
+        steps: control steps that count; fewer than recorded where the trial would have ended earlier.
+        optimal_path_length: the planner's path under the other thresholds [m].
+        changes: what differs from the trial's own parameters.
+    """
+
+    status: Status
+    reason: str
+    before: Scores
+    low: Scores
+    high: Scores
+    steps: int
+    optimal_path_length: float
+    changes: tuple[Change, ...]
+
+
+def rescore(
+    recording: TrialRecording,
+    samples: tuple[Sample, ...],
+    own: Task,
+    other: OtherTask,
+    before: TrialResult,
+    stop_on_success: bool,
+) -> Rescored:
+    """Return a trial's scores under other thresholds, as if it had been run under them.
+
+    Args:
+        recording: the trial.
+        samples: its control steps.
+        own: its task, with the parameters that it was scored with.
+        other: the task with others.
+        before: its scores under its own; of outcome UNKNOWN when the bag ends before the trial does.
+        stop_on_success: whether a trial of its session ends at success.
+
+    Raises:
+        KeyError: a scene lacks an object that the goal needs.
+        ValueError: a number is out of its range.
+    """
+    task, told = other.task, recording.result
+    unknown = Rescored("void", "", Scores.of(before), UNKNOWN, UNKNOWN, before.steps, math.nan, other.changes)
+    if told is not None and told.fault.voids:
+        return replace(unknown, reason="the trial is void")
+    instance, refusal = _instance(recording.trial.instance, own, task)
+    if instance is None:
+        return replace(unknown, status="not_run", reason=f"no test instance any more: {refusal}")
+
+    steps, stopped, fault = before.steps, before.stopped, before.fault
+    every_step = len(samples) == steps + 1
+    # The last control step that a lower limit leaves is scored, and nobody is asked for another action.
+    cut = task.step_limit < own.step_limit and steps >= task.step_limit
+    if cut:
+        samples, steps, stopped, fault = samples[: task.step_limit + 1], task.step_limit, False, Fault.NONE
+    scorer = EpisodeScorer.for_instance(task, instance, recording.start_scene)
+    ended = False
+    for step, sample in enumerate(samples):
+        progress = scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+        ended = progress.success and stop_on_success
+        if ended:
+            steps, stopped, fault = min(step, steps), False, Fault.NONE
+            break
+    result = scorer.result(fault, "", steps, 0, stopped)
+    reason = ""
+    if not ended:
+        if cut and not every_step:
+            reason = "its control steps cannot be told apart, and the step limit is lower"
+        elif not cut:
+            reason = _censored(own, task, told, before, stop_on_success)
+    scores = Scores.of(result)
+    rescored = replace(
+        unknown,
+        status="censored" if reason else "known",
+        reason=reason,
+        low=scores,
+        high=scores,
+        steps=steps,
+        optimal_path_length=instance.optimal_path_length,
+    )
+    if not reason:
+        return rescored
+    latched = isinstance(task.goal(instance.instruction, recording.start_scene), StagedGoal)
+    length = instance.optimal_path_length
+    return replace(
+        rescored,
+        low=Scores(
+            0.0,
+            success_weighted_path_length(False, result.path_length, length),
+            result.progress if latched else 0.0,
+        ),
+        high=Scores(1.0, success_weighted_path_length(True, result.path_length, length), 1.0),
+    )
+
+
+def _censored(
+    own: Task, other: Task, told: TrialResult | None, before: TrialResult, stop_on_success: bool
+) -> str:
+    """Return why a trial that was recorded to its end would have gone on; empty when it would not have."""
+    if told is None:
+        return "its bag ends before it does"
+    if told.fault.of_policy or told.stopped:
+        return ""
+    if told.steps >= other.step_limit:
+        return ""
+    if before.success == 1.0 and stop_on_success:
+        return "it ended at success under its own thresholds"
+    if told.steps >= own.step_limit:
+        return f"it ended at its own step limit of {own.step_limit}"
+    return ""
+
+
+def _instance(recorded: TestInstance, own: Task, other: Task) -> tuple[TestInstance | None, str]:
+    """Return the test instance with the planner's path under other thresholds, or None and why there is none."""
+    made = other.make_instance(recorded.instance_id, recorded.instruction, recorded.scene)
+    if made is None:
+        explains = isinstance(other, (StructuredTask, NavigationTask))
+        words = other.refusal(recorded.instruction, recorded.scene) if explains else None
+        return None, words or "infeasible, or solved at its start"
+    # Where the recording's path is not its own planner's, the thresholds have changed it only if they change that.
+    if _path(made) != _path(recorded):
+        before = own.make_instance(recorded.instance_id, recorded.instruction, recorded.scene)
+        if before is None or _path(made) != _path(before):
+            return replace(
+                recorded, optimal_path_length=made.optimal_path_length, reference_path=made.reference_path
+            ), ""
+    return recorded, ""
+
+
+def _path(instance: TestInstance) -> tuple[float, tuple[tuple[float, float], ...]]:
+    return instance.optimal_path_length, instance.reference_path

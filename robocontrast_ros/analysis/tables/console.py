@@ -1,0 +1,241 @@
+"""The summary of a run as tables for the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from robocontrast_ros.analysis.estimates.effort import MeanSpent, Spent
+from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
+from robocontrast_ros.analysis.estimates.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
+from robocontrast_ros.domain import METRICS
+from robocontrast_ros.domain.words import counted
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+
+NONE = "-"
+
+ALL_TRIALS, BASE_TRIALS, ADJUSTED = "all trials", "base trials", "adjusted"
+"""What the estimators of the test set's mean are called."""
+
+CHANGE = "Change from base: mean difference to the same instances' own base trials."
+SPL_CHANGES = (
+    "SPL also changes where the perturbed path is harder for any robot; an oracle's run shows by how much: "
+    "robocontrast compare RUN ORACLE_RUN."
+)
+SELECTED = (
+    "Base trials of the instances that a perturbation was applied to, and of those that it could not be applied to "
+    "(refused). Where they differ, what the perturbation shows is of easier or harder instances than the test set's."
+)
+"""What the tables under that of the scores say."""
+
+
+def summary_report(summary: Summary) -> Group:
+    """Return what a run says: the scores, the test set's mean, and what they cost; 80 columns do."""
+    parts = [summary_table(summary), *changes_report(summary), *selections_report(summary)]
+    return Group(*parts, "", estimates_report(summary), "", effort_table(summary))
+
+
+def summary_table(summary: Summary) -> Table:
+    """Return the table of scores: a row for the base trials, each perturbation, and all together."""
+    unit, metric = summary.cost_unit, METRICS[summary.metric]
+    budget = "no budget" if summary.budget is None else f"budget {summary.budget:g} {unit}"
+    # Text, because rich takes the brackets of a plain string for markup.
+    table = Table(
+        title=Text(f"{summary.session}: {summary.strategy} · {summary.policy} on {summary.robot}"),
+        caption=Text(
+            f"{'finished' if summary.finished else 'not finished'}: "
+            f"{summary.ended or 'the journal has no end'}\n"
+            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: Wilson's, for as many independent trials as "
+            "those of the instances, which resemble each other, are worth. faults: of the policy. void: attempts, in "
+            "no mean. skip: could not be applied, or was fulfilled already."
+        ),
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("", no_wrap=True)
+    for heading in ("n", metric, "success", "faults", "void", "skip", f"cost [{unit}]"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    policy = summary.rows[0].policy if len(summary.policies) == 1 else None
+    for row in summary.rows:
+        if row.policy != policy:
+            policy = row.policy
+            table.add_section()
+            table.add_row(Text(policy), style="italic")
+        cells = _cells(row, summary.metric)
+        table.add_row(*map(Text, cells), style="bold" if row.perturbation == ALL else None)
+    return table
+
+
+def changes_report(summary: Summary) -> list[RenderableType]:
+    """Return the table of what each perturbation changes from the instances' own base trials; none without a pair."""
+    metric = METRICS[summary.metric]
+    rows = [(row, (row.difference, row.success_difference)) for row in summary.rows if row.pairs]
+    if not rows:
+        return []
+    table = _small_table("change from base", "n", metric, "success")
+    for row, differences in rows:
+        table.add_row(_named(row, summary), str(row.pairs), *map(difference_in_words, differences))
+    words = f"{CHANGE} n: instances."
+    return [
+        "",
+        table,
+        Text(f"{words} {SPL_CHANGES}" if summary.metric == "spl" else words, style="dim italic"),
+    ]
+
+
+def selections_report(summary: Summary) -> list[RenderableType]:
+    """Return the table of whom perturbations were applied to; none where they were refused for no instance."""
+    metric = METRICS[summary.metric]
+    table = _small_table(f"base {metric}", "applied", "n", "refused", "n", "applied - refused")
+    for row in summary.rows:
+        if row.selection is not None:
+            found = row.selection
+            table.add_row(
+                _named(row, summary),
+                in_words(found.applied),
+                str(found.applied_instances),
+                in_words(found.refused),
+                str(found.refused_instances),
+                difference_in_words(found.difference),
+            )
+    return ["", table, Text(SELECTED, style="dim italic")] if table.row_count else []
+
+
+def _small_table(what: str, *headings: str) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(Text(what))
+    for heading in headings:
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    return table
+
+
+def _named(row: Row, summary: Summary) -> Text:
+    return Text(f"{row.symbol} ({row.policy})" if len(summary.policies) > 1 else row.symbol)
+
+
+def estimates_report(summary: Summary) -> Group:
+    """Return the test set's mean as it is estimated in three ways, and what each is biased by."""
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(Text(f"test-set mean of {METRICS[summary.metric]}"), no_wrap=True)
+    for heading in ("domain", "test set X"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for policy, found in summary.estimates.items():
+        if len(summary.estimates) > 1:
+            table.add_row(Text(policy), style="italic")
+        for name, of_domain, of_test_set in (
+            (ALL_TRIALS, found.plain, None),
+            (BASE_TRIALS, found.base, found.base_of_test_set),
+            (ADJUSTED, found.adjusted_of_domain, found.adjusted),
+        ):
+            exact = in_words(of_test_set or NO_ESTIMATE, found.no_sampling_error)
+            table.add_row(name, in_words(of_domain or NO_ESTIMATE), exact)
+    return Group(table, Text(_biases(summary), style="dim italic"))
+
+
+def _biases(summary: Summary) -> str:
+    """Return what the means are of, and what each is biased by, in one line each."""
+    lines = [
+        "domain: all that X was drawn from. X: the very instances of the test set.",
+        f"{ALL_TRIALS}: {PLAIN_BIAS}",
+        f"{BASE_TRIALS}: {BASE_BIAS}",
+        f"{ADJUSTED}: {ADJUSTED_BIAS}",
+    ]
+    several = len(summary.estimates) > 1
+    for policy, found in summary.estimates.items():
+        whose = f" ({policy})" if several else ""
+        if found.without:
+            lines.append(f"No adjusted mean{whose}: {found.without}")
+        else:
+            lines.append(f"Run{whose}: {found.run} of {counted(found.instances, 'instance')} of X.")
+    return "\n".join(lines)
+
+
+def effort_table(summary: Summary) -> Table:
+    """Return the table of what the run cost, beside a standard evaluation of the same test set."""
+    effort = summary.effort
+    table = Table(caption=Text(_explained(summary)), box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("cost of set-ups", no_wrap=True)
+    for heading in ("[m]", "[s]", "over"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    table.add_row("all", *_both(effort.total), counted(effort.set_ups, "set-up"))
+    for words, mean, of in (
+        ("a test instance in a standard evaluation", effort.standard_instance, "instance"),
+        ("a perturbed instance", effort.perturbed_instance, "instance"),
+        ("all perturbations of a test instance", effort.perturbations, "instance"),
+        ("a perturbed trial", effort.perturbed_trial, "trial"),
+    ):
+        table.add_row(words, *_mean(mean), counted(mean.number, of) if mean.number else NONE)
+    if effort.went_back:
+        table.add_row(
+            "going back, all of it", *_both(effort.gone_back), counted(effort.went_back, "instance")
+        )
+    return table
+
+
+def _explained(summary: Summary) -> str:
+    effort = summary.effort
+    if effort.measured == 0:
+        seconds = "by the model of seconds_to_move"
+    elif effort.measured == effort.set_ups:
+        seconds = "measured"
+    else:
+        seconds = f"measured for {effort.measured} of {counted(effort.set_ups, 'set-up')}, else by the model"
+    words = f"Seconds {seconds}. A scene that was brought in from outside costs nothing and is in no mean."
+    if effort.within is None:
+        return words
+    limit = f"within {effort.within:.4g} {summary.cost_unit}" if effort.within > 0.0 else "at no cost"
+    words += (
+        f"\nTrials {limit} ({effort.within_is}): {effort.trials_within} of {effort.trials} of this session"
+    )
+    if effort.standard_trials:
+        words += f", {effort.standard_within} of {effort.standard_trials} of a standard evaluation"
+    return f"{words}."
+
+
+def _both(spent: Spent) -> tuple[str, str]:
+    return f"{spent.metres:.2f}", f"{spent.seconds:.0f}"
+
+
+def _mean(mean: MeanSpent) -> tuple[str, str]:
+    return _both(mean.mean) if mean.mean else (NONE, NONE)
+
+
+def _cells(row: Row, metric: str) -> tuple[str, ...]:
+    return (
+        row.symbol,
+        str(row.trials),
+        in_words(row.score(metric)),
+        in_words(row.success),
+        str(row.policy_faults),
+        str(row.void),
+        str(row.skipped),
+        f"{row.cost:.2f}",
+    )
+
+
+def in_words(estimate: Estimate, exact: str = "") -> str:
+    """Return ``0.71 [0.52, 0.88]``, without the interval when there is none; a dash when there is no mean.
+
+    Args:
+        estimate: what is shown.
+        exact: words that take the interval's place; none when empty.
+    """
+    if estimate.mean is None:
+        return NONE
+    mean = f"{estimate.mean:.2f}"
+    if exact:
+        return f"{mean}, {exact}"
+    if estimate.low is None or estimate.high is None:
+        return mean
+    return f"{mean} [{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def difference_in_words(estimate: Estimate) -> str:
+    """Return ``-0.12 [-0.20, -0.04]``, without the interval when there is none; a dash when there is no mean."""
+    if estimate.mean is None:
+        return NONE
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.mean:+.2f}"
+    return f"{estimate.mean:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"

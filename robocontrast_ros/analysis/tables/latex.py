@@ -1,0 +1,113 @@
+r"""A run's summary as LaTeX tables that a paper can ``\input``; they need the package booktabs and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from robocontrast_ros.analysis.estimates.summary import Row, Summary
+from robocontrast_ros.analysis.tables.console import ADJUSTED, ALL_TRIALS, BASE_TRIALS
+from robocontrast_ros.domain import METRICS
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+
+NONE = "--"
+
+MINUS = "\N{MINUS SIGN}"
+
+SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$"}
+"""Letters of names and headings that LaTeX has in its mathematics alone."""
+
+
+def summary_tex(summary: Summary) -> str:
+    """Return a tabular with a row a perturbation: trials, both scores with intervals, differences to base trials."""
+    metric = METRICS[summary.metric]
+    columns = {
+        "perturbation": "l",
+        "n": "r",
+        metric: "l",
+        "success": "l",
+        f"{metric} {MINUS} base": "l",
+        f"success {MINUS} base": "l",
+        "void": "r",
+        f"cost [{summary.cost_unit}]": "r",
+    }
+    rows = [_row(row, summary.metric) for row in summary.rows]
+    note = (
+        "95 % intervals. n: trials that count. minus base: mean difference to the instances' own base trials. "
+        "void: attempts that are in no mean."
+    )
+    return _tabular(summary, [row.policy for row in summary.rows], columns, rows, note)
+
+
+def estimates_tex(summary: Summary) -> str:
+    """Return a tabular with a row an estimator of the test set's mean: for the domain, and for the set itself."""
+    columns = {f"test-set mean of {METRICS[summary.metric]}": "l", "domain": "l", "test set": "l"}
+    policies, rows = [], []
+    for policy, found in summary.estimates.items():
+        for name, of_domain, of_test_set in (
+            (ALL_TRIALS, found.plain, None),
+            (BASE_TRIALS, found.base, found.base_of_test_set),
+            (ADJUSTED, found.adjusted_of_domain, found.adjusted),
+        ):
+            policies.append(policy)
+            exact = _estimate(of_test_set, exact=found.no_sampling_error)
+            rows.append((name, _estimate(of_domain), exact))
+    note = "95 % intervals. domain: what the test set was drawn from."
+    return _tabular(summary, policies, columns, rows, note)
+
+
+def _row(row: Row, metric: str) -> tuple[str, ...]:
+    return (
+        row.symbol,
+        str(row.trials),
+        _estimate(row.score(metric)),
+        _estimate(row.success),
+        _estimate(row.difference, "+.2f"),
+        _estimate(row.success_difference, "+.2f"),
+        str(row.void),
+        f"{row.cost:.2f}",
+    )
+
+
+def _estimate(estimate: Estimate | None, form: str = ".2f", exact: str = "") -> str:
+    r"""Return ``$0.71\;[0.52, 0.88]$``, where a minus is one; with exact words, if any, in the interval's place."""
+    found = estimate or NO_ESTIMATE
+    if found.mean is None:
+        return NONE
+    if exact:
+        return f"${found.mean:{form}}$, {exact}"
+    if found.low is None or found.high is None:
+        return f"${found.mean:{form}}$"
+    return f"${found.mean:{form}}\\;[{found.low:{form}}, {found.high:{form}}]$"
+
+
+def _tabular(
+    summary: Summary,
+    policies: Sequence[str],
+    columns: dict[str, str],
+    rows: Sequence[Sequence[str]],
+    note: str,
+) -> str:
+    """Return a tabular; names are escaped, and cells of numbers are LaTeX already."""
+    content = [list(row) for row in rows]
+    if len(set(policies)) > 1:
+        columns = {"policy": "l", **columns}
+        firsts = {policy: policies.index(policy) for policy in policies}
+        content = [
+            [p if firsts[p] == i else "", *row]
+            for i, (p, row) in enumerate(zip(policies, content, strict=True))
+        ]
+    table = pd.DataFrame(content, columns=list(columns))
+    names = [
+        name for name in table.columns if name in ("policy", "perturbation") or name.startswith("test-set")
+    ]
+    styler = table.style.hide(axis="index").format(escape="latex", subset=names)
+    text = styler.format_index(escape="latex", axis="columns").to_latex(
+        hrules=True, column_format="".join(columns.values())
+    )
+    for symbol, latex in SYMBOLS.items():
+        text = text.replace(symbol, latex)
+    title = f"{summary.session}: {summary.strategy}, {summary.policy} on {summary.robot}, seed {summary.seed}"
+    lines = (f"{title}.", note, r"Needs \usepackage{booktabs}.")
+    return "".join(f"% {' '.join(line.split())}\n" for line in lines) + text

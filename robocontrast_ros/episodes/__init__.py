@@ -1,0 +1,1 @@
+"""One episode: the closed loop and its scores."""

@@ -1,0 +1,262 @@
+"""One closed-loop episode: observe, score, act, command, step; the same for every bench.
+
+The loop knows neither ROS nor a simulator nor a task: what it needs of them comes in as an
+``EpisodeBench``. The ROS rollout node is one, the in-process simulator another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from robocontrast_ros.domain import Fault, Observed, Pose, Progress, RobotState
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.chunks import ChunkedActions
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.serving.runner import Answer
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.controllers.protocol import Action, Controller
+
+
+@dataclass(frozen=True)
+class EpisodeRequest:
+    """What a robot may know of a trial: no perturbation is named.
+
+    Attributes:
+        trial_id: name for the log.
+        instruction: what the robot is told.
+        seed: of the policy's own randomness.
+        step_limit: control steps after which the episode ends, at least 1.
+        stop_on_success: whether it ends when the scorer reports success.
+        start: time of the scene as it was set up [s]; the first observation is later.
+        start_pose: where the robot (its tool, or the base of a mobile robot) then is, in the world frame.
+    """
+
+    trial_id: str
+    instruction: str
+    seed: int
+    step_limit: int
+    stop_on_success: bool
+    start: float
+    start_pose: Pose
+
+
+@dataclass(frozen=True)
+class EpisodeReport:
+    """How an episode went.
+
+    Attributes:
+        fault: NONE when the goal was reached, the policy stopped, or the step limit came.
+        detail: the fault in words.
+        steps: control steps executed.
+        clamped_steps: control steps whose action was clamped to a limit of the robot.
+        observations: observations made.
+        last_stamp: time of the last observation [s]; the start when there was none.
+        observed: what the policy says that it received.
+        policy_latency: time of each answer [s].
+        stopped: whether the policy itself ended the episode.
+    """
+
+    fault: Fault
+    detail: str
+    steps: int
+    clamped_steps: int
+    observations: int
+    last_stamp: float
+    observed: Observed
+    policy_latency: tuple[float, ...]
+    stopped: bool
+
+    @classmethod
+    def not_begun(cls, request: EpisodeRequest, error: Exception) -> EpisodeReport:
+        """Return the report of an episode before which the bench failed; it is void."""
+        fault = error.fault if isinstance(error, BenchFault) else Fault.POLICY_SERVER_LOST
+        detail = error.detail if isinstance(error, BenchFault) else str(error)
+        return cls(fault, detail, 0, 0, 0, request.start, Observed(), (), False)
+
+
+class PendingAnswer(Protocol):
+    """Actions that were asked for."""
+
+    def result(self) -> Answer:
+        """Wait for them.
+
+        Raises:
+            PolicyFault: the policy failed.
+            BenchFault: the policy server is gone.
+        """
+
+
+class EpisodeBench(Protocol):
+    """What the loop needs: a policy, sensors, a scorer, a robot and a clock. All of it may raise BenchFault."""
+
+    def begin(self, request: EpisodeRequest) -> None:
+        """Prepare for an episode: the robot is, or should be, at the request's start pose."""
+
+    def reset_policy(self, instruction: str, seed: int) -> None:
+        """Tell the policy the instruction; raises PolicyFault when it fails."""
+
+    def step(self) -> None:
+        """Let one control period pass."""
+
+    def observe(self, after: float) -> Observation:
+        """Return the first observation later than a time [s]."""
+
+    def request_actions(self, observation: Observation) -> PendingAnswer:
+        """Ask the policy without waiting for it."""
+
+    def progress(self, stamp: float) -> Progress:
+        """Return the score of the scene of a time [s]."""
+
+    def command(self, command: RobotCommand) -> None:
+        """Send a command to the robot, to be carried out in the coming control period."""
+
+
+def run_episode(
+    bench: EpisodeBench,
+    controller: Controller,
+    policy: PolicyDescription,
+    request: EpisodeRequest,
+    feedback: Callable[[int, Progress], None] = lambda step, progress: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> EpisodeReport:
+    """Run one episode to success, the step limit or a fault, and leave the robot stopped.
+
+    1. The policy is reset; the robot holds still for one control period, which gives a first
+       observation of the scene as it is. 2. Where no action that it announced is to be carried out any
+       more, the policy is asked, and while it thinks the scorer says whether the goal is reached. 3. The
+       next action is carried out, clamped to the robot's limits, in as many control periods as the
+       controller needs. An answer that is a fault is never sent; an action that says that the robot is
+       done ends the episode.
+
+    Args:
+        bench: policy, sensors, scorer, robot and clock.
+        controller: the robot's controller of the policy's action space.
+        policy: how many actions of an answer are carried out, and how answers are combined.
+        request: what is to be run.
+        feedback: called with the control steps so far and the latest score.
+        cancelled: asked before every action; true ends the episode with ABORTED.
+    """
+    state = _State(request.start)
+    fault, detail = Fault.NONE, ""
+    try:
+        _loop(bench, controller, policy, request, state, feedback, cancelled)
+    except (PolicyFault, BenchFault) as error:
+        fault, detail = error.fault, error.detail
+        _stop(bench, controller, state)
+    return EpisodeReport(
+        fault=fault,
+        detail=detail,
+        steps=state.steps,
+        clamped_steps=state.clamped_steps,
+        observations=state.observations,
+        last_stamp=state.last_stamp,
+        observed=state.observed,
+        policy_latency=tuple(state.latency),
+        stopped=state.stopped,
+    )
+
+
+class _State:
+    def __init__(self, start: float) -> None:
+        self.steps = 0
+        self.clamped_steps = 0
+        self.observations = 0
+        self.last_stamp = start
+        self.observation: Observation | None = None
+        self.observed = Observed()
+        self.latency: list[float] = []
+        self.stopped = False
+
+
+def _loop(
+    bench: EpisodeBench,
+    controller: Controller,
+    policy: PolicyDescription,
+    request: EpisodeRequest,
+    state: _State,
+    feedback: Callable[[int, Progress], None],
+    cancelled: Callable[[], bool],
+) -> None:
+    bench.begin(request)
+    bench.reset_policy(request.instruction, request.seed)
+    bench.step()
+    controller.reset(_observe(bench, state).robot)
+    actions = ChunkedActions(policy.executed, policy.ensemble)
+    while True:
+        if cancelled():
+            raise BenchFault(Fault.ABORTED, "somebody stopped the trial")
+        last = state.steps >= request.step_limit
+        if last or not actions.wanted:
+            if _scored(bench, request, state, feedback) or last:
+                return
+        else:
+            pending = bench.request_actions(state.observation)
+            done = _scored(bench, request, state, feedback)
+            # An answer is waited for even when it is no longer needed: nothing may be under way when the
+            # next trial begins.
+            answer = _answer(pending, state, needed=not done)
+            if done or answer is None:
+                return
+            actions.add(actions.step, answer.actions)
+        action = actions.next()
+        if controller.ends_episode(action):
+            state.stopped = True
+            return
+        _begin(controller, action, state.observation.robot)
+        motion = controller.step(state.observation.robot)
+        while motion is not None and state.steps < request.step_limit:
+            bench.command(motion.command)
+            bench.step()
+            state.steps += 1
+            state.clamped_steps += motion.clamped
+            motion = controller.step(_observe(bench, state).robot)
+            # The scene at an action's end is scored before the next one, or while the policy thinks about it.
+            between = motion is not None and state.steps < request.step_limit
+            if between and _scored(bench, request, state, feedback):
+                return
+
+
+def _begin(controller: Controller, action: Action, robot: RobotState) -> None:
+    try:
+        controller.begin(action, robot)
+    except ValueError as error:
+        raise PolicyFault(Fault.POLICY_INVALID_ACTION, str(error)) from None
+
+
+def _observe(bench: EpisodeBench, state: _State) -> Observation:
+    observation = bench.observe(state.last_stamp)
+    state.observation, state.last_stamp = observation, observation.stamp
+    state.observations += 1
+    return observation
+
+
+def _scored(
+    bench: EpisodeBench, request: EpisodeRequest, state: _State, feedback: Callable[[int, Progress], None]
+) -> bool:
+    progress = bench.progress(state.last_stamp)
+    feedback(state.steps, progress)
+    return progress.success and request.stop_on_success
+
+
+def _answer(pending: PendingAnswer, state: _State, needed: bool) -> Answer | None:
+    try:
+        answer = pending.result()
+    except PolicyFault:
+        if needed:
+            raise
+        return None
+    state.latency.append(answer.latency)
+    if answer.observed.instruction or answer.observed.image_digest:
+        state.observed = answer.observed
+    return answer
+
+
+def _stop(bench: EpisodeBench, controller: Controller, state: _State) -> None:
+    """Hold the robot where it is; a bench that is gone cannot be told."""
+    if state.observation is None:
+        return
+    with contextlib.suppress(BenchFault):
+        bench.command(controller.hold(state.observation.robot))

@@ -1,0 +1,233 @@
+"""The one description of the graph: which nodes a session starts, and with which parameters.
+
+The launch files and the ``robocontrast`` command are both made from it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robocontrast_ros.bags.recorder_lag import history_depth
+from robocontrast_ros.configuration import ConfigurationError, write_yaml
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.fitting import steps_per_control
+from robocontrast_ros.sessions.resolving import ResolvedSession
+
+LEADER = "episode_manager"
+"""The node whose end is the session's end."""
+
+CONTAINER = "container"
+"""The process with the nodes that may be composed."""
+
+_PART = r"(?!.*__)[A-Za-z_][A-Za-z0-9_]*"
+_NAMESPACE = re.compile(rf"{_PART}(/{_PART})*")
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """One node of a session.
+
+    Attributes:
+        name: the node's name, and its executable's.
+        parameters: values of its ROS parameters.
+    """
+
+    name: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class NodeProcess:
+    """One or more nodes in a process of their own.
+
+    Attributes:
+        nodes: what runs in it.
+    """
+
+    nodes: tuple[GraphNode, ...]
+
+    @property
+    def composed(self) -> bool:
+        """Whether its executable is the container, which is told the names of its nodes."""
+        return len(self.nodes) > 1
+
+    @property
+    def name(self) -> str:
+        """Name of the process, of its executable and of its parameter file."""
+        return CONTAINER if self.composed else self.nodes[0].name
+
+    @property
+    def arguments(self) -> list[str]:
+        """What the executable is told beside what ROS understands."""
+        return [node.name for node in self.nodes] if self.composed else []
+
+    def write_parameters(self, folder: Path, namespace: str = "") -> Path:
+        """Write the ROS parameter file of the process's nodes and return its path.
+
+        Args:
+            folder: where.
+            namespace: of the nodes, without a slash at either end; empty for the root.
+        """
+        path = folder / f"{self.name}.yaml"
+        place = f"/{namespace}" if namespace else ""
+        content = {}
+        for node in self.nodes:
+            # A ROS parameter file cannot say of what type an empty list is; where there is none, the default is empty.
+            given = {name: value for name, value in node.parameters.items() if value != []}
+            content[f"{place}/{node.name}"] = {"ros__parameters": given}
+        write_yaml(path, content)
+        return path
+
+
+def checked_namespace(namespace: str) -> str:
+    """Return a namespace for the nodes without a slash at either end.
+
+    Raises:
+        ConfigurationError: it is no ROS namespace.
+    """
+    bare = namespace.strip("/")
+    if bare and not _NAMESPACE.fullmatch(bare):
+        raise ConfigurationError(
+            "command line",
+            "namespace",
+            namespace,
+            "a ROS namespace: letters, digits and single underscores, no digit first",
+            "For instance: robot1",
+        )
+    return bare
+
+
+def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
+    """Return the processes of a session on the embedded simulator, each with its nodes.
+
+    What a fault must not spread to, or from, has a process of its own: the simulator, the recorder, the episode manager
+    and, unless the session says otherwise, the policy server.
+    """
+    composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
+    if session.parameters.policy_server.composed:
+        composed.add("policy_server")
+    nodes = nodes_of(session, run, resume)
+    together = tuple(node for node in nodes if node.name in composed)
+    processes = [NodeProcess((node,)) for node in nodes if node.name not in composed]
+    return (*processes[:-1], *([NodeProcess(together)] if together else ()), processes[-1])
+
+
+def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[GraphNode, ...]:
+    """Return the nodes of a session on the embedded simulator; ``episode_manager`` is the last.
+
+    A policy server elsewhere is not among them.
+
+    The session is over when ``episode_manager`` ends; any other node that ends before it is a fault.
+    """
+    task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
+    task_file, robot_file = str(session.task_file), str(session.robot_file)
+    period = 1.0 / task.control_rate
+    when_asked = session.parameters.camera_images == "when_asked"
+    start = [float(value) for value in task.start_position or ()]
+    simulator = {
+        "robot": robot_file,
+        "world": task.world,
+        "start_position": start,
+        "physics_step": task.physics_step,
+        "spawnables": sorted(task.models.values()),
+        "cameras": [camera.name for camera in session.parameters.cameras],
+        "camera_widths": [camera.width for camera in session.parameters.cameras],
+        "camera_heights": [camera.height for camera in session.parameters.cameras],
+        "camera_period": 0.0 if when_asked else period,
+    }
+    bridge = {
+        "task": task_file,
+        "frame_id": robot.world_frame,
+        "robot": robot.name if robot.mobile else "",
+        "contacts_topic": robot.contacts_topic if robot.reports_contacts else "",
+        "scene_period": period,
+        "timeout": timeouts.set_up,
+        "sensor_timeout": timeouts.sensors,
+        "startup_timeout": timeouts.start_up,
+    }
+    rollout = {
+        "robot": robot_file,
+        "capture_images": "simulator/capture_images" if when_asked else "",
+        "steps_per_control": steps_per_control(task, task_file),
+        "control_period": period,
+        # The policy server itself answers within the policy's limit; beyond it, the server is gone.
+        "policy_timeout": timeouts.policy + 5.0,
+        "load_timeout": 2.0 * timeouts.load,
+        "policy_server": session.parameters.policy_server.node,
+        "simulator_timeout": timeouts.sensors,
+        "sensor_timeout": timeouts.sensors,
+        "startup_timeout": timeouts.start_up,
+        "recorder": "recorder",
+        "recording_timeout": timeouts.recording,
+        "image_depth": history_depth(
+            max((3 * c.width * c.height for c in session.parameters.cameras), default=0)
+        ),
+    }
+    recorder = {
+        "topics": recorded_topics(session),
+        "kept": [topic for topic, _ in robot.latched_topics],
+        "compression": session.parameters.recording.compression,
+        "format": session.parameters.recording.format,
+        "stop_deadline": timeouts.recording,
+    }
+    manager = {
+        "run": str(run.path),
+        "resume": resume,
+        "setup_timeout": timeouts.set_up + 5.0,
+        "answer_timeout": timeouts.scoring,
+        # The recorder answers when the last messages are there, or after its own limit.
+        "recording_timeout": timeouts.recording + 5.0,
+        # Before the first step of an episode, a policy that hung in the one before is loaded afresh and warmed up.
+        "silence_timeout": 2.0 * timeouts.load
+        + timeouts.policy
+        + timeouts.sensors
+        + timeouts.recording
+        + 10.0,
+        "policy_server": session.parameters.policy_server.node,
+        "load_timeout": 2.0 * timeouts.load,
+        # The policy server answers when its policy is loaded and warmed up.
+        "startup_timeout": timeouts.start_up + 2.0 * timeouts.load + 5.0,
+    }
+    server = {
+        "policy": str(session.policy_file),
+        "timeout": timeouts.policy,
+        "load_timeout": timeouts.load,
+    }
+    led = {
+        "simulator": simulator,
+        "sim_bridge": bridge,
+        **({"policy_server": server} if session.policy_file else {}),
+        "scorer": {"task": task_file},
+        "rollout": rollout,
+        "recorder": recorder,
+    }
+    return (
+        *(GraphNode(name, {**parameters, "leader": LEADER}) for name, parameters in led.items()),
+        GraphNode(LEADER, manager),
+    )
+
+
+def recorded_topics(session: ResolvedSession) -> list[str]:
+    """Return what goes into the bags, as ``topic type`` pairs."""
+    robot, recording = session.robot, session.parameters.recording
+    topics = [
+        "clock rosgraph_msgs/msg/Clock",
+        "trial robocontrast_ros/msg/Trial",
+        "scene robocontrast_ros/msg/Scene",
+        "tool_pose geometry_msgs/msg/PoseStamped",
+        "progress robocontrast_ros/msg/Progress",
+        "trial_result robocontrast_ros/msg/TrialResult",
+        *(f"{topic} {kind}" for topic, kind in (*robot.driver_topics, *robot.latched_topics)),
+        f"{robot.command.topic} {robot.command.type}",
+    ]
+    used = {camera.name for camera in session.parameters.cameras}
+    for camera in robot.cameras:
+        if camera.name in used and recording.images:
+            topics += [
+                f"{camera.image_topic} sensor_msgs/msg/Image",
+                f"{camera.info_topic} sensor_msgs/msg/CameraInfo",
+            ]
+    return [*topics, *recording.topics]

@@ -1,0 +1,176 @@
+"""A session from the arguments of `ros2 launch`, which are words: all of them are checked together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.graph.description import checked_namespace
+from robocontrast_ros.graph.ros_domain import Domain, given_domain
+from robocontrast_ros.runs.journal import check_not_running, read_begun
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.policy_check import check_policy
+from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
+
+SOURCE = "launch arguments"
+"""What an error names as the place of the mistake."""
+
+
+@dataclass(frozen=True)
+class LaunchArgument:
+    """One argument of the launch file.
+
+    Attributes:
+        description: what it is, for `ros2 launch --show-args`.
+        kind: makes its value of the word; raises ValueError or KeyError.
+        expected: what such a word is.
+        default: the word when it is left out; where it is empty, the session says it.
+    """
+
+    description: str
+    kind: Callable[[str], Any] = str
+    expected: str = "a word"
+    default: str = ""
+
+
+_TRUTH = {"true": True, "false": False}.__getitem__
+_LEVELS = {level: level for level in ("debug", "info", "warn", "error", "fatal")}
+_WHOLE = "a whole number"
+
+OF_THE_SESSION = {
+    "session": LaunchArgument(
+        "Name in config/sessions/, or path of a .yaml file.", default="language_table_demo"
+    ),
+    "robot": LaunchArgument("Name in config/robots/, or path of a .yaml file."),
+    "policy": LaunchArgument("Name in config/policies/, or path of a .yaml file."),
+    "budget": LaunchArgument("Budget K in the session's unit of cost; inf for none.", float, "a number"),
+    "seed": LaunchArgument("Seed of every random draw.", int, _WHOLE),
+    "max_trials": LaunchArgument("Trials after which the session ends.", int, _WHOLE),
+    "repeats": LaunchArgument("How often each instance is run.", int, _WHOLE),
+    "size": LaunchArgument("Number of test instances.", int, _WHOLE),
+    "strategy": LaunchArgument("Which trials are run."),
+    "policy_server": LaunchArgument(
+        "`external` waits for a policy server that runs elsewhere; `composed` has it in the container."
+    ),
+    "composed": LaunchArgument(
+        "Whether rollout, scorer and sim_bridge are in one process.", _TRUTH, "true or false"
+    ),
+    "output": LaunchArgument("Folder in which the run folder is made."),
+}
+"""What a session that is resumed has already; what is left out is as in the session's file."""
+
+OF_THE_GRAPH = {
+    "resume": LaunchArgument("Run folder of a session to go on with.", Path, "a run folder"),
+    "namespace": LaunchArgument(
+        "ROS namespace of all nodes, so that several robots share a domain.",
+        checked_namespace,
+        "letters, digits and single underscores, no digit first, such as robot1",
+    ),
+    "log_level": LaunchArgument(
+        "Least level that the nodes log.", _LEVELS.__getitem__, f"one of {', '.join(_LEVELS)}", "info"
+    ),
+}
+
+ARGUMENTS = {**OF_THE_SESSION, **OF_THE_GRAPH}
+"""Name -> argument of launch/evaluate.launch.py, in the order in which they are shown."""
+
+
+class WrongArguments(ValueError):
+    """Arguments that do not fit; the message has a line for each."""
+
+
+@dataclass(frozen=True)
+class LaunchedSession:
+    """A session that is about to be launched.
+
+    Attributes:
+        session: the session, with everything that it names.
+        run: its run folder.
+        resume: whether it goes on.
+        domain: the domain of its nodes, and their namespace; nobody else takes it until it is closed.
+        log_level: least level that its nodes log.
+    """
+
+    session: ResolvedSession
+    run: RunFolder
+    resume: bool
+    domain: Domain
+    log_level: str
+
+
+def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -> LaunchedSession:
+    """Check the arguments, take the domain, and make the run folder of a new session or find that of an old one.
+
+    Args:
+        given: name -> word, empty for what was left out; names that no argument has are refused.
+        environment: of the nodes; it decides in which domain they are, and which others they find.
+
+    Raises:
+        WrongArguments: some are no arguments, or no such words; nothing was made.
+        ConfigurationError: what they name does not fit together, or another session is in the domain and namespace;
+            nothing was started.
+        JournalError: the journal of the session to go on with is damaged, or the session is running.
+    """
+    values = _checked({name: word for name, word in given.items() if word != ""})
+    resume, namespace = values.pop("resume", None), values.pop("namespace", "")
+    log_level = values.pop("log_level", ARGUMENTS["log_level"].default)
+    if resume is None:
+        name = values.pop("session", ARGUMENTS["session"].default)
+        settings = {"composed": values.pop("composed")} if "composed" in values else {}
+        session = resolve(name, Overrides(**values, settings=settings))
+    else:
+        run = RunFolder.open(resume)
+        read_begun(run.journal)
+        check_not_running(run.journal)
+        session = resolve(run.session_file)
+    if session.parameters.fast:
+        raise ConfigurationError(
+            str(session.source),
+            "fast",
+            True,
+            "false, for a session that is launched as a graph of nodes",
+            "Run a fast one with: robocontrast evaluate.",
+        )
+    # What is launched is where ROS's tools look for it: in the user's domain, or in 0.
+    domain = Domain(namespace, given_domain() or 0)
+    try:
+        domain.look(environment)
+        check_policy(session)
+        session.evaluation().stopping()
+        domain.settle()
+        if resume is None:
+            run = session.new_run(time.time())
+    except BaseException:
+        domain.close()
+        raise
+    domain.note(run.path)
+    return LaunchedSession(session, run, resume is not None, domain, log_level)
+
+
+def _checked(given: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    wrong: list[ConfigurationError] = []
+    for name, word in given.items():
+        argument = ARGUMENTS.get(name)
+        if argument is None:
+            wrong.append(ConfigurationError.unknown(SOURCE, name, name, ARGUMENTS, "argument"))
+            continue
+        if "resume" in given and name in OF_THE_SESSION and word != argument.default:
+            wrong.append(
+                ConfigurationError(
+                    SOURCE, name, word, "nothing beside `resume`", "A session goes on as it was begun."
+                )
+            )
+            continue
+        try:
+            values[name] = argument.kind(word)
+        except (ValueError, KeyError):
+            wrong.append(ConfigurationError(SOURCE, name, word, argument.expected))
+    if wrong:
+        raise WrongArguments("\n".join(map(str, wrong)))
+    return values

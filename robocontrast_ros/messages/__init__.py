@@ -1,0 +1,1 @@
+"""ROS messages to domain values, without ROS."""

@@ -1,0 +1,1 @@
+"""What every node process needs: executor, parameters, quality of service, start and end."""

@@ -1,0 +1,218 @@
+"""A node's connections to other nodes, served by a thread of their own.
+
+A callback that has to wait for other nodes (a service that asks services, an episode) would starve the
+executor that must bring it the answers. So such a node keeps its clients and inputs in a second,
+hidden node with its own executor: the callback may block, the answers still arrive.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, TypeVar
+
+from rcl_interfaces.srv import GetParameters
+from rclpy.client import Client
+from rclpy.exceptions import InvalidHandle
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+
+from robocontrast_ros.nodes.runtime.executor import lockstep_executor
+
+Result = TypeVar("Result")
+
+Call = Callable[[Client, Any, float], Any]
+"""``call``, or ``first_call``."""
+
+FIRST_CALL_PERIOD = 1.0
+"""How long a first call waits before it is made again [s]."""
+
+CLOSED_POLL = 0.2
+"""How often who waits for a response looks whether its own channel was closed [s]."""
+
+
+class NoAnswer(Exception):
+    """A service did not answer in time, or is not there."""
+
+
+class Channel:
+    """A hidden node that spins on its own thread."""
+
+    def __init__(self, owner: Node) -> None:
+        """Make the hidden node ``_<owner>_io`` in the owner's namespace; call ``start`` when it is complete."""
+        self.node = Node(
+            f"_{owner.get_name()}_io",
+            namespace=owner.get_namespace(),
+            start_parameter_services=False,
+            enable_rosout=False,
+            use_global_arguments=False,
+        )
+        self._executor = lockstep_executor()
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin, name="io", daemon=True)
+
+    def start(self) -> None:
+        """Begin to serve the hidden node's inputs."""
+        # A node that is refused while it is made has no end of its own, and Python must not end before this thread.
+        atexit.register(self.close)
+        self._thread.start()
+
+    def do(self, work: Callable[[], Result], timeout: float) -> Result:
+        """Do something on the thread that takes the answers, and return what comes of it.
+
+        Raises:
+            NoAnswer: it was not done within the time [s].
+            Exception: what it raises.
+        """
+        outcome: Future[Result] = Future()
+
+        def task() -> None:
+            try:
+                outcome.set_result(work())
+            except Exception as error:  # it is the caller's
+                outcome.set_exception(error)
+
+        self._executor.create_task(task)
+        try:
+            return outcome.result(timeout)
+        except FutureTimeout:
+            raise NoAnswer(f"'{self.node.get_name()}' is busy for more than {timeout:g} s") from None
+
+    def close(self) -> None:
+        """Stop serving and free the hidden node."""
+        atexit.unregister(self.close)
+        self._executor.shutdown(timeout_sec=1.0)
+        if self._thread.is_alive():
+            self._thread.join(timeout=1.0)
+        self.node.destroy_node()
+
+    def _spin(self) -> None:
+        with contextlib.suppress(ExternalShutdownException):
+            self._executor.spin()
+
+
+class PendingResponse:
+    """A response that is on its way."""
+
+    def __init__(self, client: Client, request: Any) -> None:
+        """Send the request."""
+        self._client = client
+        self._answer: Future[Any] = Future()
+        self._request = client.call_async(request)
+        self._request.add_done_callback(lambda done: self._answer.set_result(done.result()))
+
+    def arrived(self, timeout: float) -> bool:
+        """Wait up to a time [s], and tell whether the response is there."""
+        return bool(wait([self._answer], timeout).done)
+
+    def result(self, timeout: float) -> Any:
+        """Wait for the response on a thread that does not serve the client.
+
+        Raises:
+            NoAnswer: it did not come within the time [s], or the client was destroyed.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            left = max(deadline - time.monotonic(), 0.0)
+            try:
+                return self._answer.result(min(CLOSED_POLL, left))
+            except FutureTimeout:
+                closed = self.closed
+                if left > 0.0 and not closed:
+                    continue
+                self.give_up()
+                what = "is not waited for any more" if closed else f"did not answer within {timeout:g} s"
+                raise NoAnswer(f"'{self._client.srv_name}' {what}") from None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the client was destroyed, so that no response can come."""
+        try:
+            with self._client.handle:
+                return False
+        except InvalidHandle:
+            return True
+
+    def give_up(self) -> None:
+        """Forget the request; an answer that comes later is dropped."""
+        self._client.remove_pending_request(self._request)
+
+
+def call(client: Client, request: Any, timeout: float) -> Any:
+    """Return a service's response, waiting for it on a thread that does not serve the client.
+
+    Raises:
+        NoAnswer: it did not come within the time [s].
+    """
+    return PendingResponse(client, request).result(timeout)
+
+
+def first_call(client: Client, request: Any, timeout: float) -> Any:
+    """Return the response of a service that was never called before, to a request that may be repeated.
+
+    A server that has not yet discovered the client's reader gives its answer up after 0.1 s and says so in its
+    own log alone; on a busy machine that happens to first calls. So the request is sent again every second.
+
+    Raises:
+        NoAnswer: no response came within the time [s].
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            return call(client, request, min(FIRST_CALL_PERIOD, max(deadline - time.monotonic(), 0.0)))
+        except NoAnswer:
+            if time.monotonic() >= deadline:
+                raise
+
+
+def patient_call(client: Client, request: Any, timeout: float) -> Any:
+    """Return the response of a service that may need long, as ``call`` does; give up where the service is gone.
+
+    Raises:
+        NoAnswer: it did not come within the time [s], or the service is not there any more.
+    """
+    response, deadline = PendingResponse(client, request), time.monotonic() + timeout
+    while not response.arrived(min(1.0, max(deadline - time.monotonic(), 0.0))):
+        if response.closed or not client.service_is_ready():
+            response.give_up()
+            raise NoAnswer(f"'{client.srv_name}' is gone")
+        if time.monotonic() >= deadline:
+            response.give_up()
+            raise NoAnswer(f"'{client.srv_name}' did not answer within {timeout:g} s")
+    return response.result(0.0)
+
+
+class Acquaintance:
+    """Makes sure that another node has discovered the clients that ask it what may not be asked twice."""
+
+    def __init__(self, node: Node, other: str) -> None:
+        """Make a client of a service that every node of ours has; to be made after the clients that matter.
+
+        Readers are discovered in the order in which they were made: who answers this client knows those before it.
+        """
+        self._client = node.create_client(GetParameters, f"{other}/get_parameters")
+
+    def wait(self, timeout: float) -> None:
+        """Wait until the other node answers.
+
+        Raises:
+            NoAnswer: it did not within the time [s].
+        """
+        deadline = time.monotonic() + timeout
+        wait_for(self._client, timeout)
+        first_call(self._client, GetParameters.Request(), max(deadline - time.monotonic(), 0.0))
+
+
+def wait_for(client: Client, timeout: float) -> None:
+    """Wait until a service is there.
+
+    Raises:
+        NoAnswer: it did not come up within the time [s].
+    """
+    if not client.wait_for_service(timeout_sec=timeout):
+        raise NoAnswer(f"'{client.srv_name}' is not there after {timeout:g} s")

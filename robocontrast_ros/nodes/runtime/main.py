@@ -1,0 +1,221 @@
+"""Start and end of every node process, so that all of them behave alike."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import NoReturn
+
+import rclpy
+from rclpy.executors import Executor, ExternalShutdownException, MultiThreadedExecutor
+from rclpy.logging import get_logger
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.graph.ros_domain import die_with_parent
+from robocontrast_ros.nodes.runtime.executor import lockstep_executor
+from robocontrast_ros.nodes.runtime.middleware import tune_middleware
+from robocontrast_ros.runs.journal import JournalError
+from robocontrast_ros.system.disk import DiskError
+
+POLL = 0.1
+"""How often a node is asked whether it is done [s]."""
+
+ORDERLY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AT_ONCE = signal.SIGQUIT
+
+SAME_REQUEST = 1.0
+"""Time in which a further signal is the same request [s]."""
+
+END_WITH_PARENT = "ROBOCONTRAST_END_WITH_PARENT"
+"""Environment variable: the process id of what starts the node, which ends in order when that process is gone."""
+
+
+def run_node(cls: type[Node]) -> None:
+    """Run one node in this process until it is told to end, and exit; see ``run_nodes``."""
+    run_nodes([cls])
+
+
+def run_nodes(classes: Sequence[type[Node]]) -> None:
+    """Initialise ROS, run nodes in this process until they are told to end, and exit.
+
+    Ends the process with one line and code 2 on a mistake in the parameters, or a session that is running already; code
+    3 when another node that is needed from the start does not come up, or the disk is full; else with the last node's
+    ``exit_code``, or 0.
+
+    SIGINT, SIGTERM and SIGHUP are the ordinary end. A node with ``interrupt()`` is asked to end its work, and the
+    process ends once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter
+    ``leader``, goes on until that node is gone: who interrupts a launch interrupts all nodes at once, and the manager
+    needs the others to stop the robot and to close the bag. Any other node ends at once, and so does each at a second
+    signal, or at SIGQUIT. A node with ``on_end()`` is told before its handles go.
+
+    Args:
+        classes: what makes each node, with the parameters that ROS was started with. Its ``threads``, where it has
+            such an attribute, is more than one for callbacks that wait for other nodes; its ``pause`` is how long
+            messages may wait to be taken together [s]. Each node is served before the next one is made.
+    """
+    tune_middleware()
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    signals = _Signals()
+    _end_with_parent()
+    running: list[_Running] = []
+    try:
+        for cls in classes:
+            if running:
+                running[-1].spin_on_a_thread()
+            running.append(_Running(cls()))
+    except (ConfigurationError, JournalError) as error:
+        refuse(cls.__module__, error, 2)
+    except (BenchFault, DiskError) as error:
+        refuse(cls.__module__, error, 3)
+    except KeyboardInterrupt:
+        _end_at_once(0)
+    signals.nodes_are_made()
+    last = running[-1]
+    try:
+        while not signals.time_to_end([each.node for each in running]) and last.exit_code is None:
+            last.executor.spin_once(timeout_sec=POLL)
+            if last.pause:
+                time.sleep(last.pause)
+            if any(each.failed for each in running):
+                break
+    except ExternalShutdownException:
+        pass
+    finally:
+        signals.ignore()
+        for each in reversed(running):
+            each.end()
+        rclpy.try_shutdown()
+    raise SystemExit(1 if any(each.failed for each in running) else last.exit_code or 0)
+
+
+class _Running:
+    """A node with its executor."""
+
+    def __init__(self, node: Node) -> None:
+        self.node, self.failed = node, False
+        threads, self.pause = getattr(node, "threads", 1), getattr(node, "pause", 0.0)
+        self.executor: Executor = lockstep_executor() if threads == 1 else MultiThreadedExecutor(threads)
+        self.executor.add_node(node)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def exit_code(self) -> int | None:
+        return getattr(self.node, "exit_code", None)
+
+    def spin_on_a_thread(self) -> None:
+        self._thread = threading.Thread(target=self._spin, name=self.node.get_name(), daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        try:
+            self.executor.spin()
+        except ExternalShutdownException:
+            pass
+        except BaseException:
+            self.failed = True
+            raise
+
+    def end(self) -> None:
+        on_end = getattr(self.node, "on_end", None)
+        if on_end is not None:
+            on_end()
+        self.executor.shutdown(timeout_sec=1.0)
+        if self._thread is not None:
+            self._thread.join(timeout=1.0)
+        self.node.destroy_node()
+
+
+class _Signals:
+    """The signals that came, and what follows from them."""
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+        self._at_once, self._told, self._made = False, False, False
+        for number in (*ORDERLY, AT_ONCE):
+            signal.signal(number, self._handle)
+
+    def nodes_are_made(self) -> None:
+        """From now on a signal does not end the process by itself."""
+        self._made = True
+
+    def ignore(self) -> None:
+        """Let no signal change the exit code of a process that is ending already."""
+        for number in (*ORDERLY, AT_ONCE):
+            signal.signal(number, signal.SIG_IGN)
+
+    def time_to_end(self, nodes: list[Node]) -> bool:
+        """Tell whether the process is to end now; the first time that it is asked to, tell the nodes."""
+        if self._first is None:
+            return False
+        interruptible = [node for node in nodes if hasattr(node, "interrupt")]
+        if not self._told:
+            self._told = True
+            for node in interruptible:
+                node.interrupt()
+        return self._at_once or not (interruptible or any(map(_has_leader, nodes)))
+
+    def _handle(self, number: int, frame: object) -> None:
+        now = time.monotonic()
+        # One request may come twice: a terminal that closes tells a node and what launched it, which tells the node.
+        again = self._first is not None and now > self._first + SAME_REQUEST
+        self._first = self._first or now
+        self._at_once |= again or number == AT_ONCE
+        # A node that is being made may be waiting for others that have ended already.
+        if not self._made:
+            raise KeyboardInterrupt
+
+
+def _end_with_parent() -> None:
+    """End in order when what started us is gone, where it asked for that.
+
+    `ros2 launch` leaves its nodes behind when it is killed, and when it gets SIGTERM.
+    """
+    parent = os.environ.get(END_WITH_PARENT)
+    if not parent or sys.platform != "linux":
+        return
+    die_with_parent()
+    try:
+        os.kill(int(parent), 0)
+    except ProcessLookupError:
+        # It was gone before the kernel was told.
+        _end_at_once(0)
+    except PermissionError:
+        pass
+
+
+def _has_leader(node: Node) -> bool:
+    """Tell whether the node serves a session whose manager is still there."""
+    leader = node.get_parameter("leader").value if node.has_parameter("leader") else ""
+    if not leader:
+        return False
+    namespace, _, name = node.resolve_service_name(leader).rpartition("/")
+    return (name, namespace or "/") in node.get_node_names_and_namespaces()
+
+
+def refuse(module: str, error: Exception, code: int) -> NoReturn:
+    """Say why a node cannot be, as an error of that node, and end the process with a code.
+
+    Args:
+        module: of the node, which is named after it.
+        error: why.
+        code: exit code.
+    """
+    get_logger(module.rpartition(".")[2].removesuffix("_node")).fatal(str(error))
+    _end_at_once(code)
+
+
+def _end_at_once(code: int) -> NoReturn:
+    """End the process at once.
+
+    What was made of the node has threads and handles. At an ordinary end they go in no certain order, and one process
+    in some hundreds ended with a segmentation fault in place of its code.
+    """
+    sys.stdout.flush()
+    os._exit(code)

@@ -1,0 +1,304 @@
+"""A policy behind a web server that answers one POST of JSON with actions, as OpenVLA's server does at ``/act``.
+
+Source: openvla/openvla, ``vla-scripts/deploy.py`` (arrays as the package ``json_numpy`` writes them; a payload of one
+key `encoded` for clients that cannot; the text ``error`` in place of an answer).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import requests
+from numpy.typing import NDArray
+from pydantic import Field
+from requests.adapters import HTTPAdapter
+
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.policies.adapters.remote.parameters import check_url, last_line, refusal
+from robocontrast_ros.policies.adapters.remote.served import SERVER_CURE, ServedParameters, ServedPolicy
+from robocontrast_ros.policies.protocol import PolicyFault
+
+
+@record
+class HttpParameters(ServedParameters):
+    """The file config/policies/http.yaml; `api_key` is sent as a Bearer token."""
+
+    encoding: Literal["json_numpy", "lists"] = Field(
+        default="json_numpy",
+        description="how arrays are written: as the package json_numpy does, or as lists",
+    )
+    double_encoded: bool = Field(
+        default=False, description="whether the payload is JSON in JSON, under the one key `encoded`"
+    )
+    reset_url: str | None = Field(
+        default=None,
+        description="what {instruction, seed} is posted to when a trial begins; for servers that keep a state",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse what is no URL."""
+        check_url(self.url, ("http", "https"))
+        if self.reset_url is not None:
+            check_url(self.reset_url, ("http", "https"))
+
+
+class HttpPolicy(ServedPolicy):
+    """Observations are posted to a server; what it answers are the actions."""
+
+    PARAMETERS = HttpParameters
+
+    def __init__(self, parameters: HttpParameters, path: Path) -> None:
+        """See whether a web server answers where a parameter file says.
+
+        Raises:
+            ConfigurationError: the file does not fit, or nobody answers.
+        """
+        super().__init__(parameters, path)
+        self._parameters = parameters
+        # Of a trial that failed: what it failed with, until the next reset.
+        self._fault: PolicyFault | None = PolicyFault(
+            Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first"
+        )
+        self._client = _Client(self._key, parameters.connect_timeout)
+        try:
+            # No answer is computed for it, and any status shows that a web server is there.
+            response = self._client.request("HEAD", parameters.url, None, parameters.connect_timeout)
+        except PolicyFault as fault:
+            self.close()
+            raise refusal(path, "url", parameters.url, fault, SERVER_CURE) from None
+        if response.status_code in (401, 403):
+            self.close()
+            raise ConfigurationError(
+                str(path),
+                "api_key",
+                parameters.api_key,
+                f"a key that the server accepts; it answered HTTP {response.status_code}",
+                "Name the environment variable that holds the key of this server.",
+            )
+
+    @property
+    def parameters(self) -> HttpParameters:
+        """What the parameter file says."""
+        return self._parameters
+
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial on a connection of its own; tell the server where the file has a `reset_url`.
+
+        Raises:
+            PolicyFault: the server failed.
+        """
+        parameters = self._parameters
+        # A server closes connections that idle, and one that it is about to close could lose an observation.
+        self._client.close()
+        self._client = _Client(self._key, parameters.connect_timeout)
+        self._instruction, self._fault = instruction, None
+        if parameters.reset_url is not None:
+            message = {parameters.input.instruction: instruction, "seed": seed}
+            self._post(parameters.reset_url, message, parameters.timeout)
+
+    def exchange(self, message: dict[str, Any], timeout: float) -> Any:
+        """Post an observation and return what was answered.
+
+        Raises:
+            PolicyFault: by the table in docs/remote_policies.md; nothing is posted then until the next reset.
+        """
+        return decode(self._post(self._parameters.url, message, timeout))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _post(self, url: str, message: dict[str, Any], timeout: float) -> bytes:
+        if self._fault is not None:
+            raise self._fault
+        body = encode(message, self._parameters.encoding, self._parameters.double_encoded)
+        try:
+            response = self._client.request("POST", url, body, timeout)
+            if response.status_code // 100 != 2:
+                said = last_line(response.content.decode("utf-8", "replace"))
+                raise PolicyFault(Fault.POLICY_RAISED, f"{url} answered HTTP {response.status_code}: {said}")
+        except PolicyFault as fault:
+            self._fault = fault
+            raise
+        return response.content
+
+
+def encode(message: dict[str, Any], encoding: str, double: bool) -> bytes:
+    """Return a message as JSON, its arrays as the server reads them."""
+    default = _as_numpy if encoding == "json_numpy" else np.ndarray.tolist
+    text = json.dumps(message, default=default, separators=(",", ":"))
+    return (json.dumps({"encoded": text}) if double else text).encode()
+
+
+def decode(body: bytes) -> Any:
+    """Return what a server answered: JSON, or JSON in a text of JSON.
+
+    Raises:
+        PolicyFault: POLICY_RAISED for a text in place of an answer, such as OpenVLA's ``error``;
+            POLICY_UNREADABLE for bytes that are no JSON.
+    """
+    answer = _loads(body)
+    if isinstance(answer, str):
+        try:
+            answer = _loads(answer)
+        except PolicyFault:
+            said = last_line(answer)
+            raise PolicyFault(Fault.POLICY_RAISED, f"the server says: {said} (its log says more)") from None
+    return answer
+
+
+def _loads(text: bytes | str) -> Any:
+    try:
+        return json.loads(text, object_hook=_from_numpy)
+    except (ValueError, TypeError, KeyError, RecursionError, binascii.Error) as error:
+        detail = f"got {len(text)} bytes that are not JSON, or hold no array: {error}"
+        raise PolicyFault(Fault.POLICY_UNREADABLE, detail) from None
+
+
+def _as_numpy(array: NDArray[Any]) -> dict[str, Any]:
+    data = base64.b64encode(np.ascontiguousarray(array).data).decode("ascii")
+    return {"__numpy__": data, "dtype": array.dtype.str, "shape": array.shape}
+
+
+def _from_numpy(value: dict[str, Any]) -> Any:
+    if "__numpy__" not in value:
+        return value
+    dtype = np.dtype(value["dtype"])
+    if dtype.kind in "VOc":
+        raise ValueError(f"arrays of {dtype} are not exchanged")
+    return np.frombuffer(base64.b64decode(value["__numpy__"]), dtype).reshape(value["shape"])
+
+
+class _Client:
+    """One server's connections, each request of which ends in time, whatever the server does."""
+
+    def __init__(self, key: str | None, connect_timeout: float) -> None:
+        self._connect_timeout = connect_timeout
+        self._session = requests.Session()
+        # Neither proxies nor a .netrc of the environment: the file says where a policy is, and with which key.
+        self._session.trust_env = False
+        self._session.headers["Content-Type"] = "application/json"
+        if key:
+            self._session.headers["Authorization"] = f"Bearer {key}"
+        self._transport = _CuttableTransport()
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, self._transport)
+
+    def request(self, method: str, url: str, body: bytes | None, timeout: float) -> requests.Response:
+        """Return the whole response.
+
+        Raises:
+            PolicyFault: POLICY_SERVER_LOST, POLICY_TIMEOUT or POLICY_UNREADABLE.
+        """
+        late = PolicyFault(Fault.POLICY_TIMEOUT, f"no answer from {url} within {timeout:.3g} s")
+        with self._transport.cut_after(timeout) as cut:
+            try:
+                response = self._session.request(
+                    method,
+                    url,
+                    data=body,
+                    timeout=(min(self._connect_timeout, timeout), timeout),
+                    allow_redirects=False,
+                )
+            except requests.ConnectTimeout:
+                raise PolicyFault(Fault.POLICY_SERVER_LOST, f"{url} cannot be reached") from None
+            except requests.Timeout:
+                raise late from None
+            except requests.RequestException as error:
+                if cut.is_set():
+                    raise late from None
+                raise _failed(url, error) from None
+            if cut.is_set():
+                raise late
+        return response
+
+    def close(self) -> None:
+        """Close all connections, so that nothing that still comes is read."""
+        self._session.close()
+
+
+def _failed(url: str, error: BaseException) -> PolicyFault:
+    """Return the fault for a request that failed: which one, its innermost cause knows."""
+    causes = list(_causes(error))
+    if any(
+        isinstance(cause, ConnectionError | socket.gaierror | http.client.IncompleteRead) for cause in causes
+    ):
+        return PolicyFault(Fault.POLICY_SERVER_LOST, f"{url} cannot be reached or hung up: {causes[-1]}")
+    if any(isinstance(cause, http.client.HTTPException) for cause in causes):
+        return PolicyFault(Fault.POLICY_UNREADABLE, f"got bytes from {url} that are not HTTP: {causes[-1]}")
+    return PolicyFault(Fault.POLICY_SERVER_LOST, f"{url}: {causes[-1]}")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Give an error and what it is made of, outermost first."""
+    seen: set[int] = set()
+    pending = [error]
+    while pending:
+        current = pending.pop(0)
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        inside = (*current.args, current.__cause__, current.__context__, getattr(current, "reason", None))
+        pending += [part for part in inside if isinstance(part, BaseException)]
+
+
+class _CuttableTransport(HTTPAdapter):
+    """Shuts the sockets of requests that take too long.
+
+    The limit of `requests` is one of each read, so that a server which drips bytes is never cut off.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sockets: set[socket.socket] = set()
+
+    @contextmanager
+    def cut_after(self, limit: float) -> Iterator[threading.Event]:
+        """Shut all sockets when the limit [s] is over; the event tells whether that was so."""
+        cut = threading.Event()
+
+        def shut() -> None:
+            cut.set()
+            for stream in list(self._sockets):
+                try:
+                    stream.shutdown(socket.SHUT_RDWR)
+                except OSError:  # it was closed already
+                    continue
+
+        timer = threading.Timer(limit, shut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield cut
+        finally:
+            timer.cancel()
+
+    def get_connection_with_tls_context(self, *arguments: Any, **named: Any) -> Any:
+        """Return a pool whose connections tell which sockets they have."""
+        pool = super().get_connection_with_tls_context(*arguments, **named)
+        if not issubclass(pool.ConnectionCls, _Tracked):
+            bases = (_Tracked, pool.ConnectionCls)
+            pool.ConnectionCls = type("TrackedConnection", bases, {"sockets": self._sockets})
+        return pool
+
+
+class _Tracked:
+    """A connection that notes its socket."""
+
+    sockets: set[socket.socket]
+
+    def connect(self) -> None:
+        super().connect()  # type: ignore[misc]
+        self.sockets.add(self.sock)  # type: ignore[attr-defined]

@@ -1,0 +1,117 @@
+"""What the parameter files of remote policies have in common, and how their mistakes are told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.policies.adapters.packing import (
+    ActionParameters,
+    ChunkParameters,
+    InputParameters,
+    OutputParameters,
+    describe,
+)
+from robocontrast_ros.policies.protocol import PolicyDescription, PolicyFault
+
+
+@record
+class RemoteParameters:
+    """Keys of every remote policy's file."""
+
+    policy: str = Field(description="plug-in that reads this file")
+    name: str = Field(min_length=1, description="name of the policy in results")
+    action: ActionParameters
+    chunk: ChunkParameters = Field(default_factory=ChunkParameters)
+    input: InputParameters
+    output: OutputParameters = Field(default_factory=OutputParameters)
+    timeout: float = Field(
+        default=5.0, gt=0, le=3600, description="limit of one answer [s]; keep it below timeouts.policy"
+    )
+    warm_up_timeout: float = Field(
+        default=100.0,
+        gt=0,
+        le=36000,
+        description="limit of the first answer, before any trial [s]; keep it below timeouts.load",
+    )
+    connect_timeout: float = Field(
+        default=5.0, gt=0, le=3600, description="limit of connecting [s]; keep it below timeouts.policy"
+    )
+
+
+def check_url(url: str, schemes: tuple[str, ...]) -> None:
+    """Refuse what is no URL of a server.
+
+    Raises:
+        ValueError: it has another scheme, no host, or a port that is none.
+    """
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"`url` such as {schemes[0]}://localhost:8000, not {url!r}")
+
+
+def read_api_key(variable: str | None, path: Path) -> str | None:
+    """Return the secret that an environment variable holds; None without a variable.
+
+    Raises:
+        ConfigurationError: the variable is not set.
+    """
+    if variable is None:
+        return None
+    key = os.environ.get(variable, "")
+    if not key:
+        cure = (
+            f"export {variable}=… before the session is started; the key itself is never written to a file."
+        )
+        raise ConfigurationError(
+            str(path), "api_key", variable, "the name of an environment variable that is set", cure
+        )
+    return key
+
+
+def described(parameters: RemoteParameters) -> PolicyDescription:
+    """Return the description that a remote policy's file makes."""
+    return describe(parameters.name, parameters.action, parameters.chunk, parameters.input)
+
+
+def nest(flat: dict[str, Any], nested: bool) -> dict[str, Any]:
+    """Return the values with ``a/b`` as key b of the mapping a, where that is asked for."""
+    if not nested:
+        return flat
+    tree: dict[str, Any] = {}
+    for key, value in flat.items():
+        *branches, leaf = key.split("/")
+        node = tree
+        for branch in branches:
+            node = node.setdefault(branch, {})
+        node[leaf] = value
+    return tree
+
+
+def last_line(text: str) -> str:
+    """Return the last line of what a server says that is not empty: of a traceback, the error itself."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "(nothing)"
+
+
+_EXPECTED = {
+    Fault.POLICY_SERVER_LOST: "a running policy server",
+    Fault.POLICY_TIMEOUT: "a policy server that answers in time",
+    Fault.POLICY_RAISED: "a policy server that accepts this file's input",
+}
+
+
+def refusal(path: Path, key: str, value: object, fault: PolicyFault, cure: str) -> ConfigurationError:
+    """Return the error for a server that failed while its policy was loaded."""
+    expected = _EXPECTED.get(fault.fault, "a policy server that speaks this protocol")
+    return ConfigurationError(str(path), key, value, f"{expected}; {fault.detail}", cure)

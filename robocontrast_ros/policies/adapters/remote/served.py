@@ -1,0 +1,128 @@
+"""A policy behind a server: what all protocols have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from typing_extensions import Self
+
+from robocontrast_ros.configuration import load_record, record
+from robocontrast_ros.policies.adapters.packing import check_sizes, made_up_observation, pack, unpack
+from robocontrast_ros.policies.adapters.remote.parameters import (
+    RemoteParameters,
+    described,
+    nest,
+    read_api_key,
+)
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+
+SERVER_CURE = "Start the server on the policy's host (docs/remote_policies.md), or mend `url`."
+
+
+@record
+class ServedParameters(RemoteParameters):
+    """Keys of the file of every policy that a server elsewhere serves."""
+
+    url: str = Field(description="of the server")
+    api_key: str | None = Field(
+        default=None, min_length=1, description="environment variable that holds the server's key"
+    )
+    nested: bool = Field(
+        default=False, description="whether a key a/b of the input means the key b in the mapping a"
+    )
+    extra: dict[str, Any] = Field(
+        default_factory=dict, description="sent with every observation as it stands, such as unnorm_key"
+    )
+
+
+class ServedPolicy(ABC):
+    """Observations go to a server; what it answers are the actions.
+
+    Attributes:
+        PARAMETERS: the record of its parameter file.
+    """
+
+    PARAMETERS: ClassVar[type[ServedParameters]]
+
+    def __init__(self, parameters: ServedParameters, path: Path) -> None:
+        """Check what a parameter file says; connecting is the protocol's.
+
+        Raises:
+            ConfigurationError: lists of numbers do not fit, or the key's variable is not set.
+        """
+        check_sizes(path, parameters.action, parameters.input, parameters.output)
+        self._key = read_api_key(parameters.api_key, path)
+        self._instruction = ""
+
+    @classmethod
+    def from_file(cls, path: Path) -> Self:
+        """Return the policy that a parameter file describes, its server reached.
+
+        Raises:
+            ConfigurationError: as the constructor's.
+        """
+        return cls(load_record(cls.PARAMETERS, path), path)
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return what the file says of its policy, without a server.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return described(load_record(cls.PARAMETERS, path))
+
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Name the server."""
+        return (f"server {load_record(cls.PARAMETERS, path).url}",)
+
+    def describe(self) -> PolicyDescription:
+        """Say what the file says."""
+        return described(self.parameters)
+
+    @property
+    @abstractmethod
+    def parameters(self) -> ServedParameters:
+        """What the parameter file says."""
+
+    @abstractmethod
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial; see ``policies.protocol.Policy``."""
+
+    @abstractmethod
+    def exchange(self, message: dict[str, Any], timeout: float) -> Any:
+        """Return what the server answers to an observation within a time [s].
+
+        Raises:
+            PolicyFault: by the table in docs/remote_policies.md; the connection is closed then, until the next reset.
+        """
+
+    def act(self, observation: Observation) -> NDArray[np.float64]:
+        """Return the server's next actions, shape (n, size), SI units.
+
+        Raises:
+            PolicyFault: as ``exchange``'s, or the answer holds no actions.
+        """
+        return self._ask(observation, self.parameters.timeout)
+
+    def warm_up(self) -> None:
+        """Ask for one answer on made-up input: an openpi server compiles its model then, which takes minutes.
+
+        Raises:
+            PolicyFault: as ``act``'s, within the limit `warm_up_timeout`.
+        """
+        self.reset("", 0)
+        self._ask(made_up_observation(self.parameters.input), self.parameters.warm_up_timeout)
+
+    def _ask(self, observation: Observation, timeout: float) -> NDArray[np.float64]:
+        parameters = self.parameters
+        packed = pack(observation, self._instruction, parameters.input)
+        packed.update(parameters.extra)
+        answer = self.exchange(nest(packed, parameters.nested), timeout)
+        return unpack(answer, parameters.output, parameters.action)

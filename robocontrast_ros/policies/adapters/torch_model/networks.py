@@ -1,0 +1,489 @@
+"""A network from a file of PyTorch, called with arrays: loading, devices, seeds, memory."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import logging
+import os
+import pickle
+import re
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from torch.export.passes import move_to_device_pass
+
+from robocontrast_ros.configuration import ConfigurationError, import_object, resolve_uri
+from robocontrast_ros.policies.adapters.torch_model.parameters import (
+    CallParameters,
+    ModelParameters,
+    TorchParameters,
+)
+
+KINDS = {
+    "export": "an exported network (torch.export.save)",
+    "torchscript": "a TorchScript file (torch.jit.save)",
+    "state_dict": "a state dict (torch.save, safetensors)",
+}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a network can be called with, as far as it says so.
+
+    Attributes:
+        names: inputs that it knows by name; None where it does not say.
+        required: those that it cannot do without.
+        positional: those that an exported network takes by position alone.
+        shapes: input -> type and shape, where it was exported with examples.
+    """
+
+    names: tuple[str, ...] | None = None
+    required: tuple[str, ...] = ()
+    positional: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
+
+
+class Network:
+    """A network on its device. The same seed, and the same calls after it, give the same answers on one machine.
+
+    Random numbers, deterministic algorithms and the number of threads are its own: PyTorch's settings are put
+    back after each call, so that several networks in one process do not meet.
+    """
+
+    def __init__(
+        self, module: nn.Module, signature: Signature, device: torch.device, parameters: TorchParameters
+    ) -> None:
+        """Take a network that is on its device, and say how it is called."""
+        self.signature, self.device = signature, device
+        self._module: nn.Module | None = module
+        self._call: CallParameters = parameters.call
+        self._dtype: torch.dtype = getattr(torch, parameters.dtype)
+        self._threads = parameters.threads
+        self._draws = "generator" in _forward_parameters(module)
+        self._generator = torch.Generator(device)
+        self._buffers = {name: buffer.detach().clone() for name, buffer in module.named_buffers()}
+        self._states: tuple[torch.Tensor, torch.Tensor | None] | None = None
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Begin a trial: the seed, the buffers as they were in the file, and the network's own ``reset()``."""
+        module = self._opened()
+        self._generator.manual_seed(seed)
+        with self._alone():
+            torch.default_generator.manual_seed(seed)
+            if self.device.type == "cuda":
+                torch.cuda.manual_seed(seed)
+            for name, buffer in self._buffers.items():
+                owner, _, leaf = name.rpartition(".")
+                setattr(module.get_submodule(owner), leaf, buffer.clone())
+            if callable(getattr(module, "reset", None)):
+                module.reset()
+
+    def answer(self, inputs: dict[str, Any], key: str) -> Any:
+        """Return what the network answers to one set of inputs.
+
+        Args:
+            inputs: name -> array without an axis for the batch, or text.
+            key: entry of a dictionary, or position in a tuple, that is wanted as an array; the others are
+                left as they are.
+
+        Returns:
+            A float64 array where the network answers with a tensor, else a dictionary; without an axis for the
+            batch, where that has the length 1.
+        """
+        module, call = self._opened(), self._call
+        with self._alone():
+            given = {name: self._tensor(value) for name, value in inputs.items()}
+            drawn = {"generator": self._generator} if self._draws else {}
+            if call.style == "mapping":
+                answer = module(given, **drawn)
+            elif call.style == "positional":
+                answer = module(*(given[name] for name in call.order), **drawn)
+            else:
+                first = [given.pop(name) for name in self.signature.positional if name in given]
+                answer = module(*first, **given, **drawn)
+            if isinstance(answer, (tuple, list)):
+                answer = {str(position): value for position, value in enumerate(answer)}
+            if isinstance(answer, Mapping):
+                return {name: self._array(v) if name == key else v for name, v in answer.items()}
+            return self._array(answer)
+
+    def close(self) -> None:
+        """Free its memory; it cannot be used again."""
+        if self._module is None:
+            return
+        self._module, self._buffers = None, {}
+        gc.collect()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _opened(self) -> nn.Module:
+        if self._module is None:
+            raise ValueError("the network was closed")
+        return self._module
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Compute with settings and random numbers of its own, and put PyTorch's back."""
+        threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+        cuda = self.device.type == "cuda"
+        torch.set_num_threads(self._threads)
+        torch.set_deterministic_debug_mode("warn")
+        try:
+            with (
+                torch.inference_mode(),
+                torch.random.fork_rng([self.device.index] if cuda else []),
+                torch.cuda.device(self.device if cuda else -1),
+            ):
+                if self._states is not None:
+                    torch.set_rng_state(self._states[0])
+                    if self._states[1] is not None:
+                        torch.cuda.set_rng_state(self._states[1])
+                yield
+                self._states = torch.get_rng_state(), torch.cuda.get_rng_state() if cuda else None
+        finally:
+            torch.set_deterministic_debug_mode(mode)
+            torch.set_num_threads(threads)
+
+    def _tensor(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        tensor = torch.from_numpy(value[None] if self._call.batch else value)
+        return tensor.to(self.device, self._dtype if tensor.is_floating_point() else tensor.dtype)
+
+    def _array(self, value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        array = value.detach().to("cpu", torch.float64).numpy()
+        return array[0] if self._call.batch and array.ndim > 1 and len(array) == 1 else array
+
+
+def load_network(path: Path, parameters: TorchParameters) -> Network:
+    """Return the network that a parameter file names, on its device.
+
+    Raises:
+        ConfigurationError: device, file or class are not there, or do not fit.
+    """
+    model, device = parameters.model, _device(path, parameters.device)
+    file = resolve_uri(model.file, path.parent)
+    _check_kind(path, model, file)
+    loaders = {"export": _exported, "torchscript": _scripted, "state_dict": _restored}
+    try:
+        module, signature = loaders[model.format](path, parameters, file, device)
+        return Network(module, signature, device, parameters)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise out_of_memory(path, parameters, error) from None
+
+
+def told(error: BaseException) -> str:
+    """Return the line that says what went wrong, of an exception of PyTorch or of a user's network."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # TorchScript puts its own traceback before it.
+    scripted = any("TorchScript" in line for line in lines)
+    line = lines[-1] if scripted else lines[0] if lines else "no words"
+    return line if scripted else f"{type(error).__name__}: {line}"
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell whether an exception says that a device, or the machine, has no memory left."""
+    kinds = (torch.OutOfMemoryError, MemoryError)
+    return isinstance(error, kinds) or "can't allocate memory" in str(error)
+
+
+def out_of_memory(path: Path, parameters: TorchParameters, error: BaseException) -> ConfigurationError:
+    """Return the error for a network that is too large."""
+    cure = f"Name another one, or a smaller `dtype`. PyTorch says: {told(error)}"
+    return ConfigurationError(
+        str(path), "device", parameters.device, "a device whose memory the network fits in", cure
+    )
+
+
+def _device(path: Path, wanted: str) -> torch.device:
+    """Return the device, with its number.
+
+    Raises:
+        ConfigurationError: it is not there.
+    """
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if wanted == "cpu" or (wanted == "auto" and count == 0):
+        return torch.device("cpu")
+    number = int(wanted.partition(":")[2] or 0)
+    if number >= count:
+        found = ", ".join(["cpu", *(f"cuda:{index}" for index in range(count))])
+        cure = (
+            "This PyTorch was built for the CPU; `make setup TORCH=auto` brings the build for this machine's GPU."
+            if torch.version.cuda is None
+            else "`nvidia-smi` says what the machine has."
+        )
+        raise ConfigurationError(
+            str(path), "device", wanted, f"auto, or what PyTorch finds here: {found}", cure
+        )
+    # Without it, cuBLAS is free to add up in another order each time.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    return torch.device("cuda", number)
+
+
+def _check_kind(path: Path, model: ModelParameters, file: Path) -> None:
+    """Refuse a file that is not there, or is of another kind than the parameter file says."""
+    if not file.is_file():
+        raise ConfigurationError(str(path), "model.file", model.file, "a file", f"There is none at {file}.")
+    kind = _kind(file)
+    if kind is not None and kind != model.format:
+        cure = f"Write `format: {kind}`" + (", and the network's `class`." if kind == "state_dict" else ".")
+        raise ConfigurationError(
+            str(path), "model.format", model.format, f"the format of {file.name}, {KINDS[kind]}", cure
+        )
+    if kind is None and model.format != "state_dict":
+        raise _unreadable(path, model)
+
+
+def _kind(file: Path) -> str | None:
+    """Return the format of a file by what is in it; None where that does not tell."""
+    if file.suffix == ".safetensors":
+        return "state_dict"
+    if not zipfile.is_zipfile(file):
+        return None
+    with zipfile.ZipFile(file) as archive:
+        names = {name.rpartition("/")[2] for name in archive.namelist()}
+    marks = {
+        "export": {"archive_format", "serialized_exported_program.json"},
+        "torchscript": {"constants.pkl"},
+        "state_dict": {"data.pkl"},
+    }
+    return next((kind for kind, mark in marks.items() if mark & names), None)
+
+
+def _exported(
+    path: Path, parameters: TorchParameters, file: Path, device: torch.device
+) -> tuple[nn.Module, Signature]:
+    try:
+        with _numbers_only():
+            program = torch.export.load(file)
+    except pickle.UnpicklingError as error:
+        _refuse_code(path, parameters.model, error)
+    except Exception as error:  # many kinds, by what is wrong in the archive
+        if "CUDA" in str(error) and not torch.cuda.is_available():
+            raise ConfigurationError(
+                str(path),
+                "model.file",
+                parameters.model.file,
+                "a network that can be loaded without a GPU; this one was exported on one",
+                "Export it on the CPU (`network.cpu()`); with `device: auto` it still runs on a GPU.",
+            ) from None
+        raise _unreadable(path, parameters.model, error) from None
+    if any(tensor.device != device for tensor in program.state_dict.values()):
+        program = move_to_device_pass(program, device)
+    return program.module(), _exported_signature(program)
+
+
+def _exported_signature(program: torch.export.ExportedProgram) -> Signature:
+    """Return what the examples say that a network was exported with."""
+    if program.example_inputs is None:
+        return Signature()
+    first, named = program.example_inputs
+    if len(first) == 1 and isinstance(first[0], Mapping) and not named:
+        examples, positional = dict(first[0]), ()
+    else:
+        placeholders = program.graph_signature.user_inputs
+        if len(placeholders) != len(first) + len(named):
+            return Signature()
+        positional = tuple(map(str, placeholders[: len(first)]))
+        examples = dict(zip(positional, first, strict=True)) | dict(named)
+    shapes = tuple(f"{name} {_form(value)}" for name, value in examples.items())
+    return Signature(tuple(examples), tuple(examples), positional, shapes)
+
+
+def _scripted(
+    path: Path, parameters: TorchParameters, file: Path, device: torch.device
+) -> tuple[nn.Module, Signature]:
+    try:
+        with warnings.catch_warnings():
+            # It is deprecated, which is for who writes such a file to know.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            module = torch.jit.load(file, map_location=device).eval()
+    except RuntimeError as error:
+        if is_out_of_memory(error):
+            raise
+        raise _unreadable(path, parameters.model, error) from None
+    if parameters.call.style == "mapping":
+        return module, Signature()
+    arguments = module.forward.schema.arguments[1:]
+    required = tuple(argument.name for argument in arguments if not argument.has_default_value())
+    return module, Signature(tuple(argument.name for argument in arguments), required)
+
+
+def _restored(
+    path: Path, parameters: TorchParameters, file: Path, device: torch.device
+) -> tuple[nn.Module, Signature]:
+    model = parameters.model
+    weights = _weights(path, model, file)
+    module = _made(path, model)
+    own = module.state_dict()
+    _check_weights(path, model, own, weights)
+    module.load_state_dict(weights)
+    module.to(device, getattr(torch, parameters.dtype)).eval()
+    takes = {name: p for name, p in _forward_parameters(module).items() if name != "generator"}
+    open_ended = any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in takes.values())
+    if parameters.call.style == "mapping" or open_ended:
+        return module, Signature()
+    required = tuple(name for name, parameter in takes.items() if parameter.default is parameter.empty)
+    return module, Signature(tuple(takes), required)
+
+
+def _weights(path: Path, model: ModelParameters, file: Path) -> dict[str, torch.Tensor]:
+    """Return the state dict in a file, under the names that the class gives."""
+    try:
+        if file.suffix == ".safetensors":
+            content: Any = load_file(file)
+        else:
+            content = torch.load(file, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        _refuse_code(path, model, error)
+    except Exception as error:  # a file that only looks like one fails in many ways
+        if is_out_of_memory(error):
+            raise
+        raise _unreadable(path, model, error) from None
+    for key in model.entry:
+        if not isinstance(content, Mapping) or key not in content:
+            known = map(str, content) if isinstance(content, Mapping) else ()
+            raise ConfigurationError.unknown(str(path), "model.entry", key, known, "key of the file")
+        content = content[key]
+    weights = content if isinstance(content, Mapping) else {}
+    if not weights or not all(isinstance(value, torch.Tensor) for value in weights.values()):
+        found = ", ".join(map(str, weights)) or type(content).__name__
+        raise ConfigurationError(
+            str(path),
+            "model.file",
+            model.file,
+            f"a state dict: names and tensors, not {found}",
+            "Name by `model.entry` the keys that lead to it.",
+        )
+    length = len(model.prefix)
+    return {name[length:]: value for name, value in weights.items() if name.startswith(model.prefix)}
+
+
+def _made(path: Path, model: ModelParameters) -> nn.Module:
+    """Return an instance of the network's class, its weights as they come."""
+    name = model.class_ or ""
+    expected = "`module:Class` of a torch.nn.Module that can be imported"
+    if ":" not in name:
+        raise ConfigurationError(str(path), "model.class", name, expected)
+    try:
+        cls = import_object(name, str(path), "model.class")
+    except ConfigurationError as error:
+        cure = f"{error.cure} Install it into the environment, or put its folder in PYTHONPATH."
+        raise ConfigurationError(str(path), "model.class", name, expected, cure) from None
+    except Exception as error:  # importing runs the user's code
+        raise ConfigurationError(
+            str(path), "model.class", name, expected, f"It raises {told(error)}."
+        ) from None
+    try:
+        with torch.random.fork_rng([]):
+            module = cls(**model.arguments)
+    except Exception as error:  # so does making one
+        if is_out_of_memory(error):
+            raise
+        expected = f"arguments that {name} takes"
+        raise ConfigurationError(
+            str(path), "model.arguments", model.arguments, expected, f"It raises {told(error)}."
+        ) from None
+    if not isinstance(module, nn.Module):
+        raise ConfigurationError(str(path), "model.class", name, "the class of a torch.nn.Module")
+    return module
+
+
+def _check_weights(
+    path: Path, model: ModelParameters, own: dict[str, Any], weights: dict[str, torch.Tensor]
+) -> None:
+    """Refuse a state dict that is not the class's, and say by what."""
+    shapes = [
+        f"{name} {tuple(weights[name].shape)} instead of {tuple(value.shape)}"
+        for name, value in own.items()
+        if name in weights and isinstance(value, torch.Tensor) and value.shape != weights[name].shape
+    ]
+    problems = {
+        "It lacks": [name for name in own if name not in weights],
+        "It has, and the class has not,": [name for name in weights if name not in own],
+        "Other shapes:": shapes,
+    }
+    said = [f"{what} {_some(names)}." for what, names in problems.items() if names]
+    if said:
+        hint = "See `model.arguments`, `model.entry` and `model.prefix`."
+        raise ConfigurationError(
+            str(path), "model.file", model.file, f"a state dict of {model.class_}", " ".join([*said, hint])
+        )
+
+
+def _refuse_code(path: Path, model: ModelParameters, error: Exception) -> NoReturn:
+    """Say which code a file would have run; one that is no file of PyTorch fails in the same way."""
+    wanted = re.search(r"GLOBAL ([\w.]+)", str(error))
+    if wanted is None:
+        raise _unreadable(path, model) from None
+    raise ConfigurationError(
+        str(path),
+        "model.file",
+        model.file,
+        f"{KINDS[model.format]} of numbers and tensors alone; it wants code to be run ({wanted[1]})",
+        "Save `network.state_dict()` instead of the network, or export it with torch.export.",
+    ) from None
+
+
+def _unreadable(path: Path, model: ModelParameters, error: Exception | None = None) -> ConfigurationError:
+    # PyTorch's own words on what it does not load safely are an advice to load it unsafely.
+    unsafe = error is None or "weights_only" in str(error)
+    said = "" if unsafe else f"PyTorch says: {told(error)}"
+    return ConfigurationError(str(path), "model.file", model.file, KINDS[model.format], said)
+
+
+@contextmanager
+def _numbers_only() -> Iterator[None]:
+    """Let nothing that PyTorch unpickles meanwhile run code: torch.export.load otherwise would, if need be."""
+    names = ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+    before = {name: os.environ.pop(name, None) for name in names}
+    logger = logging.getLogger("torch.export")
+    level = logger.level
+    # It prints tracebacks of what is told in one line.
+    logger.setLevel(logging.CRITICAL)
+    os.environ[names[0]] = "1"
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        del os.environ[names[0]]
+        os.environ.update({name: value for name, value in before.items() if value is not None})
+
+
+def _forward_parameters(module: nn.Module) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of forward of a class; those of other networks say nothing."""
+    if isinstance(module, torch.jit.ScriptModule | torch.fx.GraphModule):
+        return {}
+    return inspect.signature(module.forward).parameters
+
+
+def _form(value: Any) -> str:
+    if isinstance(value, (torch.Tensor, np.ndarray)):
+        return f"{str(value.dtype).removeprefix('torch.')} {tuple(value.shape)}"
+    return type(value).__name__
+
+
+def form_of(inputs: dict[str, Any], batch: bool) -> str:
+    """Return names, types and shapes of inputs as the network is given them, for messages."""
+    whole = {n: v[None] if batch and isinstance(v, np.ndarray) else v for n, v in inputs.items()}
+    return ", ".join(f"{name} {_form(value)}" for name, value in whole.items())
+
+
+def _some(names: list[str], count: int = 3) -> str:
+    more = f" and {len(names) - count} more" if len(names) > count else ""
+    return ", ".join(names[:count]) + more

@@ -1,0 +1,196 @@
+"""The policy ``torch``: a network from a file, between our observations and our actions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.configuration import ConfigurationError, resolve_uri
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.policies.adapters.packing import describe, made_up_observation, pack, unpack
+from robocontrast_ros.policies.adapters.torch_model.instructions import Encoder, make_encoder
+from robocontrast_ros.policies.adapters.torch_model.parameters import TorchParameters, load_parameters
+from robocontrast_ros.policies.catalogue import package_need
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.sentence_encoder import PACKAGE
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.adapters.torch_model.networks import Network
+
+
+WARM_UP_CALLS = 3
+"""TorchScript compiles in its second call what it measured in its first."""
+
+
+class TorchPolicy:
+    """Asks a network of PyTorch. What goes in and what comes out stands in the parameter file."""
+
+    def __init__(self, path: Path, parameters: TorchParameters, network: Network, encoder: Encoder) -> None:
+        """Take the network, and what makes inputs of words."""
+        self._path, self._parameters = path, parameters
+        self._network, self._encoder = network, encoder
+        self._words: dict[str, Any] | None = None
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Describe the policy of a parameter file; neither PyTorch nor the network's file are needed.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return _describe(load_parameters(path))
+
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Name the packages, the network's file, and the GPU where the file asks for one."""
+        parameters = load_parameters(path)
+        file = resolve_uri(parameters.model.file, path.parent)
+        words = [
+            package_need("torch", "PyTorch (extra `learned`)"),
+            f"network {parameters.model.file}{'' if file.is_file() else ': not there'}",
+        ]
+        if parameters.device.startswith("cuda"):
+            words.append("GPU")
+        if parameters.instruction.encode == "minilm":
+            words.append(package_need(PACKAGE, "sentence encoder"))
+        return tuple(words)
+
+    @classmethod
+    def from_file(cls, path: Path) -> TorchPolicy:
+        """Return the policy that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file does not fit, what it names cannot be loaded, or PyTorch is missing.
+        """
+        parameters = load_parameters(path)
+        try:
+            from robocontrast_ros.policies.adapters.torch_model.networks import load_network
+        except ImportError as error:
+            raise ConfigurationError(
+                str(path),
+                "policy",
+                parameters.policy,
+                "PyTorch, which this policy needs",
+                f"Run `make setup`, or install the extra `learned` (docs/torch_policies.md). Python says: {error}.",
+            ) from None
+        network = load_network(path, parameters)
+        return cls(path, parameters, network, make_encoder(path, parameters))
+
+    def describe(self) -> PolicyDescription:
+        """Say what the parameter file says."""
+        return _describe(self._parameters)
+
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial: the words, and the seed of all that the network draws."""
+        self._words = self._encoder(instruction)
+        self._network.reset(seed)
+
+    def act(self, observation: Observation) -> NDArray[np.float64]:
+        """Return the next actions, shape (n, action_size).
+
+        Raises:
+            PolicyFault: POLICY_RAISED where the network failed, POLICY_UNREADABLE or POLICY_WRONG_SHAPE where its
+                answer holds no such actions.
+            ValueError: reset was not called.
+        """
+        if self._words is None:
+            raise ValueError(
+                f"{self._parameters.name}: act before reset; call reset(instruction, seed) first"
+            )
+        return self._answer(self._inputs(observation, self._words))
+
+    def warm_up(self) -> None:
+        """Let the network answer to black images; it fails here, before any trial, if the file is wrong.
+
+        Raises:
+            ConfigurationError: the network does not take the file's inputs, or does not answer as it says.
+        """
+        observation = made_up_observation(self._parameters.input)
+        inputs = self._inputs(observation, self._encoder("push the block"))
+        self._check_names(inputs)
+        self._network.reset(0)
+        try:
+            for _ in range(WARM_UP_CALLS):
+                actions = self._answer(inputs)
+        except PolicyFault as fault:
+            raise self._refusal(fault, inputs) from fault
+        finally:
+            self._network.reset(0)
+        if len(actions) > self._parameters.chunk.length:
+            raise ConfigurationError(
+                str(self._path),
+                "chunk.length",
+                self._parameters.chunk.length,
+                f"as many as the network answers with, {len(actions)}",
+            )
+
+    def close(self) -> None:
+        """Free the network's memory."""
+        self._network.close()
+
+    def _inputs(self, observation: Observation, words: dict[str, Any]) -> dict[str, Any]:
+        packed = pack(observation, "", self._parameters.input)
+        del packed[self._parameters.input.instruction]
+        return words | packed
+
+    def _answer(self, inputs: dict[str, Any]) -> NDArray[np.float64]:
+        from robocontrast_ros.policies.adapters.torch_model.networks import told
+
+        try:
+            answer = self._network.answer(inputs, self._parameters.output.key)
+        except PolicyFault:
+            raise
+        except Exception as error:  # whatever the network raises is its fault
+            raise PolicyFault(Fault.POLICY_RAISED, told(error)) from error
+        return unpack(answer, self._parameters.output, self._parameters.action)
+
+    def _check_names(self, inputs: dict[str, Any]) -> None:
+        """Refuse inputs that the network does not take by name, and the lack of one that it needs."""
+        signature, path = self._network.signature, str(self._path)
+        if signature.names is None or self._parameters.call.style == "positional":
+            return
+        for name in inputs:
+            if name not in signature.names:
+                key = self._parameters.keys[name]
+                raise ConfigurationError.unknown(path, key, name, signature.names, "input of the network")
+        missing = [name for name in signature.required if name not in inputs]
+        if missing:
+            raise ConfigurationError(
+                path,
+                "input",
+                ", ".join(inputs) or "nothing",
+                f"what the network needs: {', '.join(signature.required)}",
+                f"Say under `images` or `state`, or by `instruction`, what {', '.join(missing)} is.",
+            )
+
+    def _refusal(self, fault: PolicyFault, inputs: dict[str, Any]) -> ConfigurationError:
+        """Return the error for a first answer that failed."""
+        from robocontrast_ros.policies.adapters.torch_model.networks import (
+            form_of,
+            is_out_of_memory,
+            out_of_memory,
+        )
+
+        path, parameters = str(self._path), self._parameters
+        if fault.__cause__ is not None and is_out_of_memory(fault.__cause__):
+            return out_of_memory(self._path, parameters, fault.__cause__)
+        if fault.fault is Fault.POLICY_UNREADABLE:
+            cure = "`key: ''` takes the answer itself, `key: '0'` the first of a tuple."
+            return ConfigurationError(
+                path, "output.key", parameters.output.key, f"where the actions are; {fault.detail}", cure
+            )
+        if fault.fault is Fault.POLICY_WRONG_SHAPE:
+            return ConfigurationError(
+                path, "action.size", parameters.action.size, f"what fits; {fault.detail}"
+            )
+        shapes = ", ".join(self._network.signature.shapes)
+        expected = f"inputs that the network takes{': ' * bool(shapes)}{shapes}"
+        given = form_of(inputs, parameters.call.batch)
+        return ConfigurationError(path, "input", given, expected, f"It says: {fault.detail}")
+
+
+def _describe(parameters: TorchParameters) -> PolicyDescription:
+    return describe(parameters.name, parameters.action, parameters.chunk, parameters.input)

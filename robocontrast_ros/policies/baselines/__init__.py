@@ -1,0 +1,1 @@
+"""Policies to compare with: oracles, noise, random actions, a modular baseline."""

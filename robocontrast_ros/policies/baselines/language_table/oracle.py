@@ -1,0 +1,82 @@
+"""The oracle: reads the instruction against the ground truth and pushes by contact, as a policy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.policies.baselines.language_table.pushing import Pusher, PushingParameters
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.tasks.language_table import LanguageTable
+
+PLANAR_DELTA = PolicyDescription(name="", action_space="planar_delta", action_size=2)
+"""Displacement of the tool in world x and y in one control step [m]."""
+
+
+@record
+class OracleParameters:
+    """The file config/policies/oracle.yaml."""
+
+    policy: str = Field(description="plug-in that reads this file")
+    name: str = Field(min_length=1, description="name of the policy in results")
+    task: str = Field(description="URI of the Language-Table task file")
+    pushing: PushingParameters
+
+
+class Oracle:
+    """Parses the text that it is given in the scene of its first observation, then pushes.
+
+    It is privileged: it must be shown the ground-truth scene. What it does depends on text and scenes
+    alone.
+    """
+
+    def __init__(self, parameters: OracleParameters, task: LanguageTable) -> None:
+        """Take the parameters and the task whose grammar and goals it knows."""
+        self._parameters, self._task = parameters, task
+        self._text: str | None = None
+        self._pusher: Pusher | None = None
+
+    @classmethod
+    def from_file(cls, path: Path) -> Oracle:
+        """Return the oracle that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file, or the task file that it names, does not fit.
+        """
+        parameters = load_record(OracleParameters, path)
+        return cls(parameters, LanguageTable.from_file(resolve_uri(parameters.task, path.parent)))
+
+    def describe(self) -> PolicyDescription:
+        """Say that it needs the ground truth and answers with planar displacements."""
+        return replace(PLANAR_DELTA, name=self._parameters.name, privileged=True)
+
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial; the seed has no effect."""
+        self._text, self._pusher = instruction, None
+
+    def act(self, observation: Observation) -> NDArray[np.float64]:
+        """Return the next displacement, shape (1, 2) [m].
+
+        Raises:
+            ValueError: the text is not of the task's grammar, the observation has no scene, or reset
+                was not called.
+        """
+        scene = observation.scene
+        if self._text is None:
+            raise ValueError("oracle: act before reset; call reset(instruction, seed) first")
+        if scene is None:
+            raise ValueError("oracle: the observation has no scene; it needs the ground truth")
+        if self._pusher is None:
+            self._pusher = self.pusher(self._task.parse(self._text, scene), scene)
+        tool = np.asarray(observation.tool_pose.xy)
+        return self._pusher.step(tool, scene)[None]
+
+    def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
+        """Return what carries out an instruction given in a starting scene."""
+        return Pusher(self._task.goal(instruction, start), self._task.parameters, self._parameters.pushing)

@@ -1,0 +1,195 @@
+"""A modular baseline: words by sentence embeddings, places by the camera, ways by a map of its own.
+
+It sees what a robot sees: the camera's image, its odometry and the words. In the manner of modular object-goal
+navigation (Chaplot et al. 2020, "Object Goal Navigation using Goal-Oriented Semantic Exploration").
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robocontrast_ros.configuration import load_record, record
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.products import norm
+from robocontrast_ros.policies.baselines.navigation.language import LanguageParameters, PhraseGrounder
+from robocontrast_ros.policies.baselines.navigation.memory import FloorMemory, Mask, MemoryParameters, Reader
+from robocontrast_ros.policies.baselines.navigation.moves import (
+    DISCRETE_NAVIGATION,
+    Move,
+    MoveSizes,
+    Point,
+    Search,
+    find_moves,
+)
+from robocontrast_ros.policies.baselines.navigation.vision import Eye, Points, View, VisionParameters
+from robocontrast_ros.policies.catalogue import package_need
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.sentence_encoder import PACKAGE, SentenceEncoder
+
+BLOCKED_SHARE = 0.5
+"""A FORWARD that got less than this share of its way was blocked."""
+
+
+@record
+class ModularParameters:
+    """The file config/policies/vln_modular.yaml."""
+
+    policy: str = Field(description="plug-in that reads this file")
+    name: str = Field(min_length=1, description="name of the policy in results")
+    language: LanguageParameters
+    vision: VisionParameters
+    memory: MemoryParameters
+    moves: MoveSizes
+    search: Search
+    radius: float = Field(gt=0, description="of the base [m]")
+    gaps: tuple[float, ...] = Field(
+        min_length=1, description="from the base's centre to what is in the way: the first with a way [m]"
+    )
+    horizon: float = Field(gt=0, description="how far ahead moves are searched [m]")
+    unknown_cost: float = Field(ge=1, description="a metre over floor never seen counts as this many")
+    near: float = Field(gt=0, description="a place is reached when the nearest sight of it is this near [m]")
+
+
+class ModularNavigation:
+    """Goes from place to place in the order in which the words name them, and stops at the last."""
+
+    def __init__(self, parameters: ModularParameters, encoder: SentenceEncoder) -> None:
+        """Take the parameters and what gives words a meaning."""
+        self._p = parameters
+        self._categories = tuple(parameters.vision.categories)
+        self.grounder = PhraseGrounder(parameters.language, self._categories, encoder)
+        self._eye = Eye(parameters.vision)
+        self.reset("", 0)
+
+    @classmethod
+    def from_file(cls, path: Path) -> ModularNavigation:
+        """Return the policy that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file does not fit, or the encoder's weights are not installed.
+        """
+        return cls(load_record(ModularParameters, path), SentenceEncoder.shipped())
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the policy of a parameter file, without the encoder's weights.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return _description(load_record(ModularParameters, path))
+
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Say that it needs the encoder."""
+        return (package_need(PACKAGE, "sentence encoder"),)
+
+    def describe(self) -> PolicyDescription:
+        """Say that it needs one camera and answers with moves."""
+        return _description(self._p)
+
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial; from the seed comes to which side the robot turns when it looks around."""
+        self._places = deque(self.grounder.places(instruction))
+        self._side = Move.LEFT if np.random.default_rng(seed).random() < 0.5 else Move.RIGHT
+        self._memory: FloorMemory | None = None
+        self._before: tuple[Move, Pose] | None = None
+        self._look_for_next()
+
+    def act(self, observation: Observation) -> NDArray[np.float64]:
+        """Return the next move, shape (1, 1)."""
+        pose = observation.tool_pose
+        if self._memory is None:
+            self._memory = FloorMemory(self._p.memory, pose.xy, self._categories)
+        view = self._eye.look(observation.images[self._p.vision.camera.name])
+        self._memory.add(view, pose)
+        if self._before is not None and self._before[0] is Move.FORWARD:
+            driven = math.dist(self._before[1].xy, pose.xy)
+            if driven < BLOCKED_SHARE * self._p.moves.distance:
+                self._memory.add_bump(pose, self._p.radius + self._p.memory.cell / 2)
+        move = self._move(self._memory, view, pose)
+        self._before = (move, pose)
+        return np.array([[float(move)]])
+
+    def _move(self, memory: FloorMemory, view: View, pose: Pose) -> Move:
+        while self._places:
+            place = self._places[0]
+            seen = memory.where(place)
+            if len(seen) and norm(seen - pose.xy).min() <= self._p.near:
+                self._places.popleft()
+                self._look_for_next()
+                continue
+            if not self._moves:
+                self._moves = deque(self._plan(memory, view, place, pose))
+            if self._moves:
+                return self._moves.popleft()
+            # It was looked for everywhere.
+            self._places.popleft()
+            self._look_for_next()
+        return Move.STOP
+
+    def _look_for_next(self) -> None:
+        self._turns = round(2 * math.pi / self._p.moves.angle)
+        self._towards: Points | None = None
+        self._moves: deque[Move] = deque()
+
+    def _plan(self, memory: FloorMemory, view: View, place: str, pose: Pose) -> list[Move]:
+        """Return moves up to the next FORWARD, by the first of what promises most; none when nothing is left to try."""
+        seen = memory.where(place)
+        moves = self._moves_to(memory, memory.around(seen, self._p.near), pose) if len(seen) else []
+        if moves:
+            return moves
+        # Seen too far away, or behind something: that way, until it is seen better.
+        for sighting in view.sightings[::-1]:
+            if sighting.category == place:
+                way = pose.yaw + sighting.bearing
+                ahead = self._p.vision.range * np.array([math.cos(way), math.sin(way)])
+                self._towards = (np.asarray(pose.xy) + ahead)[None]
+        if self._towards is not None:
+            moves = self._moves_to(memory, memory.around(self._towards, self._p.near), pose)
+            if moves:
+                return moves
+            self._towards = None
+        if self._turns > 0:
+            self._turns -= 1
+            return [self._side]
+        return self._moves_to(memory, memory.frontier(), pose)
+
+    def _moves_to(self, memory: FloorMemory, targets: Mask, pose: Pose) -> list[Move]:
+        """Return the moves on the way to a set of cells up to the first FORWARD; none when there is no way."""
+        gaps = memory.gaps()
+        gap_at, known_at = memory.reader(gaps), memory.reader(memory.known)
+        for gap in self._p.gaps:
+            passable = gaps >= gap
+            left_at = memory.reader(memory.distances(targets & passable, passable))
+
+            def cost(a: Point, b: Point, gap: float = gap) -> float | None:
+                middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
+                # Out of where it already is too near to something, the robot may go.
+                if min(gap_at(middle), gap_at(b)) < min(gap, gap_at(a)):
+                    return None
+                return math.dist(a, b) * (1.0 if known_at(b) else self._p.unknown_cost)
+
+            # The map will be another one before the robot has come farther than that.
+            spared = max(left_at(pose.xy) - self._p.horizon, 0.0)
+            if math.isinf(spared):
+                continue
+
+            def remaining(place: Point, left_at: Reader = left_at, spared: float = spared) -> float:
+                return max(left_at(place) - spared, 0.0)
+
+            moves = find_moves(pose.xy, pose.yaw, self._p.moves, self._p.search, cost, remaining)
+            if moves and Move.FORWARD in moves:
+                return moves[: moves.index(Move.FORWARD) + 1]
+        return []
+
+
+def _description(parameters: ModularParameters) -> PolicyDescription:
+    return replace(DISCRETE_NAVIGATION, name=parameters.name, cameras=(parameters.vision.camera.name,))

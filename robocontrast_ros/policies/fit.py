@@ -1,0 +1,173 @@
+"""Whether a policy fits a robot, by its description; all that differs is said at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.controllers.protocol import Controller
+from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.profile import RobotProfile
+
+Cameras = Mapping[str, tuple[int, int] | None]
+"""Camera in use -> (width, height) of its images [pixel]; None where the size is not known."""
+
+RATE_TOLERANCE = 1e-3
+"""Share by which two rates may differ and be the same: a period such as 1/30 s is rounded."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing in which a policy and a robot differ.
+
+    Attributes:
+        what: field of the description, or of its conventions.
+        text: what the policy says and what the robot, with the cure where it is a matter of the session.
+        brief: the same in a few words, for tables.
+    """
+
+    what: str
+    text: str
+    brief: str
+
+    def __str__(self) -> str:
+        """Return both in one line."""
+        return f"{self.what}: {self.text}"
+
+
+def find_differences(
+    description: PolicyDescription, robot: RobotProfile, control_rate: float | None, cameras: Cameras
+) -> tuple[Difference, ...]:
+    """Return all in which a policy does not fit a robot; nothing where it fits.
+
+    What the description leaves open fits.
+
+    Args:
+        description: the policy's, loaded here or received from a policy server.
+        robot: the robot.
+        control_rate: how often actions are carried out [Hz]; None where that is not known.
+        cameras: the cameras in use.
+    """
+    return tuple(
+        Difference(what, text, brief)
+        for what, text, brief in (
+            *_in_actions(description, robot),
+            *_in_time(description, control_rate),
+            *_in_sight(description, robot, cameras),
+            *_in_state(description, robot),
+        )
+    )
+
+
+def check_fit(
+    description: PolicyDescription, robot: RobotProfile, control_rate: float, cameras: Cameras, source: str
+) -> None:
+    """Refuse a policy that does not fit a robot.
+
+    Args:
+        description: the policy's, loaded here or received from a policy server.
+        robot: the robot.
+        control_rate: how often actions are carried out [Hz].
+        cameras: the cameras in use.
+        source: the policy's parameter file, or whatever stands for it in the error.
+
+    Raises:
+        ConfigurationError: they differ; its text has one line for each difference.
+    """
+    differences = find_differences(description, robot, control_rate, cameras)
+    if differences:
+        lines = "".join(f"\n  {difference}" for difference in differences)
+        raise ConfigurationError(
+            source,
+            "",
+            description.name,
+            f"a policy that fits robot '{robot.name}'",
+            f"`robocontrast policies` shows which fit which robot. What differs:{lines}",
+        )
+
+
+Found = Iterable[tuple[str, str, str]]
+
+ANY_PERIOD = 0.1
+"""What a controller takes and how its numbers are meant is the same for every control period [s]."""
+
+
+def _in_actions(description: PolicyDescription, robot: RobotProfile) -> Found:
+    space, offered = description.action_space, robot.action_spaces.offered
+    if space not in offered:
+        takes = ", ".join(offered) or "no actions"
+        yield (
+            "action_space",
+            f"the policy answers in {space}, robot '{robot.name}' takes {takes}",
+            f"takes {takes}",
+        )
+        return
+    controller: Controller = make_controller(robot, space, ANY_PERIOD)
+    size, wanted = description.action_size, controller.action_size
+    if size != wanted:
+        yield (
+            "action_size",
+            f"the policy answers {size} numbers, the robot's {space} takes {wanted}",
+            f"{wanted} numbers, not {size}",
+        )
+    for what, answers, takes in description.conventions.differences(controller.conventions):
+        yield (
+            what,
+            f"the policy answers {answers}, the robot's {space} takes {takes}",
+            f"{what} {takes}, not {answers}",
+        )
+    if description.ensemble is not None and controller.conventions.reference == "discrete":
+        yield (
+            "ensemble",
+            f"the policy's answers are to be averaged, the moves of {space} cannot be",
+            "moves are not averaged",
+        )
+
+
+def _in_time(description: PolicyDescription, control_rate: float | None) -> Found:
+    rate = description.rate
+    if rate is None or control_rate is None or math.isclose(rate, control_rate, rel_tol=RATE_TOLERANCE):
+        return
+    yield (
+        "rate",
+        f"the policy was made for {rate:g} Hz, the task's control_rate is {control_rate:g} Hz",
+        f"{control_rate:g} Hz, not {rate:g}",
+    )
+
+
+def _in_sight(description: PolicyDescription, robot: RobotProfile, cameras: Cameras) -> Found:
+    mounted = [camera.name for camera in robot.cameras]
+    for name in description.cameras:
+        if name not in cameras:
+            cure = "; the robot has it: name it in the session's `cameras`" if name in mounted else ""
+            yield (
+                "cameras",
+                f"the policy needs '{name}', in use are {', '.join(cameras) or 'none'}{cure}",
+                f"no camera '{name}'",
+            )
+    for name, wanted in zip(description.cameras, description.image_sizes, strict=False):
+        size = cameras.get(name)
+        if wanted and size and tuple(wanted) != tuple(size):
+            yield (
+                "image_sizes",
+                f"the policy needs '{name}' with {_pixels(wanted)}, it has {_pixels(size)}; the session's "
+                "`cameras` sets them",
+                f"{name} has {_pixels(size)}",
+            )
+
+
+def _in_state(description: PolicyDescription, robot: RobotProfile) -> Found:
+    reads, shown = description.joints, robot.observed_joints
+    if reads is not None and reads != shown:
+        yield (
+            "joints",
+            f"the policy reads {reads} joints, robot '{robot.name}' shows {shown}",
+            f"{shown} joints, not {reads}",
+        )
+
+
+def _pixels(size: tuple[int, int]) -> str:
+    return "{}x{} pixels".format(*size)

@@ -1,0 +1,318 @@
+"""What a journal says: one frozen record an event, to one line of standard JSON and back without loss.
+
+Numbers that JSON has no word for are the strings "NaN", "Infinity" and "-Infinity". Codes (outcome,
+fault) are the numbers of the messages of the same name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.episodes.bench import Recording
+
+Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+"""A cost, or a duration [s]: finite and not negative."""
+
+
+@dataclass(frozen=True)
+class SessionStarted:
+    """The first line of every journal.
+
+    Attributes:
+        session: name of the session.
+        seed: the session's seed, which every other seed is made from.
+        versions: what ran: package -> version.
+        parameters: the resolved parameters, by file.
+        digest: SHA-256 of them, in hex.
+        cost_unit: what costs are counted in, ``m`` or ``s``.
+        budget: K; infinity when there is none.
+        time: seconds since the epoch.
+        metric: the task's score that summaries show.
+        symbols: perturbation's name -> the paper's symbol.
+        machine: what the session ran on: processor, its vectors, Python and C library.
+        world: what simulates and draws the scenes, as the bench says; empty where nobody does.
+        pairs: most number of pairs that the sequential sign test of ``stop_early`` may see; None where there is
+            none, and in journals written before there was one.
+    """
+
+    session: str
+    seed: int
+    versions: dict[str, str]
+    parameters: dict[str, Any]
+    digest: str
+    cost_unit: str
+    budget: Annotated[float, Field(ge=0.0)]
+    time: float
+    metric: Literal["spl", "progress"] = "spl"
+    symbols: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, str] = field(default_factory=dict)
+    world: str = ""
+    pairs: Annotated[int, Field(ge=1)] | None = None
+    event: Literal["session_started"] = "session_started"
+
+
+@dataclass(frozen=True)
+class PolicyLoaded:
+    """The policy that serves from here on: at the start, when the session goes on in a new process, at a swap.
+
+    Attributes:
+        name: what it calls itself.
+        file: its parameter file, on the machine where it runs.
+        parameters: the file's text.
+        digest: SHA-256, in hex, of what the file says; comments have no part in it.
+        load_time: time that loading it took [s].
+        warm_up_time: time that its warm-up took [s]; None without one.
+        time: seconds since the epoch.
+    """
+
+    name: str
+    file: str
+    parameters: str
+    digest: str
+    load_time: float
+    warm_up_time: float | None
+    time: float
+    event: Literal["policy_loaded"] = "policy_loaded"
+
+
+@dataclass(frozen=True)
+class PolicyRefused:
+    """A policy that was to serve and does not; the one before goes on.
+
+    Attributes:
+        policy: its name or file, as it was asked for.
+        reason: why not, in words.
+        time: seconds since the epoch.
+    """
+
+    policy: str
+    reason: str
+    time: float
+    event: Literal["policy_refused"] = "policy_refused"
+
+
+@dataclass(frozen=True)
+class TrialSkipped:
+    """A perturbation that could not be applied to a test instance, and why."""
+
+    base_id: str
+    perturbation: str
+    reason: str
+    time: float
+    event: Literal["trial_skipped"] = "trial_skipped"
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A scene that was set up.
+
+    Attributes:
+        trial: the trial it was set up for.
+        before: the scene that was.
+        target: the scene that was wanted.
+        moves: what had to be moved.
+        cost: what that cost; 0 for a restore.
+        after: the scene as it was read back.
+        restore: whether it only brought back the last known scene when the session was resumed.
+        time: seconds since the epoch.
+        measured: how long the person took for it [s]; None where nobody measured, as in simulation.
+    """
+
+    trial: Trial
+    before: Scene
+    target: Scene
+    moves: tuple[SetupMove, ...]
+    cost: Amount
+    after: Scene
+    restore: bool
+    time: float
+    measured: Amount | None = None
+    event: Literal["set_up"] = "set_up"
+
+
+@dataclass(frozen=True)
+class TrialStarted:
+    """A trial that is about to be executed; ``attempt`` counts its executions from 0."""
+
+    trial: Trial
+    attempt: int
+    time: float
+    event: Literal["trial_started"] = "trial_started"
+
+
+@dataclass(frozen=True)
+class TrialFinished:
+    """A trial that counts.
+
+    Attributes:
+        trial: what was run.
+        attempt: how many void attempts came before it.
+        result: the scores.
+        observed: what the policy received.
+        recording: where it was recorded.
+        cost: all that was paid for its set-ups, void attempts included.
+        wall_time: of the execution, on the wall clock [s].
+        time: seconds since the epoch.
+        policy_latency: time that the policy itself took for each answer [s]; warm-up is not among them.
+    """
+
+    trial: Trial
+    attempt: int
+    result: TrialResult
+    observed: Observed
+    recording: Recording
+    cost: Amount
+    wall_time: Amount
+    time: float
+    policy_latency: tuple[float, ...] = ()
+    event: Literal["trial_finished"] = "trial_finished"
+
+
+@dataclass(frozen=True)
+class TrialVoid:
+    """An attempt that tells nothing about the policy.
+
+    Attributes:
+        trial: what was to be run.
+        attempt: how many void attempts came before it.
+        fault: what failed.
+        detail: the fault in words.
+        scene: the scene that it left; None when it cannot be known.
+        time: seconds since the epoch.
+    """
+
+    trial: Trial
+    attempt: int
+    fault: Fault
+    detail: str
+    scene: Scene | None
+    time: float
+    event: Literal["trial_void"] = "trial_void"
+
+
+@dataclass(frozen=True)
+class Paused:
+    """The session waits, between two trials, for somebody to let it go on."""
+
+    time: float
+    event: Literal["paused"] = "paused"
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """The session goes on: after a pause, or, ``restarted``, in a new process."""
+
+    restarted: bool
+    time: float
+    event: Literal["resumed"] = "resumed"
+
+
+@dataclass(frozen=True)
+class SequentialTest:
+    """What the test that may end a session early (``stop_early``) knew of the base trials when it ended.
+
+    Attributes:
+        score: ``spl``, ``progress`` or ``success``.
+        question: ``threshold``, ``compare_with`` (then the mean is one of differences) or ``half_width``.
+        decided: whether it is answered.
+        instances: number of base instances that it saw.
+        low: lower end of the time-uniform confidence sequence for the mean.
+        high: upper end.
+        error_rate: of the decision; and the probability that the mean was ever outside.
+        pairs: where the decision is that of a sequential sign test, the most number of pairs it may see; None where
+            it is that of the confidence sequence.
+        here_alone: number of the test's pairs in which the policy of this session alone succeeded.
+        there_alone: number in which that of the run it is compared with did.
+    """
+
+    score: str
+    question: Literal["threshold", "compare_with", "half_width"]
+    decided: bool
+    instances: int
+    low: float
+    high: float
+    error_rate: float
+    pairs: int | None = None
+    here_alone: int | None = None
+    there_alone: int | None = None
+
+
+@dataclass(frozen=True)
+class SessionFinished:
+    """The last line of a finished session.
+
+    Attributes:
+        reason: ``all_trials``, ``budget``, ``max_trials`` or, by ``stop_early``, ``decided``.
+        detail: the reason in words.
+        time: seconds since the epoch.
+        sequential: what the test of ``stop_early`` knew; None without one.
+    """
+
+    reason: Literal["all_trials", "budget", "max_trials", "decided"]
+    detail: str
+    time: float
+    sequential: SequentialTest | None = None
+    event: Literal["session_finished"] = "session_finished"
+
+
+@dataclass(frozen=True)
+class SessionInterrupted:
+    """The session ended early and can be resumed; ``fault`` is NONE when a mistake of our own ended it."""
+
+    fault: Fault
+    detail: str
+    time: float
+    event: Literal["session_interrupted"] = "session_interrupted"
+
+
+@dataclass(frozen=True)
+class ProcessDied:
+    """A process of the session ended without a word of its own."""
+
+    process: str
+    detail: str
+    time: float
+    event: Literal["process_died"] = "process_died"
+
+
+Event = (
+    SessionStarted
+    | PolicyLoaded
+    | PolicyRefused
+    | TrialSkipped
+    | SetUp
+    | TrialStarted
+    | TrialFinished
+    | TrialVoid
+    | Paused
+    | Resumed
+    | SessionFinished
+    | SessionInterrupted
+    | ProcessDied
+)
+
+_ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])
+
+
+def to_line(event: Event) -> bytes:
+    """Return the event as one line of JSON in UTF-8, its newline included."""
+    return to_json(event, inf_nan_mode="strings") + b"\n"
+
+
+def from_line(line: bytes) -> Event:
+    """Return the event that a line describes.
+
+    Raises:
+        ValueError: the line is not JSON, or not one of our events; in one line.
+    """
+    try:
+        return _ADAPTER.validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from None

@@ -1,0 +1,87 @@
+"""What a session's journal says has been done, so that a new process can go on from there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from robocontrast_ros.domain import Scene
+from robocontrast_ros.runs.events import (
+    Event,
+    PolicyLoaded,
+    SessionFinished,
+    SetUp,
+    TrialFinished,
+    TrialSkipped,
+    TrialStarted,
+    TrialVoid,
+)
+
+
+@dataclass
+class History:
+    """The state of a session after some events.
+
+    Attributes:
+        finished: the trials that count, in order.
+        served: the policy of each of these trials; None where nothing says.
+        skipped: (base_id, perturbation) of what could not be applied.
+        spent: sum of all set-up costs.
+        pending_cost: set-up costs of the trial that is not finished yet.
+        void: number of void attempts.
+        attempts: index of a trial -> how often its execution was begun.
+        scene: the last scene that is known; None before the first set-up. Once a trial is set up, that is
+            its starting scene, until it ends.
+        running: the execution that was begun and did not end.
+        policy: the policy that serves; None where nothing says.
+        first_policy: the one that served first.
+        end: the end of the session, when it is finished.
+    """
+
+    finished: list[TrialFinished] = field(default_factory=list)
+    served: list[PolicyLoaded | None] = field(default_factory=list)
+    skipped: set[tuple[str, str]] = field(default_factory=set)
+    spent: float = 0.0
+    pending_cost: float = 0.0
+    void: int = 0
+    attempts: Counter[int] = field(default_factory=Counter)
+    scene: Scene | None = None
+    running: TrialStarted | None = None
+    policy: PolicyLoaded | None = None
+    first_policy: PolicyLoaded | None = None
+    end: SessionFinished | None = None
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> History:
+        """Return the state after these events."""
+        history = cls()
+        for event in events:
+            history.add(event)
+        return history
+
+    def add(self, event: Event) -> None:
+        """Take one more event into account."""
+        if isinstance(event, TrialSkipped):
+            self.skipped.add((event.base_id, event.perturbation))
+        elif isinstance(event, SetUp):
+            self.spent += event.cost
+            self.pending_cost += event.cost
+            self.scene = event.target
+        elif isinstance(event, TrialStarted):
+            self.attempts[event.trial.index] += 1
+            self.running = event
+        elif isinstance(event, TrialVoid):
+            self.void += 1
+            self.running = None
+            self.scene = event.scene or self.scene
+        elif isinstance(event, TrialFinished):
+            self.finished.append(event)
+            self.served.append(self.policy)
+            self.pending_cost = 0.0
+            self.scene, self.running = event.result.final_scene, None
+        elif isinstance(event, PolicyLoaded):
+            self.policy = event
+            self.first_policy = self.first_policy or event
+        elif isinstance(event, SessionFinished):
+            self.end = event

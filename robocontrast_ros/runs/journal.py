@@ -1,0 +1,259 @@
+"""The journal: every step of a session, on disk before the next step is taken.
+
+A trial that was run is never lost: each event is one line, flushed and synced before ``append``
+returns. What a crash can leave behind is a last line that was not written to its end; the reader says
+so, and the writer takes it away before it goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from typing_extensions import Self
+
+from robocontrast_ros.domain.words import counted
+from robocontrast_ros.runs.events import (
+    Event,
+    ProcessDied,
+    SessionFinished,
+    SessionInterrupted,
+    SessionStarted,
+    from_line,
+    to_line,
+)
+from robocontrast_ros.system.disk import DiskError
+
+
+class JournalError(ValueError):
+    """A journal that cannot be read, or is not the one that was expected; the message says what to do."""
+
+
+class EventSink(Protocol):
+    """Where a session writes what it does."""
+
+    def append(self, event: Event) -> None:
+        """Keep the event; when this returns, it is safe."""
+
+
+class EventsInMemory:
+    """An ``EventSink`` for sessions that leave nothing on the disk.
+
+    Attributes:
+        kept: the events, in order.
+    """
+
+    def __init__(self) -> None:
+        """Begin without an event."""
+        self.kept: list[Event] = []
+
+    def append(self, event: Event) -> None:
+        """Keep the event."""
+        self.kept.append(event)
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What a journal holds.
+
+    Attributes:
+        path: the file.
+        events: its events in order; empty when it was cut off within its first line.
+        torn: bytes of an unfinished last line, which a crash left; 0 when there is none.
+    """
+
+    path: Path
+    events: tuple[Event, ...]
+    torn: int = 0
+
+    @property
+    def started(self) -> SessionStarted | None:
+        """The first event; None in a journal that holds none."""
+        first = self.events[0] if self.events else None
+        return first if isinstance(first, SessionStarted) else None
+
+    @property
+    def ended(self) -> bool:
+        """Whether its last line says how the process that wrote it ended."""
+        return bool(self.events) and isinstance(
+            self.events[-1], (SessionFinished, SessionInterrupted, ProcessDied)
+        )
+
+    @property
+    def warning(self) -> str:
+        """One sentence on an unfinished last line; empty when there is none."""
+        if not self.torn:
+            return ""
+        return (
+            f"{self.path}: the last line was cut off after {self.torn} bytes (a crash); "
+            f"{counted(len(self.events), 'event before it is', 'events before it are')} whole."
+        )
+
+
+def read_journal(path: Path) -> Journal:
+    """Return what the journal holds.
+
+    Raises:
+        JournalError: it cannot be read, a line other than the last is damaged, or it is not one session.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"{path}: {error.strerror}; expected the journal of a run folder.") from None
+    *lines, tail = content.split(b"\n")
+    events = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            events.append(from_line(line))
+        except ValueError as error:
+            raise JournalError(
+                f"{path}, line {number}: not an event of a journal of this version: {error}. "
+                "Restore the file from a copy."
+            ) from None
+    _check_order(path, events)
+    return Journal(path, tuple(events), len(tail))
+
+
+def read_begun(path: Path) -> Journal:
+    """Return what the journal of a session that was begun holds.
+
+    Raises:
+        JournalError: as ``read_journal``, or there is no event in it.
+    """
+    journal = read_journal(path)
+    if not journal.events:
+        raise JournalError(
+            f"{path}: no event in it, expected those of a session: none was begun here, or they were lost. "
+            f"Begin it with: robocontrast evaluate {path.parent / 'parameters' / 'session.yaml'}"
+        )
+    return journal
+
+
+def _check_order(path: Path, events: list[Event]) -> None:
+    starts = [number for number, event in enumerate(events, start=1) if isinstance(event, SessionStarted)]
+    if events and starts != [1]:
+        found = f"it starts in lines {starts}" if starts else "none starts it"
+        raise JournalError(
+            f"{path}: expected one session, started in line 1; {found}. "
+            "Keep each session in its own run folder."
+        )
+
+
+class JournalWriter:
+    """Appends events to a journal; only one process at a time may.
+
+    Attributes:
+        past: what the journal held when it was opened.
+    """
+
+    past: Journal
+
+    def __init__(self, path: Path) -> None:
+        """Open the journal, new or to go on with it, and take away an unfinished last line.
+
+        Raises:
+            JournalError: another process is writing it, or it cannot be opened or read.
+        """
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise JournalError(f"{path}: {error.strerror}; expected a folder that can be written.") from None
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.past = read_journal(path)
+        except BlockingIOError:
+            self.close()
+            raise _running(path) from None
+        except JournalError:
+            self.close()
+            raise
+        self._path = path
+        end = os.lseek(self._descriptor, -self.past.torn, os.SEEK_END)
+        os.ftruncate(self._descriptor, end)
+        os.fsync(self._descriptor)
+        _sync_folder(path.parent)
+
+    def append(self, event: Event) -> None:
+        """Write the event and wait until it is on the disk.
+
+        Raises:
+            DiskError: it could not be written, for instance because the disk is full; nothing of it is in the journal.
+        """
+        end = os.lseek(self._descriptor, 0, os.SEEK_END)
+        remaining = memoryview(to_line(event))
+        try:
+            while remaining:
+                remaining = remaining[os.write(self._descriptor, remaining) :]
+            os.fsync(self._descriptor)
+        except OSError as error:
+            # What comes next must not be appended to half a line.
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, end)
+            then = f"then go on with: robocontrast evaluate --resume {self._path.parent}"
+            raise DiskError(self._path, error, then) from None
+
+    def close(self) -> None:
+        """Close the file and let another process have it."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def check_not_running(path: Path) -> None:
+    """Refuse a journal that another process is writing, or that cannot be written; where there is none, all is well.
+
+    Raises:
+        JournalError: it is being written, or cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise JournalError(f"{path}: {error.strerror}; expected a folder that can be written.") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise _running(path) from None
+    finally:
+        os.close(descriptor)
+
+
+def _running(path: Path) -> JournalError:
+    pid = _writer_of(path)
+    who = f"process {pid}" if pid else "another process"
+    return JournalError(f"{path.parent}: {who} is running this session. Wait for it, or end it first.")
+
+
+def _writer_of(path: Path) -> int | None:
+    """Return the process that holds a journal's lock; None where the system does not tell (Linux does)."""
+    locks = Path("/proc/locks")
+    with contextlib.suppress(OSError):
+        inode = path.stat().st_ino
+        for line in locks.read_text().splitlines():
+            # "1: FLOCK  ADVISORY  WRITE 4242 08:01:123456 0 EOF"; 0 or -1 for a process of another container.
+            found = re.search(rf"FLOCK +ADVISORY +WRITE +(\d+) +[0-9a-f]+:[0-9a-f]+:{inode} ", line)
+            if found and int(found[1]) > 0:
+                return int(found[1])
+    return None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Sync the folder's entry of a file that is new, without which a crash may lose the whole file."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

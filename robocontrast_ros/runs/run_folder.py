@@ -1,0 +1,178 @@
+"""The folder of one run: what was asked, what happened, and what came of it. docs/sessions.md draws it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from robocontrast_ros.configuration import ConfigurationError, write_yaml
+from robocontrast_ros.system.disk import make_folder, write_file
+
+GRAPH_VARIABLES = (
+    "ROS_DOMAIN_ID",
+    "ROS_AUTOMATIC_DISCOVERY_RANGE",
+    "ROS_STATIC_PEERS",
+    "ROS_LOCALHOST_ONLY",
+    "RMW_IMPLEMENTATION",
+)
+"""Environment variables that decide which nodes find one another."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where things are in a run folder.
+
+    Attributes:
+        path: the folder.
+    """
+
+    path: Path
+
+    @classmethod
+    def create(
+        cls,
+        output: Path,
+        name: str,
+        now: float,
+        *,
+        session: dict[str, Any],
+        copies: Mapping[str, Path],
+        source: str,
+    ) -> RunFolder:
+        """Make a new run folder that holds a session's parameters.
+
+        Args:
+            output: folder of the run folders, made where it is not there.
+            name: of the session.
+            now: seconds since the epoch, for the folder's name.
+            session: the session's parameters, overrides applied.
+            copies: ``robot``, ``policy`` or ``task`` -> parameter file that is copied.
+            source: the session's file, for errors.
+
+        Raises:
+            ConfigurationError: the folder cannot be made.
+            DiskError: what belongs into it cannot be written; there is no folder then.
+        """
+        stamp = datetime.fromtimestamp(now, tz=timezone.utc).strftime("%Y%m%d_%H%M%S")
+        parent = output.expanduser().resolve()
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            run = cls(_new_folder(parent, f"{name}_{stamp}"))
+        except OSError as error:
+            raise ConfigurationError(
+                source,
+                "output",
+                str(parent),
+                "a folder that can be written",
+                f"{error.strerror}: {error.filename}.",
+            ) from None
+        try:
+            make_folder(run.bags)
+            make_folder(run.parameters)
+            write_yaml(run.session_file, session)
+            for kind, file in copies.items():
+                write_file(run.parameters / f"{kind}.yaml", file.read_bytes())
+        except BaseException:
+            shutil.rmtree(run.path, ignore_errors=True)
+            raise
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """Return the run folder at a path.
+
+        Raises:
+            ConfigurationError: it is not one.
+        """
+        run = cls(path.expanduser().resolve())
+        if not run.session_file.is_file():
+            raise ConfigurationError(
+                "command line",
+                "run",
+                str(path),
+                "a run folder, which holds parameters/session.yaml and journal.jsonl",
+                "Give the folder that `robocontrast evaluate` printed.",
+            )
+        return run
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self.path.name
+
+    @property
+    def parameters(self) -> Path:
+        """Folder of the parameters: session, and copies of robot, policy and task."""
+        return self.path / "parameters"
+
+    @property
+    def session_file(self) -> Path:
+        """The session's parameters with overrides applied."""
+        return self.parameters / "session.yaml"
+
+    @property
+    def journal(self) -> Path:
+        """The journal."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def graph(self) -> Path:
+        """Where the session's graph is, while it runs: the node to ask, and what it takes to find it."""
+        return self.path / "graph.yaml"
+
+    def write_graph(self, manager: str) -> None:
+        """Say where the session's graph is, from the environment of the process that runs it.
+
+        Args:
+            manager: full name of the episode manager's node.
+        """
+        found = {name: os.environ[name] for name in GRAPH_VARIABLES if name in os.environ}
+        write_yaml(
+            self.graph, {"episode_manager": manager, "host": socket.gethostname(), "environment": found}
+        )
+
+    def forget_graph(self) -> None:
+        """Take that away: the session does not run any more."""
+        self.graph.unlink(missing_ok=True)
+
+    @property
+    def bags(self) -> Path:
+        """Folder of the bags, one a trial."""
+        return self.path / "bags"
+
+    @property
+    def figures(self) -> Path:
+        """Folder of the pictures."""
+        return self.path / "figures"
+
+    @property
+    def maps(self) -> Path:
+        """Folder of the maps, one a trial that counts."""
+        return self.path / "maps"
+
+    def map(self, trial_id: str) -> Path:
+        """Return where the map of a trial goes."""
+        return self.maps / f"{trial_id}.png"
+
+    def bag(self, trial_id: str, attempt: int) -> Path:
+        """Return where the bag of one execution of a trial goes."""
+        return self.bags / (trial_id if attempt == 0 else f"{trial_id}_attempt{attempt}")
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    """Make and return a folder that was not there; a second one of the same second gets a number."""
+    number = 1
+    while True:
+        path = parent / (name if number == 1 else f"{name}_{number}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return path

@@ -1,0 +1,66 @@
+"""The fast mode: a session's bench in this very process, without ROS and without bags (docs/fast_mode.md).
+
+Robot, task, policy, limits and scores are the graph's own code, and so are the results, to the last bit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.policies.serving.runner import PolicyRunner
+from robocontrast_ros.sessions.policy_check import check_description
+from robocontrast_ros.sessions.resolving import ResolvedSession
+from robocontrast_ros.system.numerics import pin
+from robocontrast_ros.worlds.in_process import InProcessBench
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.world import World
+
+
+def open_bench(
+    session: ResolvedSession, policy_file: Path | None = None, aborted: Callable[[], bool] = lambda: False
+) -> InProcessBench:
+    """Return the bench of a session; close it after use.
+
+    Only the cameras that the policy asks for are rendered. Numeric libraries use one thread while a trial runs.
+
+    Args:
+        session: the session: robot, task, cameras and time limits are taken from it.
+        policy_file: parameter file of the policy; the session's own when left out.
+        aborted: asked before every action; true ends the trial, which is void.
+
+    Raises:
+        ConfigurationError: the session's policy is on a policy server elsewhere, the policy cannot be loaded or
+            warmed up, or it does not fit the robot.
+    """
+    file = policy_file or session.policy_file
+    if file is None:
+        raise ConfigurationError(
+            str(session.source),
+            "policy_server.external",
+            True,
+            "a policy that is loaded here, for a session without ROS",
+            "Name the policy's parameter file as `policy`.",
+        )
+    pin(os.environ)
+    timeouts, task = session.parameters.timeouts, session.task
+    # Nobody else waits for this policy: to hand each call to another thread costs more than most answers.
+    runner = PolicyRunner(file, timeouts.policy, timeouts.load, own_thread=False)
+    try:
+        check_description(runner.description, session, str(file))
+        runner.warm_up()
+        shown = set(runner.description.cameras)
+        cameras = tuple(
+            Camera(camera.name, camera.width, camera.height)
+            for camera in session.parameters.cameras or ()
+            if camera.name in shown
+        )
+        world = World(session.robot, task.world, task.start_position, cameras, task.physics_step)
+        return InProcessBench(
+            world, task, runner, stop_on_success=session.parameters.stop_on_success, aborted=aborted
+        )
+    except BaseException:
+        runner.close()
+        raise

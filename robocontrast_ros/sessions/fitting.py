@@ -1,0 +1,167 @@
+"""Whether what a session names fits together: robot, task, cameras, strategy, perturbations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names, resolve_uri
+from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.profile import RobotProfile, load_profile
+from robocontrast_ros.sessions.schema import CameraParameters, SessionParameters, StrategyParameters
+from robocontrast_ros.sessions.stopping import StopEarlyParameters
+from robocontrast_ros.strategies.protocol import PerturbationUse, Strategy
+from robocontrast_ros.tasks.protocol import Task
+
+Origin = tuple[str, str, Path]
+"""Where a value was written: source and key for errors, and the folder that its relative path starts from."""
+
+IMAGE_SIZE = (320, 180)
+"""Width and height of images where neither the session nor the policy's file says it [pixel]."""
+
+
+def steps_per_control(task: Task, source: str) -> int:
+    """Return how many steps of the physics one control period takes.
+
+    Args:
+        task: the task.
+        source: its file, for the error.
+
+    Raises:
+        ConfigurationError: the period is no whole number of them.
+    """
+    steps = 1.0 / (task.control_rate * task.physics_step)
+    if round(steps) < 1 or abs(steps - round(steps)) > 1e-3:
+        raise ConfigurationError(
+            source,
+            "physics_step",
+            task.physics_step,
+            f"a whole part of the control period, which is 1 / {task.control_rate:g} Hz",
+            f"{1.0 / (task.control_rate * max(round(steps), 1)):g} would do.",
+        )
+    return round(steps)
+
+
+def wanted_cameras(policy: Any, policy_file: Path) -> dict[str, CameraParameters]:
+    """Return the cameras whose images the policy wants in one size, by its file alone."""
+    describe_file = getattr(policy, "describe_file", None)
+    if describe_file is None:
+        return {}
+    description: PolicyDescription = describe_file(policy_file)
+    wanted = {}
+    for name, size in zip(description.cameras, description.image_sizes, strict=False):
+        if size is None:
+            continue
+        try:
+            wanted[name] = CameraParameters(name=name, width=size[0], height=size[1])
+        except ValueError:
+            raise ConfigurationError(
+                str(policy_file),
+                "image_sizes",
+                f"{size[0]}x{size[1]} for '{name}'",
+                "images of 16x16 to 4096x4096 pixels",
+            ) from None
+    return wanted
+
+
+def with_cameras(
+    parameters: SessionParameters,
+    robot: RobotProfile,
+    wanted: Mapping[str, CameraParameters],
+    origin: Origin,
+    robot_file: Path,
+) -> SessionParameters:
+    """Return the parameters with the cameras in use, which the robot has to have."""
+    known = [camera.name for camera in robot.cameras]
+    if parameters.cameras is None:
+        width, height = IMAGE_SIZE
+        usual = {name: CameraParameters(name=name, width=width, height=height) for name in known}
+        return replace(parameters, cameras=tuple(wanted.get(name, usual[name]) for name in known))
+    for camera in parameters.cameras:
+        if camera.name not in known:
+            raise ConfigurationError.unknown(
+                *origin[:2], camera.name, known, f"camera of the robot '{robot.name}' ({robot_file})"
+            )
+    return parameters
+
+
+def check_robot_fits_task(
+    robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin
+) -> None:
+    """Refuse a robot that stands still where scenes say where the robot is, and the other way round."""
+    wanted = task.start_position is None
+    if robot.mobile == wanted:
+        return
+    kinds = ("stands still", "moves about")
+    source, key, _ = origin
+    fitting = [name for name, path in known_names("robots").items() if load_profile(path).mobile == wanted]
+    raise ConfigurationError(
+        source,
+        key,
+        robot.name,
+        f"a robot that {kinds[wanted]}, for the task '{task.name}' ({task_file}); "
+        f"{robot_file} describes one that {kinds[robot.mobile]}",
+        f"Name another task, or one of the robots {', '.join(fitting) or '(none is shipped)'}.",
+    )
+
+
+def checked_stop_early(
+    parameters: StopEarlyParameters, strategy: Strategy, origin: Callable[[str], Origin]
+) -> StopEarlyParameters:
+    """Return the record with an absolute path; refuse a strategy whose base trials say nothing one by one."""
+    if not strategy.base_trials_iid:
+        raise ConfigurationError(
+            *origin("strategy.name")[:2],
+            strategy.name,
+            "beside `stop_early`, a strategy whose base trials are an i.i.d. sample of the test set at every moment",
+            "Take `standard`, `contrast_set` or `adaptive`, or leave `stop_early` out.",
+        )
+    if parameters.compare_with is None:
+        return parameters
+    run = resolve_uri(parameters.compare_with, origin("stop_early.compare_with")[2]).resolve()
+    return replace(parameters, compare_with=str(run))
+
+
+def loaded_perturbations(
+    parameters: StrategyParameters, strategy: Strategy, task: Task, source: str, key: str
+) -> tuple[Perturbation, ...]:
+    """Return the perturbation set P; refuse what the strategy does not use or the task does not support.
+
+    Raises:
+        ConfigurationError: the first that does not fit.
+    """
+    if strategy.uses_perturbations is PerturbationUse.REQUIRED and not parameters.perturbations:
+        raise ConfigurationError(
+            source,
+            key,
+            "none",
+            f"at least one, for strategy '{strategy.name}'",
+            "For the base trials alone take `standard`.",
+        )
+    if strategy.uses_perturbations is PerturbationUse.NONE and parameters.perturbations:
+        raise ConfigurationError(
+            source,
+            key,
+            list(parameters.perturbations),
+            f"none, for strategy '{strategy.name}' uses no perturbations",
+            "Take `contrast_set`, or leave them out.",
+        )
+    found = tuple(load_plugin("perturbations", name, source, key)() for name in parameters.perturbations)
+    for perturbation in found:
+        if not perturbation.supports(task):
+            known = (
+                load_plugin("perturbations", name, source, key)() for name in plugin_names("perturbations")
+            )
+            supported = [other.name for other in known if other.supports(task)]
+            raise ConfigurationError(
+                source,
+                key,
+                perturbation.name,
+                f"perturbations that task '{task.name}' supports: {', '.join(supported) or '(none)'}",
+                "Leave it out, or give the task what it needs (the perturbation's documentation says what).",
+            )
+    return found

@@ -1,0 +1,210 @@
+"""A session's parameter file, and everything it names, loaded and checked before anything starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from robocontrast_ros.configuration import (
+    ConfigurationError,
+    dump_record,
+    find_configured,
+    load_configured,
+    load_plugin,
+    parse_record,
+    read_yaml,
+)
+from robocontrast_ros.configuration.files import find_file, is_path
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.robots.profile import RobotProfile, load_profile
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.fitting import (
+    Origin,
+    check_robot_fits_task,
+    checked_stop_early,
+    loaded_perturbations,
+    steps_per_control,
+    wanted_cameras,
+    with_cameras,
+)
+from robocontrast_ros.sessions.overrides import Overrides, given_keys, overridden
+from robocontrast_ros.sessions.schema import SessionParameters
+from robocontrast_ros.strategies.effort import COST_MODELS, CostModel, Tolerance, cost_model
+from robocontrast_ros.strategies.protocol import Strategy
+from robocontrast_ros.tasks.protocol import Task
+
+
+@dataclass(frozen=True)
+class ResolvedSession:
+    """A session with everything that it names.
+
+    Attributes:
+        source: the session's file.
+        parameters: its record, overrides applied; robot, policy and task are known names or absolute paths.
+        robot: the robot's profile.
+        robot_file: where it came from.
+        policy_file: the policy's parameter file; its plug-in exists, but nothing is loaded yet. None where a policy
+            server elsewhere has it.
+        task: the task.
+        task_file: where it came from.
+        strategy: the order of trials.
+        perturbations: the perturbation set P.
+        cost_model: what a set-up costs.
+    """
+
+    source: Path
+    parameters: SessionParameters
+    robot: RobotProfile
+    robot_file: Path
+    policy_file: Path | None
+    task: Task
+    task_file: Path
+    strategy: Strategy
+    perturbations: tuple[Perturbation, ...]
+    cost_model: CostModel
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return every parameter that a result may depend on, as JSON: session, robot, policy, task."""
+        everything = {
+            "session": dump_record(self.parameters),
+            "robot": dump_record(self.robot),
+            "policy": read_yaml(self.policy_file) if self.policy_file else None,
+            "task": read_yaml(self.task_file),
+        }
+        return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
+
+    def new_run(self, now: float) -> RunFolder:
+        """Make a new run folder that holds the session's parameters.
+
+        Args:
+            now: seconds since the epoch, for the folder's name.
+
+        Raises:
+            ConfigurationError: the folder cannot be made.
+            DiskError: what belongs into it cannot be written; there is no folder then.
+        """
+        files = {"robot": self.robot_file, "policy": self.policy_file, "task": self.task_file}
+        return RunFolder.create(
+            Path(self.parameters.output),
+            self.parameters.name,
+            now,
+            session=dump_record(self.parameters),
+            copies={kind: file for kind, file in files.items() if file is not None},
+            source=str(self.source),
+        )
+
+    def evaluation(self) -> Evaluation:
+        """Return what the session's loop needs."""
+        parameters = self.parameters
+        return Evaluation(
+            name=parameters.name,
+            seed=parameters.seed,
+            task=self.task,
+            strategy=self.strategy,
+            test_set_size=parameters.test_set.size,
+            perturbations=self.perturbations,
+            families=parameters.test_set.families or (),
+            repeats=parameters.repeats,
+            cost_model=self.cost_model,
+            budget=math.inf if parameters.budget is None else parameters.budget,
+            max_trials=parameters.max_trials,
+            void_retries=parameters.void_retries,
+            stop_early=parameters.stop_early,
+            tolerance=Tolerance(parameters.setup.position_tolerance, parameters.setup.orientation_tolerance),
+            parameters=self.snapshot(),
+        )
+
+
+def resolve(session: str | Path, overrides: Overrides | None = None) -> ResolvedSession:
+    """Load a session and everything that it names, and check all of it.
+
+    Args:
+        session: name in config/sessions/, or path of a file. Paths in the file are relative to it.
+        overrides: what the command line sets instead.
+
+    Raises:
+        ConfigurationError: something does not fit: it names the file, the key, the known ones and the cure.
+    """
+    source = find_file("sessions", str(session), "command line", "session", Path.cwd())
+    content = read_yaml(source)
+    parameters = parse_record(SessionParameters, content, str(source))
+    given = given_keys(parameters, overrides or Overrides())
+    if given:
+        parameters = overridden(content, given)
+    return resolve_parameters(parameters, source, given)
+
+
+def resolve_parameters(
+    parameters: SessionParameters, source: Path, given: Collection[str] = ()
+) -> ResolvedSession:
+    """Load everything that a session's record names, and check all of it.
+
+    Args:
+        parameters: the record.
+        source: the file that it came from, for errors.
+        given: dotted keys of what the command line said instead.
+
+    Raises:
+        ConfigurationError: as ``resolve``.
+    """
+    origin = partial(_origin, source=source, given=given)
+    files = {
+        key: find_file(kind, getattr(parameters, key), *origin(key))
+        for key, kind in (("robot", "robots"), ("policy", "policies"), ("task", "tasks"))
+        if getattr(parameters, key)
+    }
+    policy_file = files.get("policy")
+    parameters = replace(
+        parameters,
+        **{
+            key: name if not is_path(name := getattr(parameters, key)) else str(file)
+            for key, file in files.items()
+        },
+    )
+    robot = load_profile(str(files["robot"]))
+    wanted = wanted_cameras(find_configured("policies", policy_file), policy_file) if policy_file else {}
+    task: Task = load_configured("tasks", files["task"])
+    steps_per_control(task, str(files["task"]))
+    check_robot_fits_task(robot, files["robot"], task, files["task"], origin("robot"))
+    parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
+    for family in parameters.test_set.families or ():
+        if family not in task.families:
+            where = origin("test_set.families")[:2]
+            raise ConfigurationError.unknown(
+                *where, family, task.families, f"family of the task '{task.name}'"
+            )
+    if parameters.cost not in COST_MODELS:
+        raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
+    strategy: Strategy = load_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])()
+    if parameters.stop_early is not None:
+        early = checked_stop_early(parameters.stop_early, strategy, origin)
+        parameters = replace(parameters, stop_early=early)
+    return ResolvedSession(
+        source=source,
+        parameters=parameters,
+        robot=robot,
+        robot_file=files["robot"],
+        policy_file=policy_file,
+        task=task,
+        task_file=files["task"],
+        strategy=strategy,
+        perturbations=loaded_perturbations(
+            parameters.strategy, strategy, task, *origin("strategy.perturbations")[:2]
+        ),
+        cost_model=cost_model(parameters.cost, parameters.mover),
+    )
+
+
+def _origin(key: str, source: Path, given: Collection[str]) -> Origin:
+    """Return where the value of a key was written: on the command line, where that gave it or what holds it."""
+    parts = key.split(".")
+    if any(".".join(parts[:depth]) in given for depth in range(1, len(parts) + 1)):
+        return "command line", key, Path.cwd()
+    return str(source), key, source.parent

@@ -1,0 +1,225 @@
+"""The records of a session's parameter file. docs/sessions.md explains it with examples."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
+from robocontrast_ros.sessions.stopping import StopEarlyParameters
+from robocontrast_ros.strategies.effort import Mover
+
+
+@record
+class StrategyParameters:
+    """Which trials are run, and in which order."""
+
+    name: str = Field(
+        description="strategy: standard, contrast_set, limited_intervention, limited_intervention_skip, "
+        "cost_ordered, adaptive, or a plug-in's name"
+    )
+    perturbations: tuple[str, ...] = Field(
+        default=(),
+        description="perturbation set P, in the order they are applied; for contrast_set and adaptive, and "
+        "for cost_ordered where it is wanted",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a perturbation that is named twice."""
+        if len(set(self.perturbations)) != len(self.perturbations):
+            raise ValueError("each of the perturbations once")
+
+
+@record
+class TestSetParameters:
+    """The i.i.d. evaluation set X."""
+
+    __test__ = False  # not a pytest class
+
+    size: int = Field(ge=1, le=100_000, description="number of test instances")
+    families: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="families of the task to draw from, in turn; as the task draws them when left out",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a family that is named twice."""
+        if self.families and len(set(self.families)) != len(self.families):
+            raise ValueError("each of the families once")
+
+
+@record
+class SetupParameters:
+    """When an object need not be moved."""
+
+    position_tolerance: float = Field(
+        default=0.002, ge=0, le=1, description="an object this near to where it is wanted may stay [m]"
+    )
+    orientation_tolerance: float = Field(
+        default=0.05, ge=0, le=math.pi, description="… and turned by no more than this [rad]"
+    )
+
+
+@record
+class PolicyServerParameters:
+    """Where the policy is served."""
+
+    external: bool = Field(
+        default=False,
+        description="whether a policy server that runs elsewhere is waited for, instead of one being started",
+    )
+    node: str = Field(
+        default="policy_server", min_length=1, description="name of that server's node, with its namespace"
+    )
+    composed: bool = Field(
+        default=False,
+        description="whether it is in the process of rollout, scorer and sim_bridge: faster, but a policy that crashes "
+        "takes these with it",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a name for a server that is started here, and a process for one that is not."""
+        if self.external and self.composed:
+            raise ValueError("`composed: true` or `external: true`, not both")
+        if not self.external and self.node != "policy_server":
+            raise ValueError("`external: true` with another node's name")
+
+
+@record
+class TimeoutParameters:
+    """How long each part may take on the wall clock before it counts as lost."""
+
+    policy: float = Field(default=10.0, gt=0, le=3600, description="one answer of the policy [s]")
+    load: float = Field(
+        default=LOAD_TIMEOUT, gt=0, le=86400, description="loading a policy, and warming it up [s]"
+    )
+    sensors: float = Field(
+        default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]"
+    )
+    set_up: float = Field(default=30.0, gt=0, le=86400, description="one set-up; a person may need long [s]")
+    scoring: float = Field(default=10.0, gt=0, le=3600, description="one answer of the scorer [s]")
+    recording: float = Field(
+        default=30.0,
+        gt=0,
+        le=60,
+        description="wait for a recorder that is too far behind, and for the last messages of a trial [s]",
+    )
+    start_up: float = Field(default=60.0, gt=0, le=3600, description="until all parts are there [s]")
+
+
+@record
+class CameraParameters:
+    """One camera, and the size of its images."""
+
+    name: str = Field(min_length=1, description="name of the camera in the robot's profile")
+    width: int = Field(ge=16, le=4096, description="columns [pixel]")
+    height: int = Field(ge=16, le=4096, description="rows [pixel]")
+
+
+@record
+class RecordingParameters:
+    """What goes into the bags besides what scoring them again needs."""
+
+    images: bool = Field(default=True, description="whether the cameras' images are recorded")
+    compression: Literal["zstd", "none"] = Field(
+        default="zstd", description="of the bags' chunks: zstd or none"
+    )
+    format: Literal["jazzy", "humble"] = Field(
+        default="jazzy",
+        description="of the bags' metadata.yaml: jazzy, for Jazzy and later, or humble, which all of them read",
+    )
+    topics: tuple[str, ...] = Field(
+        default=(), description="further topics, relative to the session's namespace"
+    )
+
+
+@record
+class SessionParameters:
+    """A file of config/sessions/. docs/sessions.md explains it with examples."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the session and of its run folders"
+    )
+    description: str = Field(default="", description="one line for tables")
+    seed: int = Field(ge=0, lt=2**63, description="every random draw of the session comes from it")
+    task: str = Field(min_length=1, description="name in config/tasks/, or path of a file")
+    robot: str = Field(min_length=1, description="name in config/robots/, or path of a file")
+    policy: str = Field(
+        default="",
+        description="name in config/policies/, or path of a file; left out where policy_server.external is true",
+    )
+    policy_server: PolicyServerParameters = Field(default_factory=PolicyServerParameters)
+    composed: bool = Field(
+        default=True,
+        description="whether rollout, scorer and sim_bridge are in one process, which is faster, or each in its own",
+    )
+    strategy: StrategyParameters
+    test_set: TestSetParameters
+    repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
+    cost: str = Field(
+        default="metres_moved", description="cost model of the budget: metres_moved or seconds_to_move"
+    )
+    mover: Mover = Field(default_factory=Mover, description="the person of seconds_to_move")
+    budget: (
+        Annotated[
+            float, Field(ge=0, allow_inf_nan=True), AfterValidator(lambda k: None if k == math.inf else k)
+        ]
+        | None
+    ) = Field(default=None, description="budget K in the cost model's unit; no limit when left out")
+    compare_within: float | None = Field(
+        default=None,
+        ge=0,
+        description="cost within which the summary counts the trials of this session and of a standard "
+        "evaluation; the budget when left out, and without one what the standard evaluation costs",
+    )
+    max_trials: int | None = Field(
+        default=None, ge=1, description="trials after which it ends; no limit when left out"
+    )
+    fast: bool = Field(
+        default=False,
+        description="whether it runs in one process without ROS, many times as fast: the same trials and scores, "
+        "no bags",
+    )
+    void_retries: int = Field(default=2, ge=0, le=100, description="how often a void trial is tried again")
+    stop_early: StopEarlyParameters | None = Field(
+        default=None, description="what is to be found out, after which it ends; never when left out"
+    )
+    stop_on_success: bool = Field(
+        default=True, description="whether a trial ends as soon as the goal is reached"
+    )
+    setup: SetupParameters = Field(default_factory=SetupParameters)
+    timeouts: TimeoutParameters = Field(default_factory=TimeoutParameters)
+    cameras: tuple[CameraParameters, ...] | None = Field(
+        default=None,
+        description="cameras in use; all of the robot's when left out, with the sizes that the policy's file asks "
+        "for, else 320x180 pixels",
+    )
+    camera_images: Literal["every_step", "when_asked"] = Field(
+        default="every_step",
+        description="whether cameras take images at every control step, or when the policy is asked; "
+        "the policy sees the same",
+    )
+    recording: RecordingParameters = Field(default_factory=RecordingParameters)
+    output: str = Field(
+        default="runs",
+        min_length=1,
+        description="folder of the run folders, relative to the working directory",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a camera that is named twice, no policy and one too many."""
+        names = [camera.name for camera in self.cameras or ()]
+        if len(set(names)) != len(names):
+            raise ValueError("each of the cameras once")
+        if self.policy_server.composed and not self.composed:
+            raise ValueError("`composed: true` where `policy_server.composed` is true")
+        if not self.policy and not self.policy_server.external:
+            raise ValueError("a `policy`, or `policy_server` with `external: true`")
+        if self.policy and self.policy_server.external:
+            raise ValueError(
+                "no `policy`, for a policy server elsewhere has its own; `robocontrast swap` changes it"
+            )

@@ -1,0 +1,1 @@
+"""What the machine gives: files on disk, processes, numeric libraries."""

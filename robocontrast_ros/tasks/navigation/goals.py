@@ -1,0 +1,78 @@
+"""When an instruction is fulfilled: the base has been at a first place, and is at the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from robocontrast_ros.domain import Scene
+from robocontrast_ros.tasks.navigation.floor import FloorPlan, Point
+from robocontrast_ros.tasks.protocol import Polygon
+
+PlanOf = Callable[[Scene], FloorPlan]
+"""Returns the floor plan of a scene, made once and kept."""
+
+
+@dataclass(frozen=True)
+class PlaceGoal:
+    """The base's centre is near to the footprint of any object of a model.
+
+    Attributes:
+        place: the model.
+        plan_of: where floor plans come from.
+    """
+
+    place: str
+    plan_of: PlanOf
+
+    def satisfied(self, scene: Scene) -> bool:
+        """Tell whether the robot is there; cheaper than the distance, which is then 0."""
+        return self.plan_of(scene).region(self.place).contains(_base(scene))
+
+    def distance(self, scene: Scene) -> float:
+        """Return the length of the shortest path of the base to there [m].
+
+        0 exactly when it is there; infinity when there is no path.
+
+        Raises:
+            KeyError: no such object is in the scene.
+            ValueError: the scene does not say where the robot is.
+        """
+        return self.plan_of(scene).distance(_base(scene), self.place)
+
+    def regions(self, scene: Scene) -> tuple[Polygon, ...]:
+        """Return the edge of the region about each object."""
+        return self.plan_of(scene).region(self.place).outlines()
+
+
+@dataclass(frozen=True)
+class VisitGoal:
+    """Two places in order; the robot has to stop at the second one (seed 000, section 6.1).
+
+    Attributes:
+        subgoals: the two places.
+        reach: how near to a footprint the base's centre has to come [m].
+        stop_required: the robot itself has to stop there.
+    """
+
+    subgoals: tuple[PlaceGoal, PlaceGoal]
+    reach: float
+    stop_required: bool = True
+
+    def satisfied(self, scene: Scene) -> bool:
+        """Tell whether the robot is at the last place; whether it was at the first is for the scorer to know."""
+        return self.subgoals[-1].satisfied(scene)
+
+    def distance(self, scene: Scene) -> float:
+        """Return the length of the shortest path of the base to the last place [m]; 0 exactly when it is there."""
+        return self.subgoals[-1].distance(scene)
+
+    def regions(self, scene: Scene) -> tuple[Polygon, ...]:
+        """Return the edge of the last place's region about each of its objects."""
+        return self.subgoals[-1].regions(scene)
+
+
+def _base(scene: Scene) -> Point:
+    if scene.robot is None:
+        raise ValueError("the robot's pose in the scene, which has none")
+    return scene.robot.xy

@@ -1,0 +1,133 @@
+"""The task file: room, robot, furniture, arrangements and the generator's numbers, with units, as one record."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.tasks.navigation.protocol import Perturbing, Point
+
+GENERATED = "generated"
+"""The family of instances that are drawn; every other family is an arrangement of the file."""
+
+
+@record
+class Room:
+    """The floor: a rectangle from (0, 0) in the world frame, with walls around it."""
+
+    length: float = Field(gt=0, description="along x [m]")
+    width: float = Field(gt=0, description="along y [m]")
+
+
+@record
+class Base:
+    """What the planner takes the robot to be: a disc."""
+
+    radius: float = Field(gt=0, description="radius of the base: nearer to furniture or wall it collides [m]")
+    margin: float = Field(ge=0, description="added to the radius when paths are planned [m]")
+
+    @property
+    def clearance(self) -> float:
+        """How far from furniture and walls the base's centre is kept [m]; a passage is twice as wide."""
+        return self.radius + self.margin
+
+
+@record
+class Furniture:
+    """One model of furniture. Its frame: origin on the floor, +x to its front, its back towards -x."""
+
+    nouns: tuple[str, ...] = Field(min_length=2, description="what it is called; the first is its plain name")
+    colour: str = Field(min_length=1, description="main hue of the model, distinct from every other's")
+    mass: float = Field(gt=0, description="what a person who moves it has to cope with [kg]")
+    stands: Literal["at_wall", "near_wall", "free", "at_table"] = Field(
+        description="where the generator puts it: with its back to a wall, not far from one, anywhere, or "
+        "facing what one can sit at"
+    )
+    place: bool = Field(default=True, description="whether an instruction can send the robot there")
+    seats: bool = Field(default=False, description="whether one sits at it, so that chairs belong there")
+    polygons: tuple[tuple[Point, ...], ...] = Field(
+        default=(), description="convex parts of the footprint, counter-clockwise, in the object's frame [m]"
+    )
+    radius: float | None = Field(default=None, gt=0, description="radius of a round footprint instead [m]")
+
+    def __post_init__(self) -> None:
+        """Refuse a footprint that is none."""
+        if bool(self.polygons) == (self.radius is not None):
+            raise ValueError("either `polygons` or `radius`")
+        for polygon in self.polygons:
+            if len(polygon) < 3 or not _convex(polygon):
+                raise ValueError(f"convex polygons of at least 3 corners, counter-clockwise; not {polygon}")
+        if not all(noun == noun.lower().strip() and noun for noun in self.nouns):
+            raise ValueError("nouns in lower case")
+
+
+@record
+class Arrangement:
+    """One way to furnish the room, with an instruction; what each participant of seed 000, C.2, made."""
+
+    instruction: str = Field(min_length=1, description="what the robot is told: free text with two places")
+    robot: tuple[float, float, float] = Field(description="where the robot starts: x, y [m], yaw [rad]")
+    furniture: dict[str, tuple[float, float, float]] = Field(
+        min_length=2, description="object -> x, y [m], yaw [rad] of its origin"
+    )
+
+
+@record
+class Generator:
+    """Bounds within which instances are drawn; reaching the number of draws is an error."""
+
+    draws: int = Field(gt=0, description="scenes drawn for one instance, at most")
+    places_per_object: int = Field(gt=0, description="places tried for one object, at most")
+    gap: float = Field(ge=0, description="between two pieces of furniture, at least [m]")
+    wall_gap: float = Field(ge=0, description="between a piece of furniture and a wall, at least [m]")
+    leg: float = Field(gt=0, description="length of each half of the path, at least [m]")
+    path: tuple[float, float] = Field(description="length of the whole path, at least and at most [m]")
+    open_share: float = Field(
+        gt=0, le=1, description="share of the free floor that the robot can reach from its start, at least"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that no path can meet."""
+        if not 2 * self.leg <= self.path[1] or self.path[0] > self.path[1]:
+            raise ValueError("path as [least, greatest], the greatest at least twice `leg`")
+
+
+@record
+class NavigationParameters:
+    """The file config/tasks/studio_apartment.yaml."""
+
+    task: str = Field(description="plug-in that reads this file")
+    name: str = Field(min_length=1, description="name of the task in results")
+    world: str = Field(description="URI of the world model without furniture")
+    furniture_model: str = Field(
+        description="URI of a piece of furniture; {model} stands for its name, e.g. couch"
+    )
+    control_rate: float = Field(gt=0, description="control steps a second of simulated time [Hz]")
+    physics_step: float = Field(gt=0, le=0.01, description="step of the embedded simulator's physics [s]")
+    step_limit: int = Field(gt=0, description="control steps after which a trial ends")
+    reach: float = Field(
+        gt=0, description="a place is reached where the base's centre is this near to its footprint [m]"
+    )
+    room: Room
+    base: Base
+    furniture: dict[str, Furniture] = Field(min_length=3, description="model -> what it is")
+    objects: dict[str, str] = Field(min_length=3, description="object -> model; what there is to arrange")
+    generator: Generator
+    perturbing: Perturbing
+    arrangements: dict[str, Arrangement] = Field(default_factory=dict, description="name -> arrangement")
+
+
+def _convex(polygon: tuple[Point, ...]) -> bool:
+    """Tell whether each corner turns left and the corners go round once."""
+    turned = 0.0
+    count = len(polygon)
+    for i, (x, y) in enumerate(polygon):
+        (ax, ay), (bx, by) = polygon[i - 1], polygon[(i + 1) % count]
+        cross = (x - ax) * (by - y) - (y - ay) * (bx - x)
+        if cross <= 0.0:
+            return False
+        turned += math.atan2(cross, (x - ax) * (bx - x) + (y - ay) * (by - y))
+    return abs(turned - math.tau) < 1e-6

@@ -1,0 +1,286 @@
+"""The four perturbations of seed 000, section 6.1: ΔL, ΔLB, ΔS and ΔSB, each with the planner's proof.
+
+All act on the instruction of the unperturbed instance and on the scene that actually is, with the robot back
+at the start pose of the unperturbed instance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Proof, Scene, TestInstance
+from robocontrast_ros.domain.products import norm
+from robocontrast_ros.tasks.navigation.protocol import (
+    NavigationTask,
+    Point,
+    Route,
+    frechet_distance,
+    path_length,
+)
+from robocontrast_ros.tasks.protocol import Task
+
+ASIDE = 0.3
+"""What is put in the way is put at most this far beside the path [m]."""
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What is to be perturbed.
+
+    Attributes:
+        task: the task.
+        base: the unperturbed test instance.
+        scene: the scene that is, with the robot at the start pose of the base instance.
+        before: the expected path there.
+    """
+
+    task: NavigationTask
+    base: TestInstance
+    scene: Scene
+    before: Route
+
+
+class _OfNavigation:
+    """What the four have in common: the path before, and an instance with its proof."""
+
+    name: str
+    symbol: str
+    axes: str
+    description: str
+    claim: str
+
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task sends a robot along a path that it can plan."""
+        return isinstance(task, NavigationTask)
+
+    def apply(
+        self, task: NavigationTask, base: TestInstance, scene: Scene, rng: np.random.Generator
+    ) -> Perturbed | NotApplicable:
+        """Perturb the instance; the robot starts where the unperturbed instance says."""
+        start = replace(scene, robot=base.scene.robot, contacts=())
+        before = task.route(base.instruction, start)
+        if before is None:
+            return NotApplicable(f"there is no path to compare with: {task.refusal(base.instruction, start)}")
+        try:
+            return self._perturb(_Case(task, base, start, before), rng)
+        except ValueError as reason:
+            return NotApplicable(str(reason))
+
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        raise NotImplementedError
+
+    def _proven(
+        self, case: _Case, instruction: Instruction, scene: Scene, note: str, **measures: float
+    ) -> Perturbed | None:
+        """Return the instance with the measures that all proofs have, and more; None when it cannot be given."""
+        before = case.before
+        instance = case.task.make_instance(f"{case.base.instance_id}-{self.name}", instruction, scene)
+        after = case.task.route(instruction, scene)
+        if instance is None or after is None:
+            return None
+        common = {
+            "path_before_m": before.length,
+            "path_after_m": after.length,
+            "frechet_m": frechet_distance(before.path, after.path),
+        }
+        proof = Proof(self.claim, tuple({**common, **measures}.items()))
+        return Perturbed(replace(instance, proof=proof), note)
+
+
+class Reword(_OfNavigation):
+    """ΔL: another sentence form and other nouns for the same two places."""
+
+    name = "L"
+    symbol = "ΔL"
+    axes = "L"
+    description = "say the same in other words"
+    claim = "the meaning and the expected path stay"
+
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        task, base, scene = case.task, case.base, case.scene
+        instruction = task.rephrase(base.instruction, scene, rng)
+        understood = task.parse(instruction.text, scene)
+        if understood.arguments != base.instruction.arguments:
+            raise ValueError(f"'{instruction.text}' is understood as {understood.arguments}")
+        said, says = (set(i.text.lower().split()) for i in (base.instruction, instruction))
+        note = f"'{base.instruction.text}' became '{instruction.text}'"
+        shared = len(said & says) / len(says)
+        found = self._proven(case, instruction, scene, note, shared_words=shared)
+        return found or NotApplicable(f"'{instruction.text}': {task.refusal(instruction, scene)}")
+
+
+class Redirect(_OfNavigation):
+    """ΔLB: the instruction ends at another place."""
+
+    name = "LB"
+    symbol = "ΔLB"
+    axes = "LB"
+    description = "name another final goal"
+    claim = "the first half of the path stays the way to the first place, the second half becomes another"
+
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        task, base, scene, before = case.task, case.base, case.scene, case.before
+        numbers = task.perturbing
+        destinations = task.destinations(base.instruction, scene)
+        for index in rng.permutation(len(destinations)):
+            instruction = task.redirect(base.instruction, destinations[index], scene, rng)
+            after = task.route(instruction, scene)
+            if after is None or not _halves(after, numbers.half):
+                continue
+            detour = self._detour(case, instruction, after)
+            apart = frechet_distance(before.second_half, after.second_half)
+            missed = min(
+                task.misses(before.path[-1], instruction, scene),
+                task.misses(after.path[-1], base.instruction, scene),
+            )
+            if detour > numbers.detour or apart < numbers.other_end or missed < numbers.missed_by:
+                continue
+            note = f"'{base.instruction.text}' became '{instruction.text}'"
+            measures = {"detour_m": detour, "second_half_frechet_m": apart, "missed_by_m": missed}
+            found = self._proven(case, instruction, scene, note, **measures)
+            if found is not None:
+                return found
+        return NotApplicable(
+            "for no other place does the first half of the path stay and the second half become another"
+        )
+
+    def _detour(self, case: _Case, instruction: Instruction, after: Route) -> float:
+        """Return how much longer than the shortest path the one is that keeps the first half of before [m]."""
+        before = case.before
+        there = replace(case.scene, robot=Pose.planar(*before.path[before.via]))
+        onward = case.task.goal(instruction, case.scene).distance(there)
+        return path_length(before.first_half) + onward - after.length
+
+
+class _OfScene(_OfNavigation):
+    """What ΔS and ΔSB have in common: an object is moved a little, the instruction stays to the letter."""
+
+    def _moved(self, case: _Case, name: str, after: Scene, **measures: float) -> Perturbed | None:
+        distance = case.scene[name].pose.distance_to(after[name].pose)
+        note = f"moved {name} by {distance:.2f} m"
+        return self._proven(case, case.base.instruction, after, note, moved_m=distance, **measures)
+
+
+class MovePassive(_OfScene):
+    """ΔS: an object that the instruction does not name is moved, and does not matter."""
+
+    name = "S"
+    symbol = "ΔS"
+    axes = "S"
+    description = "move an object such that the expected path stays"
+    claim = "the expected path stays, and stays free"
+
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        task, base, scene, before = case.task, case.base, case.scene, case.before
+        numbers, names = task.perturbing, task.passive_objects(base.instruction, scene)
+        if not names:
+            return NotApplicable("the scene has no object to move that the instruction does not name")
+        for _ in range(numbers.draws):
+            name = names[rng.integers(len(names))]
+            moved = scene.moved(name, _aside(scene[name].pose, numbers.scene_move, rng))
+            if not task.has_room(name, moved) or not task.keeps_clear(before.path, moved):
+                continue
+            after = task.route(base.instruction, moved)
+            if after is None or abs(after.length - before.length) > numbers.same_path:
+                continue
+            if frechet_distance(before.path, after.path) > numbers.same_path:
+                continue
+            found = self._moved(case, name, moved)
+            if found is not None:
+                return found
+        return NotApplicable(f"none of {numbers.draws} small moves leaves the expected path as it is")
+
+
+class MoveGoalOrObstruct(_OfScene):
+    """ΔSB: the goal object is moved away, or another object into the path."""
+
+    name = "SB"
+    symbol = "ΔSB"
+    axes = "SB"
+    description = "move the goal, or put an object in the way, such that the expected path changes"
+    claim = "the path before no longer fulfils the instruction, and the expected path is another"
+
+    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        ways = [self._goal_moves, self._obstructions]
+        for index in rng.permutation(len(ways)):
+            candidates = ways[index](case, rng)
+            # The least effort first.
+            for _, name, moved in sorted(candidates, key=lambda c: c[0]):
+                found = self._if_it_differs(case, name, moved)
+                if found is not None:
+                    return found
+        return NotApplicable(
+            "neither a small move of the goal nor an object in the way changes the path enough"
+        )
+
+    def _goal_moves(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
+        """Yield places for the goal that the path before does not reach."""
+        task, instruction, scene = case.task, case.base.instruction, case.scene
+        names = task.goal_objects(instruction, scene)
+        for _ in range(task.perturbing.draws):
+            name = names[rng.integers(len(names))]
+            pose = _aside(scene[name].pose, task.perturbing.goal_move, rng)
+            moved = scene.moved(name, pose)
+            missed = task.misses(case.before.path[-1], instruction, moved)
+            if missed >= task.perturbing.missed_by and task.has_room(name, moved):
+                yield scene[name].pose.distance_to(pose), name, moved
+
+    def _obstructions(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
+        """Yield places for passive objects in which the robot would drive into them."""
+        task, scene, before = case.task, case.scene, case.before
+        names = task.passive_objects(case.base.instruction, scene)
+        least, greatest = task.perturbing.goal_move
+        for _ in range(task.perturbing.draws if names else 0):
+            name = names[rng.integers(len(names))]
+            here = scene[name].pose
+            x, y = _along(before.path, rng.uniform(0.0, before.length))
+            x, y = x + rng.uniform(-ASIDE, ASIDE), y + rng.uniform(-ASIDE, ASIDE)
+            pose = Pose((x, y, here.position[2]), here.orientation)
+            moved = scene.moved(name, pose)
+            distance = here.distance_to(pose)
+            if (
+                least <= distance <= greatest
+                and task.has_room(name, moved)
+                and task.collides(before.path, moved)
+            ):
+                yield distance, name, moved
+
+    def _if_it_differs(self, case: _Case, name: str, moved: Scene) -> Perturbed | None:
+        task, base, before = case.task, case.base, case.before
+        numbers = task.perturbing
+        after = task.route(base.instruction, moved)
+        if after is None or not _halves(after, numbers.half):
+            return None
+        if frechet_distance(before.path, after.path) < numbers.other_path:
+            return None
+        return self._moved(
+            case,
+            name,
+            moved,
+            missed_by_m=task.misses(before.path[-1], base.instruction, moved),
+            path_before_blocked=float(task.collides(before.path, moved)),
+        )
+
+
+def _halves(route: Route, least: float) -> bool:
+    """Tell whether both halves of a path are at least this long [m]."""
+    return min(path_length(route.first_half), path_length(route.second_half)) >= least
+
+
+def _aside(pose: Pose, bounds: tuple[float, float], rng: np.random.Generator) -> Pose:
+    """Return a pose a drawn distance [m] away, in a drawn direction, turned as before."""
+    distance, angle = rng.uniform(*bounds), rng.uniform(-math.pi, math.pi)
+    x, y, z = pose.position
+    return Pose((x + distance * math.cos(angle), y + distance * math.sin(angle), z), pose.orientation)
+
+
+def _along(path: tuple[Point, ...], distance: float) -> Point:
+    """Return the point of a path at a distance from its start [m]."""
+    points = np.asarray(path)
+    travelled = np.concatenate([[0.0], np.cumsum(norm(np.diff(points, axis=0)))])
+    x, y = (float(np.interp(distance, travelled, points[:, i])) for i in (0, 1))
+    return x, y

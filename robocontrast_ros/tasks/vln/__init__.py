@@ -1,5 +1,0 @@
-"""Vision-and-language navigation in a studio apartment: two places to visit in order (docs/vln.md)."""
-
-from robocontrast_ros.tasks.vln.task import VisionLanguageNavigation
-
-__all__ = ["VisionLanguageNavigation"]

@@ -1,0 +1,273 @@
+"""A bench in one process: the embedded world, the policy and the scorer, without ROS.
+
+It runs the very loop, scoring, set-up and controllers of the graph, so that what the graph adds can be
+measured, and whole studies be run fast.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.files import find_file
+from robocontrast_ros.domain import Fault, Pose, Progress, Scene, SetupMove, Trial
+from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
+from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
+from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
+from robocontrast_ros.policies.fit import check_fit
+from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
+from robocontrast_ros.policies.serving.swapping import NothingStaged, PolicySlot
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.controllers.registry import Controller, make_controller
+from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator, make_state_estimator
+from robocontrast_ros.strategies.effort import Tolerance, setup_moves
+from robocontrast_ros.system.numerics import one_thread
+from robocontrast_ros.tasks.protocol import Task, robot_start
+from robocontrast_ros.worlds.mujoco.entities import EntityState, ResetScope
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.world import World
+from robocontrast_ros.worlds.simulated_scene import Feature, SimulatedScene, SimulationError
+
+
+class WorldSimulation:
+    """A ``worlds.Simulation`` that calls the embedded world directly."""
+
+    def __init__(self, world: World) -> None:
+        """Take the world."""
+        self._world = world
+
+    def features(self) -> frozenset[int]:
+        """Return all that set-up can use."""
+        return frozenset(int(feature) for feature in Feature)
+
+    def poses(self) -> tuple[float, dict[str, Pose]]:
+        """Return the time [s] and every entity's pose in the world frame."""
+        return self._world.time, self._world.poses()
+
+    def set_pose(self, entity: str, pose: Pose) -> None:
+        """Put an entity, at rest, at a pose."""
+        self._attempt(lambda: self._world.set_entity_state(entity, EntityState(pose)))
+
+    def spawn(self, entity: str, uri: str, pose: Pose) -> None:
+        """Bring in an entity."""
+        self._attempt(lambda: self._world.spawn(entity, pose, uri=uri))
+
+    def delete(self, entity: str) -> None:
+        """Take out an entity."""
+        self._attempt(lambda: self._world.delete(entity))
+
+    def reset_state(self) -> None:
+        """Put everything back to where it was at the beginning; time goes on."""
+        self._world.reset(ResetScope.STATE)
+
+    def step(self, steps: int) -> None:
+        """Let that many physics steps pass."""
+        self._world.step(steps)
+
+    @staticmethod
+    def _attempt(call: Callable[[], None]) -> None:
+        try:
+            call()
+        except (ValueError, KeyError) as error:
+            raise SimulationError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    runner: PolicyRunner
+    observation: Observation
+
+    def result(self) -> Answer:
+        return self.runner.act(self.observation)
+
+
+class InProcessEpisode:
+    """The ``episodes.loop.EpisodeBench`` of one trial."""
+
+    def __init__(
+        self,
+        world: World,
+        scene: SimulatedScene,
+        runner: PolicyRunner,
+        scorer: EpisodeScorer,
+        estimator: StateEstimator,
+        steps: int,
+    ) -> None:
+        """Take the parts; ``steps`` are the physics steps of one control period."""
+        self._world, self._scene, self._runner = world, scene, runner
+        self._scorer, self._estimator, self._steps = scorer, estimator, steps
+        self._contacts = world.profile.reports_contacts
+        self._latest = Scene()
+        self._tool_pose = Pose()
+
+    def begin(self, request: EpisodeRequest) -> None:
+        """Tell the estimator where the robot starts."""
+        self._estimator.begin(request.start_pose)
+
+    def reset_policy(self, instruction: str, seed: int) -> None:
+        """Tell the policy the instruction."""
+        self._runner.reset(instruction, seed)
+
+    def step(self) -> None:
+        """Let one control period pass."""
+        self._world.step(self._steps)
+
+    def observe(self, after: float) -> Observation:
+        """Return what the sensors say now, without images, which only the policy is shown."""
+        stamp, scene = self._scene.read()
+        self._latest = replace(scene, contacts=self._world.touched()) if self._contacts else scene
+        try:
+            robot = self._estimator.update(self._world.reading())
+        except NotAtStart as error:
+            raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
+        self._tool_pose = robot.pose
+        wanted = self._runner.description
+        return Observation(
+            stamp=stamp,
+            images={},
+            joint_names=robot.joint_names,
+            joint_positions=robot.joint_positions,
+            tool_pose=robot.pose,
+            scene=self._latest if wanted.privileged else None,
+        )
+
+    def request_actions(self, observation: Observation) -> _Asked:
+        """Ask the policy when its answer is waited for; every camera is rendered, as the simulator node does."""
+        images = {camera.name: self._world.render(camera.name) for camera in self._world.cameras}
+        shown = {name: images[name] for name in self._runner.description.cameras}
+        return _Asked(self._runner, replace(observation, images=shown))
+
+    def progress(self, stamp: float) -> Progress:
+        """Score the scene that is."""
+        sample = Sample(self._world.time_ns, self._latest, self._tool_pose)
+        return self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+
+    def command(self, command: RobotCommand) -> None:
+        """Let the robot follow the command during the coming control period."""
+        self._world.follow(command)
+
+
+class InProcessBench:
+    """A ``episodes.bench.Bench`` that records nothing."""
+
+    def __init__(
+        self,
+        world: World,
+        task: Task,
+        runner: PolicyRunner,
+        settle_steps: int = 50,
+        tolerance: float = 0.01,
+        stop_on_success: bool = True,
+        aborted: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Put the parts together; see the parameters of sim_bridge for the numbers.
+
+        ``aborted`` is asked before every action; true ends the trial, which is void.
+        """
+        self._world, self._task, self._slot = world, task, PolicySlot(runner)
+        self._scene = SimulatedScene(
+            WorldSimulation(world),
+            task.models,
+            settle_steps,
+            tolerance,
+            robot=world.profile.name if world.profile.mobile else "",
+        )
+        self._period = 1.0 / task.control_rate
+        self._steps = round(self._period / world.step_duration)
+        self._estimator = make_state_estimator(world.profile)
+        self._controller = self._make_controller()
+        self._stop_on_success, self._aborted = stop_on_success, aborted
+
+    @property
+    def cameras(self) -> tuple[Camera, ...]:
+        """The cameras that are rendered whenever the policy is asked."""
+        return self._world.cameras
+
+    def policy(self) -> ServingPolicy:
+        """Return the policy that serves."""
+        return _told(self._slot.serving)
+
+    def stage_policy(self, policy: str) -> ServingPolicy:
+        """Load another policy beside the one that serves."""
+        try:
+            file = find_file("policies", policy, "swap", "policy", Path.cwd())
+            staged = self._slot.stage(file)
+            cameras = {camera.name: (camera.width, camera.height) for camera in self._world.cameras}
+            check_fit(staged.description, self._world.profile, self._task.control_rate, cameras, str(file))
+        except ConfigurationError as error:
+            self._slot.drop()
+            raise PolicyRefusal(str(error)) from None
+        return _told(staged)
+
+    def serve_policy(self) -> None:
+        """Let the policy that was staged serve."""
+        try:
+            self._slot.serve()
+        except NothingStaged as error:
+            raise PolicyRefusal(str(error)) from None
+        self._controller = self._make_controller()
+
+    def close(self) -> None:
+        """Free the policies, and what draws images."""
+        self._slot.close()
+        self._world.close()
+
+    def _make_controller(self) -> Controller:
+        return make_controller(self._world.profile, self._slot.serving.description.action_space, self._period)
+
+    def scene(self) -> Scene:
+        """Return the scene that actually is."""
+        return self._scene.read()[1]
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
+        """Put the robot to its start and the objects to their poses."""
+        return self._scene.set_up(target, {move.name for move in moves})[1]
+
+    def bring(self, target: Scene) -> Scene:
+        """Set up a scene from the one that is."""
+        return self.set_up(target, setup_moves(self.scene(), target, Tolerance()))
+
+    def description(self) -> str:
+        """Say what simulates and draws the scenes."""
+        return self._world.description
+
+    @one_thread()
+    def execute(self, trial: Trial, attempt: int) -> Execution:
+        """Run one trial in the scene as it is and score it."""
+        began = time.monotonic()
+        start = self.scene()
+        instance = trial.instance
+        scorer = EpisodeScorer.for_instance(self._task, instance, start)
+        episode = InProcessEpisode(
+            self._world, self._scene, self._slot.serving, scorer, self._estimator, self._steps
+        )
+        request = EpisodeRequest(
+            trial_id=trial.trial_id,
+            instruction=instance.instruction.text,
+            seed=trial.seed,
+            step_limit=self._task.step_limit,
+            stop_on_success=self._stop_on_success,
+            start=self._world.time,
+            start_pose=robot_start(self._task, start),
+        )
+        report = run_episode(
+            episode, self._controller, self._slot.serving.description, request, cancelled=self._aborted
+        )
+        if report.fault.voids:
+            raise BenchFault(report.fault, report.detail)
+        result = scorer.result(
+            report.fault, report.detail, report.steps, report.clamped_steps, report.stopped
+        )
+        return Execution(
+            result, report.observed, Recording(), time.monotonic() - began, report.policy_latency
+        )
+
+
+def _told(runner: PolicyRunner) -> ServingPolicy:
+    return ServingPolicy(
+        runner.description.name, str(runner.path), runner.text, runner.load_time, runner.warm_up_time
+    )

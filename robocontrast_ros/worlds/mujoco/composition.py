@@ -1,0 +1,139 @@
+"""Puts a world model, a robot and spawned objects together into one MuJoCo model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import mujoco
+
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.mjcf import BASE_BODY
+from robocontrast_ros.worlds.mujoco.entities import InvalidModel, ResourceNotFound
+
+
+@dataclass(frozen=True)
+class Spawned:
+    """An object that was brought in.
+
+    Attributes:
+        name: of the entity.
+        source: URI or path of its model; empty when it was given as a string.
+        xml: its MJCF document.
+        folder: where relative names of assets start from.
+        initial: the pose it was brought in at.
+    """
+
+    name: str
+    source: str
+    xml: str
+    folder: Path | None
+    initial: Pose
+
+    @property
+    def origin(self) -> str:
+        """Where the model came from, for messages."""
+        return self.source or f"resource string of '{self.name}'"
+
+
+@dataclass(frozen=True)
+class Composition:
+    """A compiled model and where each entity is in it.
+
+    Attributes:
+        model: the compiled model.
+        roots: entity name -> name of its top-level body.
+    """
+
+    model: mujoco.MjModel
+    roots: dict[str, str]
+
+
+def read_resource(path: Path) -> str:
+    """Return the text of a model file.
+
+    Raises:
+        ResourceNotFound: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise ResourceNotFound(f"{path}: {reason}; expected a readable MJCF file") from None
+
+
+def object_spec(entity: Spawned) -> mujoco.MjSpec:
+    """Return the parsed model of an object.
+
+    Raises:
+        InvalidModel: it is no MJCF model with one top-level body.
+    """
+    try:
+        spec = mujoco.MjSpec.from_string(entity.xml)
+        if entity.folder is not None:
+            spec.modelfiledir = str(entity.folder)
+    except ValueError as error:
+        raise InvalidModel(f"{entity.origin}: {_first_line(error)}; expected an MJCF model") from None
+    bodies = [body for body in spec.bodies if body.parent == spec.worldbody]
+    if len(bodies) != 1:
+        raise InvalidModel(f"{entity.origin}: got {len(bodies)} top-level bodies, expected one")
+    return spec
+
+
+def check_object(entity: Spawned) -> None:
+    """Compile an object on its own, so that a mistake is told from one of another part.
+
+    Raises:
+        InvalidModel: it is no MJCF model with one top-level body.
+    """
+    try:
+        object_spec(entity).compile()
+    except ValueError as error:
+        raise InvalidModel(f"{entity.origin}: {_first_line(error)}; expected an MJCF model") from None
+
+
+def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> Composition:
+    """Return the world with its robot and objects, in the order given.
+
+    Args:
+        world: the world's MJCF file.
+        robot: the robot's name.
+        mjcf: its model.
+        objects: what was spawned.
+
+    Raises:
+        InvalidModel: a part is no MJCF model, or they do not fit together.
+    """
+    try:
+        spec = mujoco.MjSpec.from_file(str(world))
+        furniture = [body.name for body in spec.bodies if body.parent == spec.worldbody and body.name]
+        prefix = robot_prefix(robot)
+        embodiment = mujoco.MjSpec.from_string(mjcf)
+        spec.worldbody.add_frame().attach_body(embodiment.body(BASE_BODY), prefix, "")
+        roots = {robot: prefix + BASE_BODY} | {name: name for name in furniture}
+        parts = []  # a part must outlive the compilation of what it is attached to
+        for entity in objects:
+            part = object_spec(entity)
+            parts.append(part)
+            body = part.worldbody.first_body()
+            x, y, z, w = entity.initial.orientation
+            body.name = body.name or entity.name
+            # The compiler derives the solver's constants from where bodies are. What can move is put there
+            # afterwards, so that the physics does not depend, in the last bits, on where it was brought in.
+            if not (body.mocap or any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints)):
+                body.pos, body.quat = entity.initial.position, (w, x, y, z)
+            roots[entity.name] = f"{entity.name}/{body.name}"
+            spec.worldbody.add_frame().attach_body(body, f"{entity.name}/", "")
+        return Composition(spec.compile(), roots)
+    except ValueError as error:
+        raise InvalidModel(f"{world}: {_first_line(error)}") from None
+
+
+def robot_prefix(robot: str) -> str:
+    """Return what stands before the robot's own names of bodies, joints, sites and cameras in the model."""
+    return f"{robot}/"
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

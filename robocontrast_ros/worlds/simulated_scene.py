@@ -1,0 +1,257 @@
+"""Set up and read scenes through the standard simulation interfaces, whoever serves them.
+
+The simulators differ in what they honour (facts on simulation_interfaces 1.x): so features are asked
+for before anything is relied on, an entity is known to be there before it is moved, and every pose
+that was set is read back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from enum import IntEnum
+from typing import Protocol
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene
+from robocontrast_ros.episodes.bench import BenchFault
+
+
+class Feature(IntEnum):
+    """What a simulator says it can do: constants of simulation_interfaces/SimulatorFeatures that we use."""
+
+    SPAWNING = 0
+    DELETING = 1
+    ENTITY_STATE_GETTING = 10
+    ENTITY_STATE_SETTING = 11
+    SIMULATION_RESET = 20
+    SIMULATION_RESET_STATE = 22
+    STEP_SIMULATION_SINGLE = 31
+    STEP_SIMULATION_MULTIPLE = 32
+
+
+REQUIRED = (Feature.ENTITY_STATE_GETTING, Feature.ENTITY_STATE_SETTING, Feature.STEP_SIMULATION_SINGLE)
+"""Without these no scene can be set up in lockstep; the rest is used where it is there."""
+
+
+class SimulationError(Exception):
+    """The simulator answered a request with an error; the text is its own."""
+
+
+class Simulation(Protocol):
+    """The standard services as plain calls. Each raises SimulationError on a refusal, BenchFault on silence."""
+
+    def features(self) -> frozenset[int]:
+        """Return the numbers of the features it announces."""
+
+    def poses(self) -> tuple[float, dict[str, Pose]]:
+        """Return the time [s] and every entity's pose in the world frame."""
+
+    def set_pose(self, entity: str, pose: Pose) -> None:
+        """Put an entity, at rest, at a pose in the world frame."""
+
+    def spawn(self, entity: str, uri: str, pose: Pose) -> None:
+        """Bring in an entity."""
+
+    def delete(self, entity: str) -> None:
+        """Take out an entity."""
+
+    def reset_state(self) -> None:
+        """Put the robot, and everything else, back to where it was at the beginning; time goes on."""
+
+    def step(self, steps: int) -> None:
+        """Let that many physics steps pass."""
+
+
+SAME_PLACE = 1e-6
+"""How far apart two positions may be by rounding alone [m]."""
+
+HEADING_TOLERANCE = 0.02
+"""How far a mobile robot's heading may be from the one it was given [rad]."""
+
+
+class SimulatedScene:
+    """The movable objects of a simulated world, and the robot where it moves about."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        models: Mapping[str, str],
+        settle_steps: int,
+        tolerance: float,
+        frame_id: str = "world",
+        robot: str = "",
+    ) -> None:
+        """Take charge of the objects of a task.
+
+        Args:
+            simulation: the simulator's services.
+            models: model name -> URI of its spawnable resource. An entity of such a name is an object.
+            settle_steps: physics steps after objects were placed, before they are read back.
+            tolerance: how far an object, or the robot, may then be from where it was put [m].
+            frame_id: the simulator's world frame.
+            robot: the entity that is the robot, whose pose is part of the scene; empty where it stands still.
+
+        Raises:
+            ConfigurationError: the simulator lacks a feature that cannot be done without, or the robot.
+        """
+        self._simulation = simulation
+        self._models = dict(models)
+        self._settle_steps = settle_steps
+        self._tolerance = tolerance
+        self._frame_id = frame_id
+        self._robot = robot
+        self._order: tuple[str, ...] = ()
+        self._model_of: dict[str, str] = {}
+        self._features = simulation.features()
+        missing = [feature.name for feature in REQUIRED if feature not in self._features]
+        if missing:
+            raise ConfigurationError(
+                "simulator",
+                "features",
+                sorted(self._features),
+                f"also {', '.join(missing)}",
+                "Use a simulator, or a version of it, that serves them.",
+            )
+        entities = simulation.poses()[1] if robot else {}
+        if robot and robot not in entities:
+            raise ConfigurationError(
+                "simulator",
+                "entities",
+                sorted(entities),
+                f"also '{robot}', the robot",
+                "Name the robot's profile as its entity in the simulator.",
+            )
+
+    def read(self) -> tuple[float, Scene]:
+        """Return the time [s] and the objects that are there; contacts are not known from states.
+
+        Raises:
+            BenchFault: the simulator does not answer, or refuses, or has lost the robot.
+        """
+        try:
+            stamp, poses = self._simulation.poses()
+        except SimulationError as error:
+            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        return stamp, self.scene(poses)
+
+    def scene(self, poses: Mapping[str, Pose], contacts: tuple[str, ...] = ()) -> Scene:
+        """Return the objects among entities, in the order of the last set-up, others behind it by name.
+
+        Args:
+            poses: every entity's pose in the world frame.
+            contacts: what the robot has touched since the scene before.
+
+        Raises:
+            BenchFault: the robot is not among them.
+        """
+        ours = [name for name in poses if self._model(name) is not None]
+        rank = {name: index for index, name in enumerate(self._order)}
+        ours.sort(key=lambda name: (rank.get(name, len(rank)), name))
+        if self._robot and self._robot not in poses:
+            raise BenchFault(Fault.SIMULATOR_LOST, f"the simulator has no entity '{self._robot}' any more")
+        return Scene(
+            tuple(ObjectState(name, str(self._model(name)), poses[name]) for name in ours),
+            self._frame_id,
+            poses[self._robot] if self._robot else None,
+            contacts,
+        )
+
+    def set_up(self, target: Scene, moved: Collection[str] | None = None) -> tuple[float, Scene]:
+        """Put the robot to its start and the objects to their poses; return the time and what is there then.
+
+        An object that nobody had to move, for it was there already, is where it is: blocks that were jammed slide
+        apart when the robot lets go.
+
+        Args:
+            target: the scene that is wanted.
+            moved: names of the objects that had to be moved; those that are elsewhere now, when None.
+
+        Raises:
+            BenchFault: an object could not be brought in, or it or the robot is not where it was put; or the
+                simulator does not answer.
+        """
+        try:
+            before = self._simulation.poses()[1]
+            self._place(target)
+            self._simulation.step(self._settle_steps)
+        except SimulationError as error:
+            raise BenchFault(Fault.SETUP_FAILED, str(error)) from None
+        stamp, scene = self.read()
+        if moved is None:
+            moved = {o.name for o in target if not _is_at(before.get(o.name), o.pose)}
+        self._verify(target, scene, moved)
+        return stamp, scene
+
+    def _place(self, target: Scene) -> None:
+        if target.frame_id != self._frame_id:
+            raise BenchFault(
+                Fault.SETUP_FAILED, f"the scene is in frame '{target.frame_id}', expected '{self._frame_id}'"
+            )
+        if target.robot is not None and not self._robot:
+            raise BenchFault(
+                Fault.SETUP_FAILED, "the scene says where the robot starts, but the robot stands still here"
+            )
+        if {Feature.SIMULATION_RESET, Feature.SIMULATION_RESET_STATE} <= self._features:
+            self._simulation.reset_state()
+        _, poses = self._simulation.poses()
+        present = {name for name in poses if self._model(name) is not None}
+        for name in sorted(present - set(target.names)):
+            self._require(Feature.DELETING, name)
+            self._simulation.delete(name)
+            self._model_of.pop(name, None)
+        for wanted in target:
+            if wanted.name in present:
+                self._simulation.set_pose(wanted.name, wanted.pose)
+            else:
+                self._bring_in(wanted)
+        self._order = target.names
+        if target.robot is not None:
+            self._simulation.set_pose(self._robot, target.robot)
+
+    def _bring_in(self, wanted: ObjectState) -> None:
+        self._require(Feature.SPAWNING, wanted.name)
+        if wanted.model not in self._models:
+            raise BenchFault(
+                Fault.SETUP_FAILED,
+                f"no resource for model '{wanted.model}'; the task has {', '.join(sorted(self._models))}",
+            )
+        self._simulation.spawn(wanted.name, self._models[wanted.model], wanted.pose)
+        self._model_of[wanted.name] = wanted.model
+
+    def _model(self, entity: str) -> str | None:
+        return self._model_of.get(entity, entity if entity in self._models else None)
+
+    def _require(self, feature: Feature, name: str) -> None:
+        if feature not in self._features:
+            raise BenchFault(
+                Fault.SETUP_FAILED, f"'{name}' needs {feature.name}, which the simulator does not offer"
+            )
+
+    def _verify(self, target: Scene, scene: Scene, moved: Collection[str]) -> None:
+        if set(scene.names) != set(target.names):
+            raise BenchFault(
+                Fault.SETUP_FAILED,
+                f"the scene holds {', '.join(scene.names) or 'nothing'}, expected {', '.join(target.names)}",
+            )
+        placed = [(o.name, scene[o.name].pose, o.pose) for o in target if o.name in moved]
+        if target.robot is not None and scene.robot is not None:
+            placed.append((self._robot, scene.robot, target.robot))
+            turn = math.remainder(scene.robot.yaw - target.robot.yaw, math.tau)
+            if abs(turn) > HEADING_TOLERANCE:
+                raise BenchFault(
+                    Fault.SETUP_FAILED,
+                    f"'{self._robot}' is {abs(turn):.3f} rad from the heading it was given, "
+                    f"more than {HEADING_TOLERANCE:g} rad",
+                )
+        for name, pose, wanted in placed:
+            off = pose.distance_to(wanted)
+            if off > self._tolerance:
+                raise BenchFault(
+                    Fault.SETUP_FAILED,
+                    f"'{name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m",
+                )
+
+
+def _is_at(pose: Pose | None, wanted: Pose) -> bool:
+    return pose is not None and pose.distance_to(wanted) <= SAME_PLACE

@@ -1,0 +1,81 @@
+"""The table of trials has every execution of the journal, and nothing that is not a number."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+from line_world import LineBench, line_evaluation
+
+from robocontrast_ros.analysis.data.trials import COLUMNS, trials_table, write_trials
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.events import SetUp, TrialFinished, TrialVoid
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.sessions.loop import run_session
+
+
+@pytest.fixture
+def events(tmp_path):
+    bench = LineBench(faults={(1, 0): Fault.SENSOR_LOST})
+    run_session(line_evaluation(test_set_size=5), bench, tmp_path / "journal.jsonl")
+    return read_journal(tmp_path / "journal.jsonl").events
+
+
+def test_every_trial_that_counts_and_every_void_attempt_has_its_row_in_order(events):
+    table = trials_table(events)
+    expected = [(e.trial.index, e.attempt) for e in events if isinstance(e, (TrialFinished, TrialVoid))]
+    assert table.select("index", "attempt").rows() == expected
+    assert table.filter(~pl.col("counts")).select("index", "attempt", "outcome", "fault").rows() == [
+        (1, 0, "VOID", "SENSOR_LOST")
+    ]
+
+
+def test_the_numbers_are_those_of_the_journal_to_the_last_bit(events):
+    table = trials_table(events).filter("counts")
+    finished = [e for e in events if isinstance(e, TrialFinished)]
+    assert table["spl"].to_list() == [e.result.spl for e in finished]
+    assert table["path_length_m"].to_list() == [e.result.path_length for e in finished]
+    assert table["bag"].to_list() == [e.recording.bag for e in finished]
+    assert table["instruction"].to_list() == table["observed_instruction"].to_list()
+
+
+def test_the_policys_latency_is_in_every_row_that_counts(events):
+    table = trials_table(events)
+    counting = table.filter("counts")
+    assert counting["policy_answers"].unique().to_list() == [21]
+    for column, seconds in (("median", 0.11), ("p95", 0.20), ("max", 0.21)):
+        assert counting[f"policy_latency_{column}_s"].to_list() == pytest.approx([seconds] * len(counting))
+    assert table.filter(~pl.col("counts"))["policy_latency_max_s"].null_count() == len(table) - len(counting)
+
+
+def test_the_costs_of_the_rows_add_up_to_what_was_spent(events):
+    table = trials_table(events)
+    spent = math.fsum(e.cost for e in events if isinstance(e, SetUp))
+    assert table["setup_cost"].sum() == pytest.approx(spent)
+    assert table["cumulative_cost"][-1] == pytest.approx(spent)
+    moves = sum(len(e.moves) for e in events if isinstance(e, SetUp))
+    assert table["setup_moves"].sum() == moves
+
+
+def test_a_void_attempt_has_no_score_and_no_column_holds_nan(events):
+    table = trials_table(events)
+    assert table.filter(~pl.col("counts"))["spl"].to_list() == [None]
+    for column in table.select(pl.col(pl.Float64)):
+        assert not column.is_nan().any()
+
+
+def test_both_files_read_back_as_the_table(events, tmp_path):
+    table = trials_table(events)
+    write_trials(table, tmp_path / "trials.parquet", tmp_path / "trials.csv")
+    assert pl.read_parquet(tmp_path / "trials.parquet").equals(table)
+    read = pl.read_csv(tmp_path / "trials.csv", schema=table.schema)
+    assert read["spl"].to_list() == table["spl"].to_list()
+    assert read.columns == list(COLUMNS)
+    assert pl.read_parquet_metadata(tmp_path / "trials.parquet")["spl"] == COLUMNS["spl"][1]
+
+
+def test_a_journal_without_trials_gives_an_empty_table_of_the_same_columns(events):
+    table = trials_table(events[:1])
+    assert (len(table), table.columns) == (0, list(COLUMNS))
+    assert table.schema == trials_table(events).schema

@@ -1,0 +1,138 @@
+"""The nodes that a session starts, for either kind of robot."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from robocontrast_ros.bags.recorder_lag import history_depth
+from robocontrast_ros.configuration import ConfigurationError, resolve_uri
+from robocontrast_ros.graph.description import (
+    GraphNode,
+    NodeProcess,
+    checked_namespace,
+    nodes_of,
+    processes_of,
+    recorded_topics,
+)
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
+
+
+def parameters(name: str, tmp_path, **overrides) -> dict[str, dict[str, object]]:
+    session = resolve(name, Overrides(output=str(tmp_path), **overrides))
+    return {node.name: node.parameters for node in nodes_of(session, session.new_run(0.0))}
+
+
+@pytest.mark.parametrize("robot", ["franka", "ur5e"])
+def test_an_arm_starts_where_the_task_says_and_is_no_part_of_the_scene(tmp_path, robot):
+    nodes = parameters("language_table_demo", tmp_path, robot=robot)
+    assert len(nodes["simulator"]["start_position"]) == 3
+    assert (nodes["sim_bridge"]["robot"], nodes["sim_bridge"]["contacts_topic"]) == ("", "")
+    assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
+    assert (nodes["simulator"]["camera_period"], nodes["rollout"]["capture_images"]) == (0.1, "")
+    assert nodes["recorder"]["kept"] == []
+
+
+def test_a_robot_that_moves_about_starts_where_the_scene_says_and_its_contacts_go_into_it(tmp_path):
+    nodes = parameters("locobot_vln", tmp_path)
+    assert nodes["simulator"]["start_position"] == []
+    bridge = nodes["sim_bridge"]
+    assert (bridge["robot"], bridge["contacts_topic"]) == ("locobot", "locobot/mobile_base/contacts")
+    assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
+    assert nodes["simulator"]["camera_period"] == 0.0
+    assert nodes["rollout"]["capture_images"] == "simulator/capture_images"
+    assert nodes["recorder"]["kept"] == ["tf_static"]
+
+
+@pytest.mark.parametrize("name", ["language_table_demo", "locobot_vln"])
+def test_each_topic_is_recorded_once_images_only_where_they_are_wanted(name):
+    session = resolve(name)
+    topics = [entry.split(" ") for entry in recorded_topics(session)]
+    assert len({topic for topic, _ in topics}) == len(topics)
+    assert ["clock", "rosgraph_msgs/msg/Clock"] in topics
+    assert {"scene", "tool_pose", "trial", "progress", "trial_result"} < {topic for topic, _ in topics}
+    assert {"sensor_msgs/msg/Image", session.robot.command.type, session.robot.state.type} < {
+        kind for _, kind in topics
+    }
+
+
+def test_what_the_session_says_of_the_recording_reaches_the_nodes(tmp_path):
+    session = yaml.safe_load(
+        resolve_uri("package://robocontrast_ros/config/sessions/language_table_demo.yaml").read_text()
+    )
+    session |= {
+        "recording": {"format": "humble", "compression": "none"},
+        "timeouts": {"recording": 7.0},
+        "cameras": [{"name": "board", "width": 640, "height": 480}],
+    }
+    (tmp_path / "session.yaml").write_text(yaml.safe_dump(session))
+    nodes = parameters(str(tmp_path / "session.yaml"), tmp_path)
+    assert (nodes["recorder"]["format"], nodes["recorder"]["compression"]) == ("humble", "none")
+    assert nodes["recorder"]["stop_deadline"] == nodes["rollout"]["recording_timeout"] == 7.0
+    assert nodes["episode_manager"]["recording_timeout"] > 7.0
+    assert nodes["rollout"]["image_depth"] == history_depth(3 * 640 * 480) == 72
+    assert parameters("language_table_demo", tmp_path)["recorder"]["format"] == "jazzy"
+
+
+RECORDER = GraphNode("recorder", {"topics": ["a b/msg/C"], "kept": []})
+
+
+def test_a_parameter_file_holds_no_empty_list_whose_type_nobody_knows(tmp_path):
+    path = NodeProcess((RECORDER,)).write_parameters(tmp_path)
+    assert yaml.safe_load(path.read_text()) == {"/recorder": {"ros__parameters": {"topics": ["a b/msg/C"]}}}
+
+
+def test_a_parameter_file_names_its_nodes_in_their_namespace(tmp_path):
+    process = NodeProcess((RECORDER, GraphNode("scorer", {"task": "t.yaml"})))
+    path = process.write_parameters(tmp_path, "lab/robot1")
+    assert list(yaml.safe_load(path.read_text())) == ["/lab/robot1/recorder", "/lab/robot1/scorer"]
+    assert (path.stem, process.arguments) == ("container", ["recorder", "scorer"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "together"),
+    [
+        ({}, ["sim_bridge", "scorer", "rollout"]),
+        ({"composed": False}, []),
+        ({"policy_server.composed": True}, ["sim_bridge", "policy_server", "scorer", "rollout"]),
+    ],
+)
+def test_what_a_fault_must_not_spread_to_has_a_process_of_its_own(tmp_path, changes, together):
+    session = resolve("language_table_demo", Overrides(output=str(tmp_path), settings=changes))
+    run = session.new_run(0.0)
+    processes = processes_of(session, run)
+    assert [node.name for each in processes for node in each.nodes if each.composed] == together
+    assert sorted(node.name for each in processes for node in each.nodes) == sorted(
+        node.name for node in nodes_of(session, run)
+    )
+    assert processes[-1].name == "episode_manager"
+    assert all(len(each.nodes) == 1 for each in processes if each.name != "container")
+
+
+def test_every_node_but_the_manager_goes_on_until_the_manager_is_gone(tmp_path):
+    nodes = parameters("language_table_demo", tmp_path)
+    assert {name: p.get("leader") for name, p in nodes.items()} == {
+        **dict.fromkeys(nodes, "episode_manager"),
+        "episode_manager": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "namespace"), [("", ""), ("/", ""), ("robot1", "robot1"), ("/lab/robot_1/", "lab/robot_1")]
+)
+def test_a_namespace_may_be_written_with_or_without_slashes(given, namespace):
+    assert checked_namespace(given) == namespace
+
+
+@pytest.mark.parametrize("given", ["1robot", "robot 1", "a//b", "a__b", "röbot", "~"])
+def test_what_is_no_namespace_is_refused(given):
+    with pytest.raises(ConfigurationError, match="namespace"):
+        checked_namespace(given)
+
+
+def test_a_policy_server_elsewhere_is_not_started_and_found_by_its_name(tmp_path):
+    nodes = parameters("language_table_demo", tmp_path, policy_server="external")
+    assert "policy_server" not in nodes
+    assert nodes["rollout"]["policy_server"] == nodes["episode_manager"]["policy_server"] == "policy_server"
+    assert "policy_server" in parameters("language_table_demo", tmp_path)

@@ -1,0 +1,96 @@
+"""What keeps the sessions of one machine apart: a lock for each domain and namespace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.graph import ros_domain as domains
+from robocontrast_ros.graph.ros_domain import DOMAINS, Domain, sessions_visible
+
+
+@pytest.fixture(autouse=True)
+def locks(monkeypatch, tmp_path):
+    """Keep the locks of these tests to themselves."""
+    monkeypatch.delenv("ROS_DOMAIN_ID", raising=False)
+    where = domains._lock_file
+    monkeypatch.setattr(domains, "_lock_file", lambda *of: tmp_path / where(*of).name)
+    return tmp_path
+
+
+def test_sessions_at_the_same_time_are_in_different_domains(tmp_path):
+    with Domain() as first, Domain() as second:
+        assert (first.number, second.number) == (DOMAINS[0], DOMAINS[1])
+        assert first.chosen
+    with Domain() as third:
+        assert third.number == DOMAINS[0], "what is over holds nothing"
+
+
+def test_a_second_session_in_the_users_domain_is_refused_and_told_who_holds_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "7")
+    with Domain() as first:
+        assert first.number == 7 and not first.chosen
+        with pytest.raises(
+            ConfigurationError, match=f"`ROS_DOMAIN_ID`: got 7, .* process {os.getpid()} begins"
+        ):
+            Domain()
+        first.note(tmp_path / "runs" / "demo")
+        with pytest.raises(ConfigurationError) as refusal:
+            Domain()
+    line = str(refusal.value)
+    assert f"process {os.getpid()} runs {tmp_path / 'runs' / 'demo'}" in line
+    assert "Unset ROS_DOMAIN_ID" in line and "another number" in line and "namespace" in line
+    Domain().close()
+
+
+def test_a_domain_has_room_for_a_session_in_each_namespace(monkeypatch):
+    with Domain("/robot1/", 7), Domain("robot2", 7), Domain("robot1/arm", 7), Domain(number=7):
+        with pytest.raises(ConfigurationError, match="/robot1 of domain 7 is taken"):
+            Domain("robot1", 7)
+        monkeypatch.setattr(domains, "DOMAINS", range(7, 9))
+        with Domain() as chosen:
+            assert chosen.number == 8, "no domain is shared where none has to be"
+            with pytest.raises(ConfigurationError, match="all domains are in use"):
+                Domain("robot3")
+
+
+@pytest.mark.parametrize("number", ["abc", "-1", "233", "1.5"])
+def test_what_is_no_domain_is_refused(monkeypatch, number):
+    monkeypatch.setenv("ROS_DOMAIN_ID", number)
+    with pytest.raises(ConfigurationError, match=r"`ROS_DOMAIN_ID`: got .*, expected a number from 0 to 232"):
+        Domain()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="to be two users needs root")
+@pytest.mark.parametrize("mode", [0o666, 0o644], ids=["that_may_be_written", "that_may_not"])
+def test_a_lock_of_another_user_is_honoured_and_can_be_taken(locks, mode):
+    """In a sticky folder the system may refuse to open a file of another user as if to create it."""
+    for folder in (locks, *(parent for parent in locks.parents if "pytest-of-" in str(parent))):
+        folder.chmod(0o777)
+    locks.chmod(0o1777)
+    Domain(number=7).close()
+    (locks / "robocontrast_domain_7.lock").chmod(mode)
+    script = f"""
+import os, pathlib
+from robocontrast_ros.graph import ros_domain as domains
+os.setuid(12345)
+domains._lock_file = lambda number, namespace: pathlib.Path({str(locks)!r}) / f"robocontrast_domain_{{number}}.lock"
+domains.Domain(number=7)
+print("taken")
+"""
+    other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert other.stdout == "taken\n", other.stderr
+    with Domain(number=7):
+        other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "domain 7 is taken" in other.stderr
+
+
+def test_where_ros_cannot_be_asked_no_session_is_visible():
+    environment = {k: v for k, v in os.environ.items() if k != "AMENT_PREFIX_PATH"}
+    assert (
+        sessions_visible({**environment, "RMW_IMPLEMENTATION": "rmw_of_nobody", "ROS_DOMAIN_ID": "7"}) == ()
+    )

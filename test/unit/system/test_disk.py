@@ -1,0 +1,48 @@
+"""What the system refuses to write is one line, and a file that was there stays."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from robocontrast_ros.system.disk import DiskError, make_folder, new_file, write_file
+
+
+def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
+    file = tmp_path / "trials.csv"
+    write_file(file, "ä")
+    write_file(file, b"new")
+    assert file.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "No space left on device. The disk is full: free some space, then do the same again."),
+        (errno.EROFS, "Read-only file system. The disk is mounted read-only"),
+        (errno.EIO, "Input/output error. The disk has a fault"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line_and_the_file_stays(tmp_path, number, words):
+    file = tmp_path / "map.png"
+    file.write_text("old")
+
+    def half():
+        with new_file(file) as part:
+            assert part.suffix == ".png"
+            part.write_text("half")
+            raise OSError(number, os.strerror(number))
+
+    with pytest.raises(DiskError) as refusal:
+        half()
+    assert str(refusal.value).startswith(f"{file}: cannot be written: {words}")
+    assert file.read_text() == "old" and list(tmp_path.iterdir()) == [file]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DiskError, match=r"file/maps: cannot be written: Not a directory"):
+        make_folder(tmp_path / "file" / "maps")

@@ -1,0 +1,59 @@
+"""How the OpenGL platform is found, in processes of their own: an environment is read once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from ctypes.util import find_library
+
+import pytest
+
+REPORT = """
+from robocontrast_ros.worlds.mujoco.rendering import RenderingUnavailable, working_backend
+try:
+    print(working_backend())
+except RenderingUnavailable as error:
+    print(error)
+"""
+
+
+def backend(**environment: str) -> str:
+    clean = {key: value for key, value in os.environ.items() if key not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
+    done = subprocess.run(
+        [sys.executable, "-c", REPORT], env=clean | environment, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_egl_is_preferred():
+    assert backend() == "egl"
+
+
+def test_without_egl_it_is_osmesa_or_a_message_that_says_what_to_install():
+    found = backend(__EGL_VENDOR_LIBRARY_FILENAMES="/nowhere.json")
+    assert found == "osmesa" or (
+        "egl: " in found and "osmesa: " in found and "apt-get install libegl1" in found
+    )
+
+
+@pytest.mark.skipif(find_library("OSMesa") is None, reason="needs OSMesa (libosmesa6), which Debian drops")
+def test_the_environment_decides_it():
+    assert backend(MUJOCO_GL="osmesa") == "osmesa"
+
+
+def test_a_world_draws_although_mujoco_was_imported_for_another_platform():
+    draw = (
+        "import mujoco; from robocontrast_ros.robots.profile import load_profile;"
+        "from robocontrast_ros.worlds.mujoco import Camera, World;"
+        "world = World(load_profile('franka'), 'package://robocontrast_ros/models/language_table/world.xml',"
+        " cameras=(Camera('board', 32, 32),));"
+        "print(world.render('board').shape); world.close()"
+    )
+    environment = os.environ | {"MUJOCO_GL": "glfw", "PYOPENGL_PLATFORM": "glx"}
+    done = subprocess.run(
+        [sys.executable, "-c", draw], env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "(32, 32, 3)"
