@@ -73,7 +73,7 @@ def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder,
     folder = RunFolder.open(run)
     read_begun(folder.journal)
     check_not_running(folder.journal)
-    resolved = folder.resolve()
+    resolved = resolve(folder.session_file)
     with ExitStack() as held:
         domain, plan = _prepare(resolved, held, console, namespace)
         return _run(resolved, folder, plan, domain, True, console)
