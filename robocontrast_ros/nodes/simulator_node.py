@@ -213,7 +213,7 @@ class Simulator(Node):
 
     def _on_command(self, message: Any) -> None:
         try:
-            self._world.follow(command_from_msg(message))
+            self._world.apply_command(command_from_msg(message))
         except ValueError as error:
             self.get_logger().error(f"command refused: {error}", throttle_duration_sec=5.0)
 

@@ -226,7 +226,7 @@ class _Demonstrator:
             self._controller.begin(executed, observation.robot)
             control = self._controller.step(observation.robot)
             assert control is not None  # a displacement takes one control period
-            self._world.follow(control.command)
+            self._world.apply_command(control.command)
             self._world.step(self._steps)
             _, scene = self._scene.read()
 

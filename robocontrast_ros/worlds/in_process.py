@@ -148,7 +148,7 @@ class InProcessEpisode:
 
     def command(self, command: RobotCommand) -> None:
         """Let the robot follow the command during the coming control period."""
-        self._world.follow(command)
+        self._world.apply_command(command)
 
 
 class InProcessBench:

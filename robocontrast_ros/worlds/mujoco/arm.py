@@ -15,7 +15,8 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotComman
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading
-from robocontrast_ros.worlds.mujoco.embodiment import Triple, actuated_joints, xyzw
+from robocontrast_ros.worlds.mujoco.embodiment import actuated_joints, xyzw
+from robocontrast_ros.worlds.mujoco.entities import Triple
 from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
 
 AHEAD = 50
@@ -64,19 +65,10 @@ class Arm:
         self._data.qacc_warmstart[:] = 0.0
         self._hold(self._home)
 
-    def place(self, position: Triple) -> None:
-        """Put the tool, pointing down, to a position.
+    def teleported(self) -> None:
+        """Do nothing: an arm is fixed, and cannot be put elsewhere."""
 
-        Raises:
-            Unreachable: the tool cannot be there.
-        """
-        self._home = np.asarray(self._kinematics.posture(position), dtype=float)
-        self.go_home()
-
-    def was_carried(self) -> None:
-        """Do nothing: an arm stands still, and cannot be carried."""
-
-    def follow(self, command: RobotCommand) -> None:
+    def apply_command(self, command: RobotCommand) -> None:
         """Let the joints go to a position, straight in joint space, and hold it.
 
         The motion starts from where the previous command has brought the set point, as

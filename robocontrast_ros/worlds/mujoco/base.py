@@ -13,7 +13,8 @@ from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.mjcf import BASE_BODY
 from robocontrast_ros.robots.state_estimation import OdometryReading
-from robocontrast_ros.worlds.mujoco.embodiment import Triple, actuated_joints
+from robocontrast_ros.worlds.mujoco.embodiment import actuated_joints
+from robocontrast_ros.worlds.mujoco.entities import Triple
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry, Sensor, Transform
 
 START_SITE = "robot_start"
@@ -63,14 +64,9 @@ class Base:
         self._data.qpos[self._root_qpos : self._root_qpos + 7] = (*self._home.position, w, x, y, z)
         self._data.qvel[self._root_qvel : self._root_qvel + 6] = 0.0
         self._data.qacc_warmstart[:] = 0.0
-        self.was_carried()
+        self.teleported()
 
-    def place(self, position: Triple) -> None:
-        """Put the base to a position, with its heading along the world's x."""
-        self._home = Pose(position)
-        self.go_home()
-
-    def was_carried(self) -> None:
+    def teleported(self) -> None:
         """Stop the wheels and start odometry anew at zero, so that nothing depends on what was before."""
         self._data.qpos[self._qpos] = 0.0
         self._data.qvel[self._qvel] = 0.0
@@ -80,7 +76,7 @@ class Base:
         self._ticks = (0, 0)
         self._x = self._y = self._gyro = self._heading = 0.0
 
-    def follow(self, command: RobotCommand) -> None:
+    def apply_command(self, command: RobotCommand) -> None:
         """Drive with a velocity, as far as the limits let it, until the next command or the driver's timeout.
 
         Raises:

@@ -13,8 +13,6 @@ from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
 
-Triple = tuple[float, float, float]
-
 
 class Embodiment(Protocol):
     """A kind of robot in the physics: its model, its commands, its sensors."""
@@ -34,17 +32,10 @@ class Embodiment(Protocol):
     def go_home(self) -> None:
         """Put the robot, at rest, to where it is after a reset, with sensors as when its driver was started."""
 
-    def place(self, position: Triple) -> None:
-        """Put the robot, at rest, to a position in the world [m]; resets restore that.
+    def teleported(self) -> None:
+        """Stop the robot, whose root was put elsewhere, and restart its driver."""
 
-        Raises:
-            ValueError: it cannot be there.
-        """
-
-    def was_carried(self) -> None:
-        """Stop the robot, as its root was put elsewhere by hand; its driver starts anew."""
-
-    def follow(self, command: RobotCommand) -> None:
+    def apply_command(self, command: RobotCommand) -> None:
         """Carry out a command from now on.
 
         Raises:

@@ -166,13 +166,13 @@ class World:
 
     # -- robot ------------------------------------------------------------------------------------
 
-    def follow(self, command: RobotCommand) -> None:
+    def apply_command(self, command: RobotCommand) -> None:
         """Let the robot carry out a command.
 
         Raises:
             ValueError: it is no command for this robot.
         """
-        self._robot.follow(command)
+        self._robot.apply_command(command)
 
     def sensors(self) -> tuple[Sensor, ...]:
         """Return what the robot's driver publishes besides images, as of the last `step` call."""
@@ -199,15 +199,6 @@ class World:
     def tool_pose(self) -> Pose:
         """Return where the robot acts: the pose of an arm's tool, z pointing out of it, or of a base."""
         return self._robot.pose()
-
-    def place_robot(self, x: float, y: float, z: float) -> None:
-        """Put the robot, at rest, where its tool, or its base, is at (x, y, z) [m]; resets restore that.
-
-        Raises:
-            Unreachable: the tool cannot be there.
-        """
-        self._robot.place((x, y, z))
-        self._refresh()
 
     # -- entities ---------------------------------------------------------------------------------
 
@@ -282,7 +273,7 @@ class World:
         """
         self._put(name, state)
         if name == self.profile.name:
-            self._robot.was_carried()
+            self._robot.teleported()
         self._refresh()
 
     def spawn(self, name: str, pose: Pose, *, uri: str = "", resource: str = "") -> None:

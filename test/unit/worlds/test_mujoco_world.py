@@ -120,13 +120,6 @@ def test_a_start_out_of_reach_is_refused(franka):
         World(franka, WORLD, (3.0, 0.0, 0.01))
 
 
-def test_the_tool_can_be_placed_elsewhere_and_resets_keep_it_there(world):
-    world.place_robot(0.4, 0.1, 0.02)
-    world.step(10)
-    world.reset()
-    assert world.tool_pose().position == pytest.approx((0.4, 0.1, 0.02), abs=5e-4)
-
-
 def test_commanded_deltas_add_up_to_the_motion_of_the_tool(any_world):
     any_world.reset(ResetScope.ALL)
     controller = make_controller(any_world.profile, "planar_delta", 0.1)
@@ -135,7 +128,7 @@ def test_commanded_deltas_add_up_to_the_motion_of_the_tool(any_world):
     for delta in deltas:
         step = command(any_world, controller, delta)
         assert not step.clamped
-        any_world.follow(step.command)
+        any_world.apply_command(step.command)
         any_world.step(CONTROL)
     expected = np.asarray(START[:2]) + np.sum(deltas, axis=0)
     x, y, z = any_world.tool_pose().position
@@ -152,14 +145,14 @@ def test_joint_positions_drive_the_arm_where_they_say_and_never_into_the_board(a
     through_the_board = kinematics.posture((0.3, 0.1, -0.15))
     for _ in range(10):
         step = command(any_world, controller, through_the_board)
-        any_world.follow(step.command)
+        any_world.apply_command(step.command)
         any_world.step(CONTROL)
         assert not any(profile.name in contact for contact in any_world.contacts())
     assert "the workspace ends there" in step.reasons
     above = kinematics.posture((0.3, 0.1, 0.1))
     while step.clamped:
         step = command(any_world, controller, above)
-        any_world.follow(step.command)
+        any_world.apply_command(step.command)
         any_world.step(CONTROL)
     any_world.step(CONTROL)
     assert any_world.tool_pose().position == pytest.approx((0.3, 0.1, 0.1), abs=2e-3)
@@ -169,7 +162,7 @@ def test_joints_arrive_on_time_and_hold_the_last_point(world):
     joints = world.joint_state()
     goal = (joints.positions[0] + 0.2, *joints.positions[1:])
     # In the reverse order: names decide, not places.
-    world.follow(JointTrajectoryCommand(joints.names[::-1], goal[::-1], 0.5))
+    world.apply_command(JointTrajectoryCommand(joints.names[::-1], goal[::-1], 0.5))
     world.step(125)
     half = [(a + b) / 2 for a, b in zip(joints.positions, goal, strict=True)]
     assert world.joint_state().positions == pytest.approx(half, abs=5e-3)
@@ -192,7 +185,7 @@ def test_a_command_that_does_not_fit_is_refused_and_changes_nothing(world, chang
     joints = world.joint_state()
     good = {"names": joints.names, "positions": joints.positions, "duration": 0.1}
     with pytest.raises(ValueError, match="joint trajectory: got"):
-        world.follow(JointTrajectoryCommand(**(good | change)))
+        world.apply_command(JointTrajectoryCommand(**(good | change)))
     world.step(CONTROL)
     assert world.joint_state().positions == pytest.approx(joints.positions, abs=1e-3)
 
@@ -325,7 +318,7 @@ def push(world: World, controller, deltas) -> list[float]:
     """Carry out deltas of the tool; return the greatest tilt of the block meanwhile."""
     tilts = []
     for delta in deltas:
-        world.follow(command(world, controller, delta).command)
+        world.apply_command(command(world, controller, delta).command)
         world.step(CONTROL)
         tilts.append(tilt(world.entity_state("block").pose))
     return tilts
@@ -342,7 +335,7 @@ def test_a_pushed_block_moves_with_the_tool_stays_flat_and_stops_with_it(any_wor
     assert pushed.position[0] > 0.29
     assert max(tilts) < math.radians(4)
     assert (block_and_robot := tuple(sorted(("block", any_world.profile.name)))) in any_world.contacts()
-    any_world.follow(controller.hold(arm_state(any_world)))
+    any_world.apply_command(controller.hold(arm_state(any_world)))
     any_world.step(2 * CONTROL)
     at_rest = any_world.entity_state("block")
     assert pushed.distance_to(at_rest.pose) < 0.006
@@ -359,7 +352,7 @@ def test_a_block_pushes_another_and_both_contacts_are_reported(world):
     controller.reset(arm_state(world))
     seen = set()
     for _ in range(5):
-        world.follow(command(world, controller, (0.02, 0.0)).command)
+        world.apply_command(command(world, controller, (0.02, 0.0)).command)
         world.step(CONTROL)
         seen |= world.contacts()
     assert {("far", "near"), ("franka", "near"), ("board", "near")} <= seen
@@ -402,7 +395,7 @@ def test_a_block_that_rested_moves_when_the_tool_or_another_block_touches_it_as_
         controller = make_controller(world.profile, "planar_delta", 0.1)
         controller.reset(arm_state(world))
         for _ in range(7):
-            world.follow(command(world, controller, (0.02, 0.0)).command)
+            world.apply_command(command(world, controller, (0.02, 0.0)).command)
             world.step(CONTROL)
         return tuple(world.entity_state(name).pose.position[0] for name in ("near", "far"))
 
@@ -438,8 +431,6 @@ def test_a_reset_restores_what_its_scope_names_and_nothing_else(world):
     spread(world)
     start = everything(world)
     world.set_entity_state("red_moon", EntityState(Pose.planar(0.5, 0.25)))
-    world.place_robot(0.3, 0.2, 0.01)
-    world.place_robot(*START)
     world.step(10)
     world.reset(ResetScope.STATE)
     assert everything(world) == start
@@ -458,7 +449,7 @@ def episode(world: World, seed: int) -> list[tuple]:
     states = []
     for _ in range(25):
         delta = rng.uniform((0.0, -0.01), (0.03, 0.03))
-        world.follow(command(world, controller, delta).command)
+        world.apply_command(command(world, controller, delta).command)
         world.step(CONTROL)
         states.append((world.contacts(), *everything(world)))
     return states
