@@ -33,6 +33,7 @@ from robocontrast_ros.messages.decoding import (
     start_scene_from_msg,
     trial_from_msg,
 )
+from robocontrast_ros.messages.topics import TRIAL_TOPICS
 
 Wanted = Callable[[str, str], bool]
 
@@ -277,7 +278,7 @@ def read_trial(bag: Path) -> TrialRecording:
     Raises:
         BagError: there is no bag, it holds no trial or more than one, or the trial itself cannot be decoded.
     """
-    content = read_bag(bag, lambda topic, type_name: _TOPICS.get(_last_part(topic)) == type_name)
+    content = read_bag(bag, lambda topic, type_name: (_last_part(topic), type_name) in TRIAL_TOPICS)
     trials = [m for m in content.messages if _last_part(m.topic) == "trial"]
     if len(trials) != 1:
         cure = (
@@ -308,15 +309,6 @@ def read_trial(bag: Path) -> TrialRecording:
         counts=content.counts,
         broken="; ".join(filter(None, (content.broken, story.broken))),
     )
-
-
-_TOPICS = {
-    "trial": "robocontrast_ros/msg/Trial",
-    "scene": "robocontrast_ros/msg/Scene",
-    "tool_pose": "geometry_msgs/msg/PoseStamped",
-    "progress": "robocontrast_ros/msg/Progress",
-    "trial_result": "robocontrast_ros/msg/TrialResult",
-}
 
 
 def _last_part(topic: str) -> str:

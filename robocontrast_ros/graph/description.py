@@ -5,6 +5,7 @@ The launch files and the ``robocontrast`` command are both made from it.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from robocontrast_ros.bags.recorder_lag import history_depth
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
+from robocontrast_ros.messages.topics import TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.sessions.resolving import ResolvedSession
@@ -167,7 +169,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         ),
     }
     recorder = {
-        "topics": recorded_topics(session),
+        "topics": [str(topic) for topic in recorded_topics(session)],
         "kept": [topic for topic, _ in robot.latched_topics],
         "compression": session.parameters.recording.compression,
         "format": session.parameters.recording.format,
@@ -210,24 +212,25 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     )
 
 
-def recorded_topics(session: ResolvedSession) -> list[str]:
-    """Return what goes into the bags, as ``topic type`` pairs."""
+def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
+    """Return what goes into the bags.
+
+    Raises:
+        ConfigurationError: the session names a further topic without its type.
+    """
     robot, recording = session.robot, session.parameters.recording
-    topics = [
-        "clock rosgraph_msgs/msg/Clock",
-        "trial robocontrast_ros/msg/Trial",
-        "scene robocontrast_ros/msg/Scene",
-        "tool_pose geometry_msgs/msg/PoseStamped",
-        "progress robocontrast_ros/msg/Progress",
-        "trial_result robocontrast_ros/msg/TrialResult",
-        *(f"{topic} {kind}" for topic, kind in (*robot.driver_topics, *robot.latched_topics)),
-        f"{robot.command.topic} {robot.command.type}",
-    ]
-    used = {camera.name for camera in session.parameters.cameras}
-    for camera in robot.cameras:
-        if camera.name in used and recording.images:
-            topics += [
-                f"{camera.image_topic} sensor_msgs/msg/Image",
-                f"{camera.info_topic} sensor_msgs/msg/CameraInfo",
-            ]
-    return [*topics, *recording.topics]
+    used = {camera.name for camera in session.parameters.cameras} if recording.images else set()
+    images = (
+        (Topic(c.image_topic, "sensor_msgs/msg/Image"), Topic(c.info_topic, "sensor_msgs/msg/CameraInfo"))
+        for c in robot.cameras
+        if c.name in used
+    )
+    return (
+        Topic("clock", "rosgraph_msgs/msg/Clock"),
+        *TRIAL_TOPICS,
+        *robot.driver_topics,
+        *robot.latched_topics,
+        Topic(robot.command.topic, robot.command.type),
+        *itertools.chain.from_iterable(images),
+        *(Topic.parse(text, str(session.source), "recording.topics") for text in recording.topics),
+    )

@@ -71,7 +71,7 @@ class EpisodeManager(Node):
             self._run.path,
             self._session.task,
             self._session.parameters.stop_on_success,
-            {topic.partition(" ")[0] for topic in recorded_topics(self._session)},
+            {topic.name for topic in recorded_topics(self._session)},
             lambda: bool(self._control.abort_reason),
             lambda description, source: check_description(description, self._session, source),
         )

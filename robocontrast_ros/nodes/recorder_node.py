@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,10 @@ from robocontrast_ros.bags.writer import BagTopic, Compression, MetadataFormat
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.messages.decoding import stamp_from_msg
+from robocontrast_ros.messages.topics import Topic
 from robocontrast_ros.msg import RecordingStatus, TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
+from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED
@@ -117,9 +118,7 @@ class RecorderNode(Node):
         topics: dict[str, BagTopic] = {}
         for index, entry in enumerate(self._node_parameters.topics):
             source, key = f"parameters of node '{self.get_name()}'", f"topics.{index}"
-            name, _, type_name = entry.partition(" ")
-            if not name or type_name.count("/") != 2:
-                raise ConfigurationError(source, key, entry, "'topic package/msg/Type'")
+            name, type_name = Topic.parse(entry, source, key)
             try:
                 definition = find_definition(type_name)
             except BagError as error:
@@ -135,7 +134,6 @@ class RecorderNode(Node):
 
     def _subscribe(self, name: str) -> Subscription:
         topic = self._topics[name]
-        package, _, message = topic.type_name.split("/")
         qos = QoSProfile(
             # What has arrived waits here until it is taken. What has not is kept by its publisher, as far as that one's
             # history goes back (nodes/runtime/qos.py); rollout waits before that is too short.
@@ -143,8 +141,8 @@ class RecorderNode(Node):
             reliability=ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE,
         )
-        cls = getattr(import_module(f"{package}.msg"), message)
-        return self.create_subscription(cls, name, partial(self._receive, name), qos, raw=True)
+        kind = message_class(topic.type_name)
+        return self.create_subscription(kind, name, partial(self._receive, name), qos, raw=True)
 
     def _await_publishers(self) -> None:
         """Wait, before the first bag, until every topic has a publisher that knows this recorder.

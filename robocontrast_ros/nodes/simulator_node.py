@@ -32,12 +32,13 @@ from simulation_interfaces.srv import (
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.nodes.conversions import simulation as convert
-from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_message_type
+from robocontrast_ros.nodes.conversions.commands import command_from_msg
 from robocontrast_ros.nodes.conversions.domain import header
 from robocontrast_ros.nodes.conversions.observation import array_to_image
-from robocontrast_ros.nodes.conversions.sensors import sensor_message_type, sensor_to_msg
+from robocontrast_ros.nodes.conversions.sensors import sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import Refusal, result_of
 from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED, recorded
@@ -126,7 +127,7 @@ class Simulator(Node):
         self._state_messages = convert.EntityStateMessages()
         self._clock_publisher = self.create_publisher(ClockMsg, "clock", RECORDED)
         self._sensors = {
-            topic: self.create_publisher(sensor_message_type(kind), topic, quality)
+            topic: self.create_publisher(message_class(kind), topic, quality)
             for topics, quality in (
                 (self._profile.driver_topics, RECORDED),
                 (self._profile.latched_topics, LATCHED),
@@ -143,7 +144,7 @@ class Simulator(Node):
         }
         command = self._profile.command
         self._commands = self.create_subscription(
-            command_message_type(command.type), command.topic, self._on_command, LOCKSTEP
+            message_class(command.type), command.topic, self._on_command, LOCKSTEP
         )
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._played_until = 0.0

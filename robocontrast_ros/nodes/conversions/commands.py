@@ -12,16 +12,6 @@ from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 
-_TYPES = {
-    "geometry_msgs/msg/Twist": Twist,
-    "trajectory_msgs/msg/JointTrajectory": JointTrajectory,
-}
-
-
-def command_message_type(name: str) -> type:
-    """Return the message class of a profile's command type."""
-    return _TYPES[name]
-
 
 def command_to_msg(command: RobotCommand, stamp: float) -> Any:
     """Return the command as the driver takes it.

@@ -5,18 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import JointState
 
 from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading
-
-_TYPES = {"nav_msgs/msg/Odometry": Odometry, "sensor_msgs/msg/JointState": JointState}
-
-
-def state_message_type(name: str) -> type:
-    """Return the message type of a profile's state interface."""
-    return _TYPES[name]
 
 
 def reading_from_msg(message: Any) -> Reading:

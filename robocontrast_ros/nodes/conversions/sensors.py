@@ -16,18 +16,6 @@ from robocontrast_ros.msg import Contacts as ContactsMsg
 from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
 from robocontrast_ros.worlds.mujoco import Contacts, JointState, Odometry, Sensor, Transform
 
-_TYPES = {
-    "nav_msgs/msg/Odometry": OdometryMsg,
-    "robocontrast_ros/msg/Contacts": ContactsMsg,
-    "sensor_msgs/msg/JointState": JointStateMsg,
-    "tf2_msgs/msg/TFMessage": TFMessage,
-}
-
-
-def sensor_message_type(name: str) -> type:
-    """Return the message class of a type that a driver publishes."""
-    return _TYPES[name]
-
 
 def sensor_to_msg(sensor: Sensor, stamp: float) -> Any:
     """Return what a sensor says at a time [s] as its driver publishes it."""
