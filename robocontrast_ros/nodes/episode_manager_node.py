@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,10 @@ from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.graph.description import recorded_topics
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
+from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.conversions.domain import TrialContext
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.nodes.ros_bench import BenchParameters, RosBench
+from robocontrast_ros.nodes.ros_bench import RosBench
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED
@@ -63,10 +63,9 @@ class EpisodeManager(Node):
         self.create_service(ResumeSession, "~/resume", self._on_resume)
         self.create_service(AbortSession, "~/abort", self._on_abort)
         self.create_service(SwapPolicy, "~/swap_policy", self._on_swap)
-        names = {f.name: getattr(parameters, f.name) for f in fields(BenchParameters)}
         self._bench = RosBench(
             self,
-            BenchParameters(**names),
+            parameters,
             self._trial_context(),
             self._run.path,
             self._session.task,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 
 from pydantic import Field
@@ -29,6 +27,7 @@ from robocontrast_ros.nodes.simulation_client import RosSimulation, SimulationSe
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.srv import GetScene, SetupScene
 from robocontrast_ros.worlds import ContactsJoin, SimulatedScene, Touching
+from robocontrast_ros.worlds.timing import Periodic
 
 
 @record
@@ -79,15 +78,13 @@ class SimBridge(Node):
         check_installed()
         task = load_configured("tasks", parameters.task)
         self._scene: SimulatedScene | None = None
-        self._touched = threading.Condition()
         self._join = ContactsJoin()
         self._channel = Channel(self)
-        names = SimulationServices(
-            **{f.name: getattr(parameters, f.name) for f in fields(SimulationServices)}
+        self._simulation = RosSimulation(
+            self._channel.node, parameters, parameters.frame_id, parameters.timeout
         )
-        self._simulation = RosSimulation(self._channel.node, names, parameters.frame_id, parameters.timeout)
         self._publisher = HandingPublisher(self._channel.node, SceneMsg, "scene", RECORDED)
-        self._last_published = float("-inf")
+        self._schedule = Periodic(parameters.scene_period)
         self._channel.node.create_subscription(Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
         if parameters.contacts_topic:
             self._channel.node.create_subscription(
@@ -113,28 +110,19 @@ class SimBridge(Node):
 
     def _on_clock(self, message: Clock) -> None:
         now = seconds(message.clock)
-        if self._scene is None:
-            return
-        if (
-            now >= self._last_published + 0.999 * self._node_parameters.scene_period
-            or now < self._last_published
-        ):
-            self._last_published = now
+        if self._scene is not None and self._schedule.due(now):
+            self._schedule.done(now)
             self._simulation.request_poses(self._on_poses)
 
     def _on_poses(self, stamp: float, poses: dict[str, Pose]) -> None:
         if not self._node_parameters.contacts_topic:
             self._publish(stamp, poses, ())
-            return
-        with self._touched:
-            complete = self._join.add_poses(round(stamp * NANOSECONDS), poses)
-        self._publish_all(complete)
+        else:
+            self._publish_all(self._join.add_poses(round(stamp * NANOSECONDS), poses))
 
     def _on_contacts(self, message: Contacts) -> None:
-        with self._touched:
-            complete = self._join.add_contacts(stamp_from_msg(message.header.stamp), tuple(message.entities))
-            self._touched.notify_all()
-        self._publish_all(complete)
+        stamp = stamp_from_msg(message.header.stamp)
+        self._publish_all(self._join.add_contacts(stamp, tuple(message.entities)))
 
     def _publish_all(self, complete: list[Touching]) -> None:
         for touching in complete:
@@ -148,22 +136,15 @@ class SimBridge(Node):
             return
         self._publisher.publish(scene_to_msg(scene, stamp))
 
-    def _begin_untouched(self, stamp: float) -> None:
+    def _forget_contacts(self, stamp: float) -> None:
         """Forget what was touched up to a time [s], once it is known.
 
         Raises:
-            BenchFault: nobody says it, so that no scene of the trial would be complete.
+            BenchFault: it does not arrive, so that no scene of the trial would be complete.
         """
         topic, timeout = self._node_parameters.contacts_topic, self._node_parameters.sensor_timeout
-        if not topic:
-            return
-        due = round(stamp * NANOSECONDS)
-        with self._touched:
-            if not self._touched.wait_for(lambda: self._join.latest >= due, timeout):
-                raise BenchFault(
-                    Fault.SENSOR_LOST, f"nothing on {topic} of {stamp:.3f} s within {timeout:g} s"
-                )
-            self._join.forget(due)
+        if topic and not self._join.forget(round(stamp * NANOSECONDS), timeout):
+            raise BenchFault(Fault.SENSOR_LOST, f"nothing on {topic} of {stamp:.3f} s within {timeout:g} s")
 
     def _get_scene(self, _: GetScene.Request, response: GetScene.Response) -> GetScene.Response:
         try:
@@ -180,7 +161,7 @@ class SimBridge(Node):
     ) -> SetupScene.Response:
         try:
             stamp, scene = self._scene.set_up(scene_from_msg(request.target))
-            self._begin_untouched(stamp)
+            self._forget_contacts(stamp)
         except BenchFault as error:
             self.get_logger().error(str(error))
             response.fault = fault_to_msg(error.fault, error.detail)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image
@@ -77,4 +79,4 @@ class CameraPublishers:
 
     def reset(self) -> None:
         """Have images drawn at the next time, whichever that is."""
-        self._schedule.reset()
+        self._schedule.done(-math.inf)

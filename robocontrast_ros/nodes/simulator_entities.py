@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from simulation_interfaces.msg import Result, Spawnable
+from simulation_interfaces.msg import EntityState, Result, Spawnable
 from simulation_interfaces.srv import (
     DeleteEntity,
     GetEntities,
@@ -19,6 +19,7 @@ from simulation_interfaces.srv import (
     SetEntityState,
     SpawnEntity,
 )
+from std_msgs.msg import Header
 
 from robocontrast_ros.nodes.conversions import simulation as convert
 from robocontrast_ros.nodes.conversions.domain import header
@@ -55,15 +56,15 @@ class EntityServices:
         response.entities = convert.select(self._world, request.filters)
 
     def _get_entity_state(self, request: Any, response: Any) -> None:
-        state = self._world.entity_state(request.entity)
-        response.state = convert.entity_state_to_msg(state, self._frame, self._world.time)
+        response.state = self._state(request.entity, header(self._frame, self._world.time))
 
     def _get_entities_states(self, request: Any, response: Any) -> None:
         response.entities = convert.select(self._world, request.filters)
         now = header(self._frame, self._world.time)
-        response.states = [
-            self._state_messages.fill(name, self._world.entity_state(name), now) for name in response.entities
-        ]
+        response.states = [self._state(name, now) for name in response.entities]
+
+    def _state(self, name: str, now: Header) -> EntityState:
+        return self._state_messages.fill(name, self._world.entity_state(name), now)
 
     def _get_entity_info(self, request: Any, response: Any) -> None:
         name = request.entity

@@ -12,10 +12,12 @@ from simulation_interfaces.srv import SetSimulationState
 
 from robocontrast_ros.nodes.conversions.simulation import Refusal
 from robocontrast_ros.worlds.mujoco import ResetScope, SimulationDiverged, World
-from robocontrast_ros.worlds.timing import RealTime
 
 PLAYING_PERIOD = 0.01
 """How often the world catches up with the wall clock while it is playing [s]."""
+
+LONGEST_CATCH_UP = 0.1
+"""How much it catches up at once, when the machine is too slow for real time [s]."""
 
 STATES = (
     SimulationState.STATE_STOPPED,
@@ -65,15 +67,19 @@ class PlayControl:
         self._state = state
         self._timer.cancel()
         if state == SimulationState.STATE_PLAYING:
-            self._real_time = RealTime(self._now())
+            self._played_until = self._now()
             self._timer.reset()
         elif state == SimulationState.STATE_QUITTING:
             # The process ends when this callback has answered.
             self._node.exit_code = 0
 
     def _play(self) -> None:
+        now, duration = self._now(), self._world.step_duration
+        behind = min(now - self._played_until, LONGEST_CATCH_UP)
+        steps = int(behind / duration)
+        self._played_until = now - (behind - steps * duration)
         try:
-            self._world.step(self._real_time.steps(self._now(), self._world.step_duration))
+            self._world.step(steps)
         except SimulationDiverged as error:
             self._node.get_logger().error(str(error))
             self._enter(SimulationState.STATE_PAUSED)

@@ -8,16 +8,8 @@ from collections.abc import Callable
 
 from geometry_msgs.msg import PoseStamped, Vector3
 from sensor_msgs.msg import CameraInfo as CameraInfoMsg
-from simulation_interfaces.msg import (
-    Bounds as BoundsMsg,
-)
-from simulation_interfaces.msg import (
-    EntityCategory,
-    EntityFilters,
-    EntityInfo,
-    Result,
-    SimulatorFeatures,
-)
+from simulation_interfaces.msg import Bounds as BoundsMsg
+from simulation_interfaces.msg import EntityCategory, EntityFilters, EntityInfo, Result, SimulatorFeatures
 from simulation_interfaces.msg import EntityState as EntityStateMsg
 from simulation_interfaces.srv import SetEntityState, SpawnEntity
 from std_msgs.msg import Header
@@ -25,7 +17,7 @@ from std_msgs.msg import Header
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.nodes.conversions.domain import header
-from robocontrast_ros.worlds import mujoco as simulators
+from robocontrast_ros.worlds import mujoco
 from robocontrast_ros.worlds.mujoco import Bounds, CameraInfo, Category, EntityState, World
 from robocontrast_ros.worlds.mujoco import Twist as WorldTwist
 
@@ -63,13 +55,13 @@ _CATEGORIES = {
 
 # The first class that fits decides.
 _CODES: tuple[tuple[type[Exception], int], ...] = (
-    (simulators.UnknownEntity, Result.RESULT_NOT_FOUND),
-    (simulators.InvalidName, SpawnEntity.Response.NAME_INVALID),
-    (simulators.NameNotUnique, SpawnEntity.Response.NAME_NOT_UNIQUE),
-    (simulators.ResourceNotFound, SpawnEntity.Response.NO_RESOURCE),
-    (simulators.InvalidModel, SpawnEntity.Response.RESOURCE_PARSE_ERROR),
-    (simulators.NotMovable, Result.RESULT_OPERATION_FAILED),
-    (simulators.SimulationDiverged, Result.RESULT_OPERATION_FAILED),
+    (mujoco.UnknownEntity, Result.RESULT_NOT_FOUND),
+    (mujoco.InvalidName, SpawnEntity.Response.NAME_INVALID),
+    (mujoco.NameNotUnique, SpawnEntity.Response.NAME_NOT_UNIQUE),
+    (mujoco.ResourceNotFound, SpawnEntity.Response.NO_RESOURCE),
+    (mujoco.InvalidModel, SpawnEntity.Response.RESOURCE_PARSE_ERROR),
+    (mujoco.NotMovable, Result.RESULT_OPERATION_FAILED),
+    (mujoco.SimulationDiverged, Result.RESULT_OPERATION_FAILED),
 )
 
 
@@ -94,20 +86,15 @@ def result_of(action: Callable[[], None]) -> Result:
     return Result(result=Result.RESULT_OK)
 
 
-def entity_state_to_msg(state: EntityState, frame_id: str, stamp: float) -> EntityStateMsg:
-    """Return an entity's state at a time [s]; its acceleration is left at zero."""
-    return EntityStateMessages().fill("", state, header(frame_id, stamp))
-
-
 class EntityStateMessages:
-    """Messages that are made once for each entity: to make the many objects of one takes longer than all the rest."""
+    """One message for each entity, made once: making the many objects of one takes longer than all the rest."""
 
     def __init__(self) -> None:
         """Start with none."""
         self._messages: dict[str, EntityStateMsg] = {}
 
     def fill(self, name: str, state: EntityState, head: Header) -> EntityStateMsg:
-        """Return the message of an entity with its state; it holds until the next call for that entity."""
+        """Return an entity's message with its state, without acceleration; valid until the next call for it."""
         message = self._messages.get(name)
         if message is None:
             message = self._messages[name] = EntityStateMsg()

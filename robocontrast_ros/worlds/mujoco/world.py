@@ -66,8 +66,8 @@ DIVERGED = tuple(
 class World:
     """A robot, the fixed furniture of a world model, and objects that come and go.
 
-    Frame: `world`, z up. All poses are of an entity's own origin in that frame. Not thread-safe; render
-    from the thread that first rendered.
+    Frame: `world`, z up. All poses are of an entity's own origin in that frame. A name that no entity has raises
+    UnknownEntity. Not thread-safe; render from the thread that first rendered.
     """
 
     def __init__(
@@ -201,47 +201,27 @@ class World:
         return self._bodies.names
 
     def category(self, name: str) -> Category:
-        """Return what kind of thing an entity is.
-
-        Raises:
-            UnknownEntity: there is none of that name.
-        """
+        """Return what kind of thing an entity is."""
         movable = self._bodies.movable(name)
         if name == self.profile.name:
             return Category.ROBOT
         return Category.DYNAMIC_OBJECT if movable else Category.STATIC_OBJECT
 
     def source(self, name: str) -> str:
-        """Return where an entity's model came from: a URI or path, or nothing for one given as a string.
-
-        Raises:
-            UnknownEntity: there is none of that name.
-        """
+        """Return where an entity's model came from: a URI or path, or nothing for one given as a string."""
         self._bodies.check(name)
         return self._spawned[name].source if name in self._spawned else str(self._path)
 
     def bounds(self, name: str) -> Bounds | None:
-        """Return the box around an entity as it is now, in its own frame; None when it has no extent.
-
-        Raises:
-            UnknownEntity: there is none of that name.
-        """
+        """Return the box around an entity as it is now, in its own frame; None when it has no extent."""
         return self._bodies.bounds(name)
 
     def world_bounds(self, name: str) -> Bounds | None:
-        """Return the box around an entity as it is now, in the frame `world`; None when it has no extent.
-
-        Raises:
-            UnknownEntity: there is none of that name.
-        """
+        """Return the box around an entity as it is now, in the frame `world`; None when it has no extent."""
         return self._bodies.world_bounds(name)
 
     def entity_state(self, name: str) -> EntityState:
-        """Return pose and twist of an entity.
-
-        Raises:
-            UnknownEntity: there is none of that name.
-        """
+        """Return pose and twist of an entity."""
         return self._bodies.state(name)
 
     def poses(self) -> dict[str, Pose]:
@@ -255,7 +235,6 @@ class World:
         driver start anew.
 
         Raises:
-            UnknownEntity: there is none of that name.
             NotMovable: it is fixed.
         """
         self._bodies.put(name, state)
@@ -307,7 +286,6 @@ class World:
         """Take out an object that was spawned.
 
         Raises:
-            UnknownEntity: there is none of that name.
             NotMovable: it was not spawned.
         """
         self._bodies.check(name)
