@@ -53,7 +53,7 @@ class NodeProcess:
 
     @property
     def composed(self) -> bool:
-        """Whether its executable is the container, which is told the names of its nodes."""
+        """Whether its executable is the container, whose arguments are the names of its nodes."""
         return len(self.nodes) > 1
 
     @property
@@ -63,7 +63,7 @@ class NodeProcess:
 
     @property
     def arguments(self) -> list[str]:
-        """What the executable is told beside what ROS understands."""
+        """Arguments of the executable, besides those of ROS."""
         return [node.name for node in self.nodes] if self.composed else []
 
     def write_parameters(self, folder: Path, namespace: str = "") -> Path:
@@ -77,7 +77,7 @@ class NodeProcess:
         place = f"/{namespace}" if namespace else ""
         content = {}
         for node in self.nodes:
-            # A ROS parameter file cannot say of what type an empty list is; where there is none, the default is empty.
+            # In a ROS parameter file an empty list has no type. Without the key, the default holds, which is empty.
             given = {name: value for name, value in node.parameters.items() if value != []}
             content[f"{place}/{node.name}"] = {"ros__parameters": given}
         write_yaml(path, content)
@@ -105,8 +105,8 @@ def checked_namespace(namespace: str) -> str:
 def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
     """Return the processes of a session on the embedded simulator, each with its nodes.
 
-    What a fault must not spread to, or from, has a process of its own: the simulator, the recorder, the episode manager
-    and, unless the session says otherwise, the policy server.
+    So that no fault spreads, the simulator, the recorder and the episode manager have processes of their own, and so
+    has the policy server, unless the session says otherwise.
     """
     composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
     if session.parameters.policy_server.composed:
@@ -120,9 +120,8 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
 def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[GraphNode, ...]:
     """Return the nodes of a session on the embedded simulator; ``episode_manager`` is the last.
 
-    A policy server elsewhere is not among them.
-
-    The session is over when ``episode_manager`` ends; any other node that ends before it is a fault.
+    A policy server elsewhere is not among them. The session ends with ``episode_manager``; any other node that ends
+    before it is a fault.
     """
     task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
     task_file, robot_file = str(session.task_file), str(session.robot_file)
@@ -155,7 +154,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "capture_images": "simulator/capture_images" if when_asked else "",
         "steps_per_control": steps_per_control(task, task_file),
         "control_period": period,
-        # The policy server itself answers within the policy's limit; beyond it, the server is gone.
+        # The policy server answers within the policy's limit; after that, the server is lost.
         "policy_timeout": timeouts.policy + 5.0,
         "load_timeout": 2.0 * timeouts.load,
         "policy_server": session.parameters.policy_server.node,
@@ -182,7 +181,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "answer_timeout": timeouts.scoring,
         # The recorder answers when the last messages are there, or after its own limit.
         "recording_timeout": timeouts.recording + 5.0,
-        # Before the first step of an episode, a policy that hung in the one before is loaded afresh and warmed up.
+        # A policy that hung is loaded again and warmed up before the next episode's first step.
         "silence_timeout": 2.0 * timeouts.load
         + timeouts.policy
         + timeouts.sensors

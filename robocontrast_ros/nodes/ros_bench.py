@@ -61,7 +61,7 @@ class RosBench:
         Args:
             owner: the node whose name and namespace the hidden node takes.
             parameters: names and limits.
-            context: what every Trial message says beside the trial.
+            context: what every Trial message has besides the trial.
             run_folder: where ``bags/`` is.
             task: the session's task.
             stop_on_success: whether an episode ends at success.
@@ -147,13 +147,13 @@ class RosBench:
         self._policies.serve()
 
     def scene(self) -> Scene:
-        """Return the scene that actually is."""
+        """Return the scene as it is."""
         response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
         self.now = seconds(response.scene.header.stamp)
         return scene_from_msg(response.scene)
 
     def description(self) -> str:
-        """Return what the simulator says of itself; empty where it says nothing."""
+        """Return what simulates and draws the scenes; empty where the simulator does not say it."""
         return self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST).world
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
@@ -182,14 +182,14 @@ class RosBench:
             fault, detail = fault_from_msg(episode.fault)
         except BenchFault as error:
             fault, detail = error.fault, error.detail
-        # What went wrong first makes the trial void; scoring and recording are ended all the same.
+        # The first fault makes the trial void; scoring and recording are ended all the same.
         void = BenchFault(fault, detail) if fault.voids else None
         try:
             result = self._finish(episode, fault, detail)
         except BenchFault as error:
             void = void or error
         try:
-            # A bag that counts nowhere is not worth a wait for its last messages, least of all while all is ending.
+            # The bag of a void trial is not worth a wait for its last messages.
             recording = self._recordings.close(bag, None if void else episode)
         except BenchFault as error:
             void = void or error

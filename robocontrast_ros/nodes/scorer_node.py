@@ -1,4 +1,4 @@
-"""scorer: scores the present trial, streams its progress, and says in the end how it went."""
+"""scorer: scores the present trial, streams its progress and returns its result."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.nodes.simulation_client import RosSimulation, SimulationServices
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.srv import GetScene, SetupScene
-from robocontrast_ros.worlds import ContactsJoin, SimulatedScene, Touching
+from robocontrast_ros.worlds.contacts import ContactsJoin, Touching
+from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 from robocontrast_ros.worlds.timing import Periodic
 
 
@@ -38,14 +39,14 @@ class SimBridgeParameters(LedParameters, SimulationServices):
     frame_id: str = Field(default="world", description="The simulator's world frame.")
     robot: str = Field(
         default="",
-        description="Entity whose pose is the robot's, where it moves about; empty where it stands still.",
+        description="Entity of a mobile robot, whose pose is part of the scene; empty for a fixed robot.",
     )
     clock_topic: str = Field(
         default="clock",
         description="Simulated time; `/clock` where a simulator in another namespace publishes it.",
     )
     contacts_topic: str = Field(
-        default="", description="Contacts of each control step; empty where nothing reports them."
+        default="", description="Contacts of each control step; empty for a robot that reports none."
     )
     scene_period: float = Field(
         default=0.1, gt=0.0, description="Least simulated time between two published scenes [s]."

@@ -11,7 +11,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from robocontrast_ros.nodes.conversions.observation import array_to_image
 from robocontrast_ros.nodes.conversions.simulation import camera_info_to_msg
 from robocontrast_ros.nodes.runtime.qos import RECORDED, recorded
-from robocontrast_ros.worlds.mujoco import World
+from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.timing import Periodic
 
 DRAWING_DELAY = 0.0005

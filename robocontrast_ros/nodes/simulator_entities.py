@@ -24,7 +24,7 @@ from std_msgs.msg import Header
 from robocontrast_ros.nodes.conversions import simulation as convert
 from robocontrast_ros.nodes.conversions.domain import header
 from robocontrast_ros.nodes.conversions.simulation import Refusal
-from robocontrast_ros.worlds.mujoco import World
+from robocontrast_ros.worlds.mujoco.world import World
 
 VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?")
 

@@ -33,7 +33,9 @@ from robocontrast_ros.nodes.simulator_entities import EntityServices
 from robocontrast_ros.nodes.simulator_state import PlayControl
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import CaptureImages
-from robocontrast_ros.worlds.mujoco import Camera, ResetScope, Sensor
+from robocontrast_ros.worlds.mujoco.entities import ResetScope
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.sensors import Sensor
 from robocontrast_ros.worlds.mujoco.start_up import start_world
 
 UNHURRIED = ("get_entities_states",)
@@ -48,8 +50,8 @@ class SimulatorParameters(LedParameters):
     world: str = Field(description="URI of the world's MJCF file.")
     start_position: tuple[float, ...] = Field(
         default=(),
-        description="Where the robot (its tool, or its base) starts, world frame [m]; when empty, an arm is at "
-        "home and a base where the world says.",
+        description="Start of an arm's tool or of a base, world frame [m]; when empty, an arm's home posture or the "
+        "world's start of a base.",
     )
     physics_step: float = Field(default=0.002, gt=0.0, le=0.01, description="Simulated time of one step [s].")
     spawnables: tuple[str, ...] = Field(default=(), description="URIs that GetSpawnables answers with.")
@@ -61,7 +63,7 @@ class SimulatorParameters(LedParameters):
     camera_period: float = Field(
         default=0.1,
         ge=0.0,
-        description="Least simulated time between two images of a camera [s]; 0 for images only when asked.",
+        description="Least simulated time between two images of a camera [s]; 0 for images on request only.",
     )
 
     def __post_init__(self) -> None:

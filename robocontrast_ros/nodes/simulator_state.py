@@ -11,7 +11,8 @@ from simulation_interfaces.msg import SimulationState
 from simulation_interfaces.srv import SetSimulationState
 
 from robocontrast_ros.nodes.conversions.simulation import Refusal
-from robocontrast_ros.worlds.mujoco import ResetScope, SimulationDiverged, World
+from robocontrast_ros.worlds.mujoco.entities import ResetScope, SimulationDiverged
+from robocontrast_ros.worlds.mujoco.world import World
 
 PLAYING_PERIOD = 0.01
 """How often the world catches up with the wall clock while it is playing [s]."""

@@ -27,10 +27,10 @@ from robocontrast_ros.policies.protocol import Observation, Policy
 from robocontrast_ros.robots.controllers.registry import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.language_table import LanguageTable
-from robocontrast_ros.worlds import SimulatedScene
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
+from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 
 CAMERA = "board"
 

@@ -11,7 +11,7 @@ from robocontrast_ros.domain import Pose
 
 @dataclass(frozen=True)
 class Touching:
-    """Where everything is at one time, and what the robot has touched since the time before.
+    """Where everything is at one time, and what the robot has touched since the previous one.
 
     Attributes:
         stamp: of the poses [ns].
@@ -27,8 +27,8 @@ class Touching:
 class ContactsJoin:
     """Pairs states and contacts by stamp, whichever arrives first.
 
-    Contacts come in the order of their stamps, so that those of a time are complete once a message of that
-    time, or a later one, is there. Contacts between two states belong to the later one: none is dropped. Any thread
+    Contacts come in the order of their stamps, so those of a time are complete once a message of that time, or a
+    later one, has arrived. Contacts between two states belong to the later one: none is dropped. Any thread
     may call it.
     """
 

@@ -23,16 +23,16 @@ class BenchParameters:
     load_timeout: float = Field(
         default=2.0 * LOAD_TIMEOUT,
         gt=0.0,
-        description="Wait for a policy to be loaded and warmed up; the server's own limits end before [s].",
+        description="Wait for a policy to be loaded and warmed up; longer than the server's own limits [s].",
     )
     answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for the scorer [s].")
     recording_timeout: float = Field(
-        default=40.0, gt=0.0, description="Wait for the recorder; its own limits end before [s]."
+        default=40.0, gt=0.0, description="Wait for the recorder; longer than its own limits [s]."
     )
     silence_timeout: float = Field(
         default=60.0,
         gt=0.0,
-        description="Silence of a running episode after which rollout counts as gone [s].",
+        description="Silence of a running episode after which rollout counts as lost [s].",
     )
     startup_timeout: float = Field(
         default=120.0, gt=0.0, description="Time for the other nodes to come up [s]."

@@ -1,4 +1,4 @@
-"""What a robot's driver says about where the robot is, from messages."""
+"""Messages of a robot's state interface to readings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from robocontrast_ros.robots.state_estimation import JointReading, OdometryReadi
 
 
 def reading_from_msg(message: Any) -> Reading:
-    """Return what a message of the state interface says.
+    """Return the reading of a message of the state interface.
 
     Raises:
-        ValueError: an odometry's pose is none.
+        ValueError: an odometry's pose is not valid.
     """
     stamp = seconds(message.header.stamp)
     if isinstance(message, Odometry):

@@ -14,11 +14,11 @@ from tf2_msgs.msg import TFMessage
 
 from robocontrast_ros.msg import Contacts as ContactsMsg
 from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
-from robocontrast_ros.worlds.mujoco import Contacts, JointState, Odometry, Sensor, Transform
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry, Sensor, Transform
 
 
 def sensor_to_msg(sensor: Sensor, stamp: float) -> Any:
-    """Return what a sensor says at a time [s] as its driver publishes it."""
+    """Return the message that the driver publishes for a sensor at a time [s]."""
     return _CONVERSIONS[type(sensor.value)](sensor.value, header(sensor.frame_id, stamp))
 
 

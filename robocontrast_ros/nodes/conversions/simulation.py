@@ -17,9 +17,11 @@ from std_msgs.msg import Header
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.nodes.conversions.domain import header
-from robocontrast_ros.worlds import mujoco
-from robocontrast_ros.worlds.mujoco import Bounds, CameraInfo, Category, EntityState, World
-from robocontrast_ros.worlds.mujoco import Twist as WorldTwist
+from robocontrast_ros.worlds.mujoco import entities
+from robocontrast_ros.worlds.mujoco.entities import Bounds, Category, EntityState
+from robocontrast_ros.worlds.mujoco.entities import Twist as WorldTwist
+from robocontrast_ros.worlds.mujoco.rendering import CameraInfo
+from robocontrast_ros.worlds.mujoco.world import World
 
 FEATURES = (
     SimulatorFeatures.SPAWNING,
@@ -42,10 +44,10 @@ FEATURES = (
     SimulatorFeatures.STEP_SIMULATION_SINGLE,
     SimulatorFeatures.STEP_SIMULATION_MULTIPLE,
 )
-"""What the simulator node does; test/graph/test_simulator_node.py tries each."""
+"""Features of the simulator node; test/graph/test_simulator_node.py tries each."""
 
 FORMATS = {".xml": "mjcf", ".mjcf": "mjcf"}
-"""Endings of the names of files that can be spawned, and the formats that they stand for."""
+"""Suffix of a file that can be spawned -> its format."""
 
 _CATEGORIES = {
     Category.ROBOT: EntityCategory.CATEGORY_ROBOT,
@@ -53,15 +55,14 @@ _CATEGORIES = {
     Category.DYNAMIC_OBJECT: EntityCategory.CATEGORY_DYNAMIC_OBJECT,
 }
 
-# The first class that fits decides.
 _CODES: tuple[tuple[type[Exception], int], ...] = (
-    (mujoco.UnknownEntity, Result.RESULT_NOT_FOUND),
-    (mujoco.InvalidName, SpawnEntity.Response.NAME_INVALID),
-    (mujoco.NameNotUnique, SpawnEntity.Response.NAME_NOT_UNIQUE),
-    (mujoco.ResourceNotFound, SpawnEntity.Response.NO_RESOURCE),
-    (mujoco.InvalidModel, SpawnEntity.Response.RESOURCE_PARSE_ERROR),
-    (mujoco.NotMovable, Result.RESULT_OPERATION_FAILED),
-    (mujoco.SimulationDiverged, Result.RESULT_OPERATION_FAILED),
+    (entities.UnknownEntity, Result.RESULT_NOT_FOUND),
+    (entities.InvalidName, SpawnEntity.Response.NAME_INVALID),
+    (entities.NameNotUnique, SpawnEntity.Response.NAME_NOT_UNIQUE),
+    (entities.ResourceNotFound, SpawnEntity.Response.NO_RESOURCE),
+    (entities.InvalidModel, SpawnEntity.Response.RESOURCE_PARSE_ERROR),
+    (entities.NotMovable, Result.RESULT_OPERATION_FAILED),
+    (entities.SimulationDiverged, Result.RESULT_OPERATION_FAILED),
 )
 
 
@@ -75,7 +76,7 @@ class Refusal(Exception):
 
 
 def result_of(action: Callable[[], None]) -> Result:
-    """Do something with the world and return how it went, as a code and in words."""
+    """Run an action on the world and return its result, with code and message."""
     try:
         action()
     except Refusal as refusal:
@@ -145,7 +146,7 @@ def bounds_to_msg(bounds: Bounds | None) -> BoundsMsg:
 
 
 def entity_info_to_msg(category: Category, source: str) -> EntityInfo:
-    """Return what kind of thing an entity is, and where its model came from."""
+    """Return an entity's category, and where its model came from."""
     return EntityInfo(category=EntityCategory(category=_CATEGORIES[category]), description=source)
 
 
@@ -170,8 +171,8 @@ def select(world: World, filters: EntityFilters) -> list[str]:
     The expression has to match the whole name; a box has to overlap the entity's.
 
     Raises:
-        Refusal: FEATURE_UNSUPPORTED for tags and for bounds that are no box; OPERATION_FAILED for an
-            expression that is none.
+        Refusal: FEATURE_UNSUPPORTED for tags and for bounds that are no box; OPERATION_FAILED for an expression
+            that is not valid.
     """
     if filters.tags.tags:
         raise Refusal(

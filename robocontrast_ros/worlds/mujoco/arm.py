@@ -15,16 +15,16 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotComman
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading
-from robocontrast_ros.worlds.mujoco.embodiment import actuated_joints, xyzw
+from robocontrast_ros.worlds.mujoco.embodiment import Embodiment, xyzw
 from robocontrast_ros.worlds.mujoco.entities import Triple
-from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
+from robocontrast_ros.worlds.mujoco.sensors import Sensor
 
 AHEAD = 50
-"""Physics steps whose set points are computed at once; one at a time they cost as much as the physics."""
+"""Physics steps whose set points are computed at once; one by one they cost as much as the physics."""
 
 
-class Arm:
-    """The ``Embodiment`` of a manipulator."""
+class Arm(Embodiment):
+    """A manipulator."""
 
     def __init__(self, profile: ManipulatorProfile, start: Triple | None) -> None:
         """Take the robot, and where its tool starts, pointing down [m]; None for its home posture.
@@ -32,12 +32,11 @@ class Arm:
         Raises:
             Unreachable: the tool cannot start there.
         """
-        self._profile = profile
+        super().__init__(profile)
         self._kinematics = Kinematics(profile)
         home = tuple(profile.home) if start is None else self._kinematics.posture(start)
         self._home = np.asarray(home, dtype=float)
         self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
-        self._data: mujoco.MjData | None = None
         self._ahead: list[NDArray[np.float64]] = []
         self._hold(self._home)
 
@@ -46,17 +45,11 @@ class Arm:
         return arm_mjcf(self._profile)
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Take the place in a model; the torques that were reported stay."""
-        efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
-        self._model, self._data = model, data
-        joints = [model.joint(prefix + name) for name in self._profile.joint_names]
-        self._qpos = np.array([joint.qposadr[0] for joint in joints])
-        self._qvel = np.array([joint.dofadr[0] for joint in joints])
-        self._actuators = np.array([model.actuator(prefix + name).id for name in self._profile.joint_names])
+        """Find the tool, too, and compute the set points anew, for the physics step may be another."""
+        super().bind(model, data, prefix)
         self._tool = model.site(prefix + TOOL_SITE).id
         self._timestep = float(model.opt.timestep)
         self._ahead = []
-        data.actuator_force[self._actuators] = efforts
 
     def go_home(self) -> None:
         """Put the joints to the home posture, at rest, and let the servos hold them there."""
@@ -64,9 +57,6 @@ class Arm:
         self._data.qvel[self._qvel] = 0.0
         self._data.qacc_warmstart[:] = 0.0
         self._hold(self._home)
-
-    def teleported(self) -> None:
-        """Do nothing: an arm is fixed, and cannot be put elsewhere."""
 
     def apply_command(self, command: RobotCommand) -> None:
         """Let the joints go to a position, straight in joint space, and hold it.
@@ -105,17 +95,10 @@ class Arm:
         self._data.ctrl[self._actuators] = self._ahead.pop()
         self._followed += 1
 
-    def after_step(self) -> None:
-        """Do nothing: joints are read when they are asked for."""
-
     def pose(self) -> Pose:
         """Return the pose of the tool, z pointing out of it."""
         x, y, z = self._data.site_xpos[self._tool].tolist()
         return Pose((x, y, z), xyzw(self._data.site_xmat[self._tool]))
-
-    def joint_state(self) -> JointState:
-        """Return positions, velocities and torques of the joints."""
-        return actuated_joints(self._data, self._profile.joint_names, self._qpos, self._qvel, self._actuators)
 
     def reading(self, stamp: float) -> JointReading:
         """Return the joints."""
@@ -125,10 +108,6 @@ class Arm:
     def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
         """Return the joints; an arm's driver does not report contacts."""
         return (Sensor(self._profile.state.topic, self._profile.base_frame, self.joint_state()),)
-
-    def latched_sensors(self) -> tuple[Sensor, ...]:
-        """Return nothing."""
-        return ()
 
     def _hold(self, positions: NDArray[np.float64]) -> None:
         self._go(_Trajectory.hold(positions))

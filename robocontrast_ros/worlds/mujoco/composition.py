@@ -15,14 +15,14 @@ from robocontrast_ros.worlds.mujoco.entities import InvalidModel, ResourceNotFou
 
 @dataclass(frozen=True)
 class Spawned:
-    """An object that was brought in.
+    """An object that was spawned.
 
     Attributes:
         name: of the entity.
         source: URI or path of its model; empty when it was given as a string.
         xml: its MJCF document.
         folder: where relative names of assets start from.
-        initial: the pose it was brought in at.
+        initial: the pose it was spawned at.
     """
 
     name: str
@@ -82,7 +82,7 @@ def object_spec(entity: Spawned) -> mujoco.MjSpec:
 
 
 def check_object(entity: Spawned) -> None:
-    """Compile an object on its own, so that a mistake is told from one of another part.
+    """Compile an object on its own, so that its mistakes are not taken for those of another part.
 
     Raises:
         InvalidModel: it is no MJCF model with one top-level body.
@@ -120,7 +120,7 @@ def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> C
             x, y, z, w = entity.initial.orientation
             body.name = body.name or entity.name
             # The compiler derives the solver's constants from where bodies are. What can move is put there
-            # afterwards, so that the physics does not depend, in the last bits, on where it was brought in.
+            # afterwards, so that the physics does not depend, in the last bits, on where it was spawned.
             if not (body.mocap or any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints)):
                 body.pos, body.quat = entity.initial.position, (w, x, y, z)
             roots[entity.name] = f"{entity.name}/{body.name}"

@@ -84,7 +84,7 @@ class World:
             profile: the robot.
             world: URI or path of the world's MJCF file.
             start: where the robot starts, in `world` [m]: an arm's tool, pointing down, or a base. None for an
-                arm's home posture, or where the world model says that a base stands.
+                arm's home posture, or the world model's start of a base.
             cameras: cameras of the world model or of the robot that will be rendered, with their resolutions.
             physics_step: simulated time of one physics step [s]; None for the world model's.
 
@@ -124,7 +124,7 @@ class World:
         return self.time_ns / NANOSECONDS
 
     def step(self, count: int = 1) -> None:
-        """Advance the physics by a number of steps, the robot following its command.
+        """Advance the physics by a number of steps, with the robot's last command.
 
         Raises:
             SimulationDiverged: the physics engine found numbers that are not finite.
@@ -169,7 +169,7 @@ class World:
         self._robot.apply_command(command)
 
     def sensors(self) -> tuple[Sensor, ...]:
-        """Return what the robot's driver publishes besides images, as of the last `step` call."""
+        """Return what the robot's driver publishes besides images, after the last `step` call."""
         return self._robot.sensors(self.touched())
 
     def latched_sensors(self) -> tuple[Sensor, ...]:
@@ -177,7 +177,7 @@ class World:
         return self._robot.latched_sensors()
 
     def reading(self) -> Reading:
-        """Return what the state interface of the robot's driver says, for a state estimator."""
+        """Return what the robot's driver publishes as its state, for a state estimator."""
         return self._robot.reading(self.time)
 
     def touched(self) -> tuple[str, ...]:
@@ -231,8 +231,7 @@ class World:
     def set_entity_state(self, name: str, state: EntityState) -> None:
         """Put a movable object, or a mobile robot, somewhere, with a velocity.
 
-        What is moved by hand alone (a mocap body) has no velocity; a robot that is put somewhere has its
-        driver start anew.
+        A mocap body has no velocity. The driver of a robot that is put elsewhere restarts.
 
         Raises:
             NotMovable: it is fixed.
@@ -243,7 +242,7 @@ class World:
         self._bodies.refresh()
 
     def spawn(self, name: str, pose: Pose, *, uri: str = "", resource: str = "") -> None:
-        """Bring an object in.
+        """Spawn an object.
 
         Args:
             name: letters, digits and underscores, beginning with a letter.
@@ -283,7 +282,7 @@ class World:
             self.set_entity_state(name, EntityState(pose))
 
     def delete(self, name: str) -> None:
-        """Take out an object that was spawned.
+        """Delete an object that was spawned.
 
         Raises:
             NotMovable: it was not spawned.
@@ -297,8 +296,7 @@ class World:
     def contacts(self) -> frozenset[tuple[str, str]]:
         """Return the pairs of entities, each in order of names, that touched during the last `step` call.
 
-        What two entities that both rest have of each other is not among them: a block that sleeps lies on the board
-        without being asked.
+        Pairs of entities that both sleep in the physics engine, as resting blocks on the board do, are not among them.
         """
         return self._bodies.touching(self._touched)
 

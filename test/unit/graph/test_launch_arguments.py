@@ -12,7 +12,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.description import processes_of
 from robocontrast_ros.graph.launch_arguments import (
     ARGUMENTS,
-    OF_THE_SESSION,
+    SESSION_ARGUMENTS,
     WrongArguments,
     launched_session,
 )
@@ -132,7 +132,7 @@ def begun(tmp_path):
 
 
 def test_a_session_goes_on_with_its_own_parameters_in_any_namespace(launch, begun):
-    defaults = {name: argument.default for name, argument in OF_THE_SESSION.items()}
+    defaults = {name: argument.default for name, argument in SESSION_ARGUMENTS.items()}
     launched = launch({**defaults, "resume": str(begun.path), "namespace": "robot2"})
     assert (launched.run, launched.resume, launched.domain.namespace) == (begun, True, "robot2")
     assert launched.session.parameters.policy == "oracle"

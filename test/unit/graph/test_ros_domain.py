@@ -10,7 +10,7 @@ import pytest
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph import ros_domain as domains
-from robocontrast_ros.graph.ros_domain import DOMAINS, Domain, sessions_visible
+from robocontrast_ros.graph.ros_domain import DOMAINS, Domain, GraphProbe
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def test_a_second_session_in_the_users_domain_is_refused_and_told_who_holds_it(m
             ConfigurationError, match=f"`ROS_DOMAIN_ID`: got 7, .* process {os.getpid()} begins"
         ):
             Domain()
-        first.note(tmp_path / "runs" / "demo")
+        first.record_run(tmp_path / "runs" / "demo")
         with pytest.raises(ConfigurationError) as refusal:
             Domain()
     line = str(refusal.value)
@@ -91,6 +91,5 @@ print("taken")
 
 def test_where_ros_cannot_be_asked_no_session_is_visible():
     environment = {k: v for k, v in os.environ.items() if k != "AMENT_PREFIX_PATH"}
-    assert (
-        sessions_visible({**environment, "RMW_IMPLEMENTATION": "rmw_of_nobody", "ROS_DOMAIN_ID": "7"}) == ()
-    )
+    environment |= {"RMW_IMPLEMENTATION": "rmw_of_nobody", "ROS_DOMAIN_ID": "7"}
+    assert GraphProbe(environment, None).found() == ()

@@ -15,19 +15,10 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistComman
 from robocontrast_ros.robots.controllers.registry import ControlStep, make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import make_state_estimator
-from robocontrast_ros.worlds.mujoco import (
-    Camera,
-    Category,
-    Contacts,
-    EntityState,
-    JointState,
-    NotMovable,
-    Odometry,
-    ResetScope,
-    Transform,
-    Twist,
-    World,
-)
+from robocontrast_ros.worlds.mujoco.entities import Category, EntityState, NotMovable, ResetScope, Twist
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry, Transform
+from robocontrast_ros.worlds.mujoco.world import World
 
 PROFILE = load_profile("locobot")
 SPACE = PROFILE.action_spaces.discrete_navigation

@@ -15,8 +15,7 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.controllers.registry import make_controller
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.worlds.mujoco import (
-    Camera,
+from robocontrast_ros.worlds.mujoco.entities import (
     Category,
     EntityState,
     InvalidModel,
@@ -27,8 +26,9 @@ from robocontrast_ros.worlds.mujoco import (
     ResourceNotFound,
     Twist,
     UnknownEntity,
-    World,
 )
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.world import World
 
 MODELS = "package://robocontrast_ros/models/language_table"
 WORLD = f"{MODELS}/world.xml"
