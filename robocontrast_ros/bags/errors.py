@@ -8,7 +8,7 @@ from robocontrast_ros.system.disk import cure_of
 
 
 class BagError(Exception):
-    """A bag that cannot be written or read; the message names it, says what is wrong, and the cure."""
+    """A bag that cannot be written or read; the message names it, the problem and the cure."""
 
     @classmethod
     def of_system(cls, bag: Path, error: OSError) -> BagError:

@@ -270,10 +270,10 @@ class TrialRecording:
 def read_trial(bag: Path) -> TrialRecording:
     """Return the trial that a bag holds.
 
-    Topics are told by their type and the last part of their name, so that the session's namespace does
+    Topics are recognised by their type and the last part of their name, so that the session's namespace does
     not matter: ``trial``, ``scene``, ``tool_pose``, ``progress``, ``trial_result``.
 
-    A message that cannot be decoded is a break: nothing after it is used, and ``broken`` says so.
+    Nothing after a message that cannot be decoded is used, and ``broken`` says so.
 
     Raises:
         BagError: there is no bag, it holds no trial or more than one, or the trial itself cannot be decoded.

@@ -163,7 +163,11 @@ def _checked(given: Mapping[str, str]) -> dict[str, Any]:
         if "resume" in given and name in SESSION_ARGUMENTS and word != argument.default:
             wrong.append(
                 ConfigurationError(
-                    SOURCE, name, word, "nothing beside `resume`", "A session goes on as it was begun."
+                    SOURCE,
+                    name,
+                    word,
+                    "nothing but `resume`",
+                    "A session is resumed with its own parameters.",
                 )
             )
             continue

@@ -85,7 +85,7 @@ def _process(context: LaunchContext, executable: str) -> list[LaunchDescriptionE
 
 
 def session_launch(file: str) -> LaunchDescription:
-    """Describe the launch of a session: the launch files of its processes, beside the file that is given."""
+    """Describe the launch of a session by the launch files of its processes, which are in the folder of this file."""
     declared = [
         DeclareLaunchArgument(name, default_value=argument.default, description=argument.description)
         for name, argument in ARGUMENTS.items()

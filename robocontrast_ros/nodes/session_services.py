@@ -14,7 +14,7 @@ from robocontrast_ros.sessions.control import SessionControl, SessionState
 from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession, SwapPolicy
 
 Answer = tuple[bool, str]
-"""Whether a request is accepted, and why not or what it comes to."""
+"""Whether a request is accepted, and why not, or what happens next."""
 
 
 class SessionServices:
@@ -68,7 +68,7 @@ class SessionServices:
             return False, "got no policy, expected a name in config/policies/, or the path of a .yaml file"
         self._control.swap(request.policy)
         when = "at once" if self.state is SessionState.PAUSED else "after the present trial"
-        return True, f"'{request.policy}' is loaded {when}; the journal says what comes of it"
+        return True, f"'{request.policy}' is loaded {when}; the result is in the journal"
 
 
 def _respond(answer: Callable[[Any], Answer], request: Any, response: Any) -> Any:

@@ -28,7 +28,7 @@ class Bodies:
     """
 
     def __init__(self, composition: Composition) -> None:
-        """Make the state: everything is where the model says, and must be refreshed before it is read."""
+        """Make the model's initial state, which must be refreshed before it is read."""
         self.model = model = composition.model
         self.data = mujoco.MjData(model)
         self._roots = {name: model.body(body).id for name, body in composition.roots.items()}

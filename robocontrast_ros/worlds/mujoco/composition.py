@@ -131,7 +131,7 @@ def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> C
 
 
 def robot_prefix(robot: str) -> str:
-    """Return what stands before the robot's own names of bodies, joints, sites and cameras in the model."""
+    """Return the prefix of the robot's own bodies, joints, sites and cameras in the model."""
     return f"{robot}/"
 
 

@@ -32,7 +32,7 @@ class Embodiment(Protocol):
         Args:
             model: the compiled model.
             data: its state.
-            prefix: what stands before the robot's own names in it.
+            prefix: of the robot's own names in it.
         """
         efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
         self._model, self._data = model, data

@@ -139,7 +139,7 @@ def test_a_session_goes_on_with_its_own_parameters_in_any_namespace(launch, begu
 
 
 def test_what_a_resumed_session_has_already_is_refused_beside_it(launch, begun):
-    with pytest.raises(WrongArguments, match="`robot`: got 'ur5e', expected nothing beside `resume`"):
+    with pytest.raises(WrongArguments, match="`robot`: got 'ur5e', expected nothing but `resume`"):
         launch({"resume": str(begun.path), "robot": "ur5e"})
 
 
