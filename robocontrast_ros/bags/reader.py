@@ -91,11 +91,7 @@ class BagContent:
     broken: str = ""
 
 
-def _everything(topic: str, type_name: str) -> bool:
-    return True
-
-
-def read_bag(bag: Path, wanted: Wanted = _everything) -> BagContent:
+def read_bag(bag: Path, wanted: Wanted = lambda topic, type_name: True) -> BagContent:
     """Return the messages of a bag; of a broken one, those up to the break.
 
     Args:
@@ -110,17 +106,13 @@ def read_bag(bag: Path, wanted: Wanted = _everything) -> BagContent:
     if not (bag / "metadata.yaml").exists():
         return _read_broken(bag, wanted, "no metadata.yaml: the recorder ended before it could close the bag")
     try:
-        return _read_whole(bag, wanted)
+        files = _plain_files(bag)
+        return _read_indexed(files, wanted) if files else _read_any(bag, wanted)
     except _NoIndexError as error:
         return _read_broken(bag, wanted, str(error))
     # A damaged index or chunk makes rosbags fail in many ways, of which only some are its own error.
     except Exception as error:
         return _read_broken(bag, wanted, f"{type(error).__name__}: {error}".rstrip(": ."))
-
-
-def _read_whole(bag: Path, wanted: Wanted) -> BagContent:
-    files = _plain_files(bag)
-    return _read_indexed(files, wanted) if files else _read_any(bag, wanted)
 
 
 def _plain_files(bag: Path) -> tuple[Path, ...]:

@@ -43,11 +43,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class NodeProcess:
-    """One or more nodes in a process of their own.
-
-    Attributes:
-        nodes: what runs in it.
-    """
+    """One or more nodes in a process of their own."""
 
     nodes: tuple[GraphNode, ...]
 
@@ -128,15 +124,16 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     period = 1.0 / task.control_rate
     when_asked = session.parameters.camera_images == "when_asked"
     start = [float(value) for value in task.start_position or ()]
+    cameras, loading = session.parameters.cameras, 2.0 * timeouts.load
     simulator = {
         "robot": robot_file,
         "world": task.world,
         "start_position": start,
         "physics_step": task.physics_step,
         "spawnables": sorted(task.models.values()),
-        "cameras": [camera.name for camera in session.parameters.cameras],
-        "camera_widths": [camera.width for camera in session.parameters.cameras],
-        "camera_heights": [camera.height for camera in session.parameters.cameras],
+        "cameras": [camera.name for camera in cameras],
+        "camera_widths": [camera.width for camera in cameras],
+        "camera_heights": [camera.height for camera in cameras],
         "camera_period": 0.0 if when_asked else period,
     }
     bridge = {
@@ -156,16 +153,14 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "control_period": period,
         # The policy server answers within the policy's limit; after that, the server is lost.
         "policy_timeout": timeouts.policy + 5.0,
-        "load_timeout": 2.0 * timeouts.load,
+        "load_timeout": loading,
         "policy_server": session.parameters.policy_server.node,
         "simulator_timeout": timeouts.sensors,
         "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,
         "recorder": "recorder",
         "recording_timeout": timeouts.recording,
-        "image_depth": history_depth(
-            max((3 * c.width * c.height for c in session.parameters.cameras), default=0)
-        ),
+        "image_depth": history_depth(max([3 * c.width * c.height for c in cameras], default=0)),
     }
     recorder = {
         "topics": [str(topic) for topic in recorded_topics(session)],
@@ -182,15 +177,11 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         # The recorder answers when the last messages are there, or after its own limit.
         "recording_timeout": timeouts.recording + 5.0,
         # A policy that hung is loaded again and warmed up before the next episode's first step.
-        "silence_timeout": 2.0 * timeouts.load
-        + timeouts.policy
-        + timeouts.sensors
-        + timeouts.recording
-        + 10.0,
+        "silence_timeout": loading + timeouts.policy + timeouts.sensors + timeouts.recording + 10.0,
         "policy_server": session.parameters.policy_server.node,
-        "load_timeout": 2.0 * timeouts.load,
+        "load_timeout": loading,
         # The policy server answers when its policy is loaded and warmed up.
-        "startup_timeout": timeouts.start_up + 2.0 * timeouts.load + 5.0,
+        "startup_timeout": timeouts.start_up + loading + 5.0,
     }
     server = {
         "policy": str(session.policy_file),

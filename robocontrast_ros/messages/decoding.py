@@ -57,22 +57,17 @@ def scene_from_msg(message: Any) -> Scene:
     return Scene(objects, message.header.frame_id, robot, tuple(getattr(message, "contacts", ())))
 
 
-def instruction_from_msg(message: Any) -> Instruction:
-    """Return an Instruction."""
-    return Instruction(message.text, message.family, tuple((a.key, a.value) for a in message.arguments))
-
-
 def instance_from_msg(message: Any) -> TestInstance:
     """Return a TestInstance.
 
     Raises:
         ValueError: as ``scene_from_msg``.
     """
-    claim = getattr(message, "claim", "")
+    words, claim = message.instruction, getattr(message, "claim", "")
     return TestInstance(
         instance_id=message.instance_id,
         task=message.task,
-        instruction=instruction_from_msg(message.instruction),
+        instruction=Instruction(words.text, words.family, tuple((a.key, a.value) for a in words.arguments)),
         scene=scene_from_msg(message.scene),
         optimal_path_length=message.optimal_path_length,
         reference_path=tuple((point.x, point.y) for point in getattr(message, "reference_path", ())),

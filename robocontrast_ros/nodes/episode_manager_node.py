@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from pathlib import Path
 
@@ -71,7 +72,8 @@ class EpisodeManager(Node):
         self.exit_code: int | None = None
         self._thread = threading.Thread(target=self._work, name="session", daemon=True)
         self._steering = SessionServices(self, self._control, self._thread, self._run.path)
-        self._publish_idle()
+        idle = SessionStatusMsg(session=self._run.name, state=SessionStatusMsg.IDLE, time_left=math.nan)
+        self._publisher.publish(idle)
         self._run.write_graph(self.get_fully_qualified_name())
         if parameters.autostart:
             self._thread.start()
@@ -133,12 +135,6 @@ class EpisodeManager(Node):
             task_digest=hashlib.sha256(session.task_file.read_bytes()).hexdigest(),
             symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
         )
-
-    def _publish_idle(self) -> None:
-        message = SessionStatusMsg(
-            session=self._run.name, state=SessionStatusMsg.IDLE, time_left=float("nan")
-        )
-        self._publisher.publish(message)
 
     def _publish(self, status: SessionStatus) -> None:
         self._steering.state = status.state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -119,9 +120,8 @@ class RecorderNode(Node):
             try:
                 definition = find_definition(type_name)
             except BagError as error:
-                raise ConfigurationError(
-                    source, key, entry, "a message type that is installed", str(error)
-                ) from None
+                expected = "a message type that is installed"
+                raise ConfigurationError(source, key, entry, expected, str(error)) from None
             topics[name] = BagTopic(
                 name=self.resolve_topic_name(name),
                 type_name=definition.type_name,
@@ -140,9 +140,7 @@ class RecorderNode(Node):
         received = [TopicCount(topic=name, count=count) for name, count in self._recorder.received.items()]
         self._status.publish(RecordingStatus(bag=self._bag, received=received))
 
-    def _start(
-        self, request: StartRecording.Request, response: StartRecording.Response
-    ) -> StartRecording.Response:
+    def _start(self, request: StartRecording.Request, response: Any) -> Any:
         if not self._recorder.recording:
             self._inputs.await_publishers(self._node_parameters.discovery_deadline)
             if self._inputs.match_publishers():
@@ -156,9 +154,7 @@ class RecorderNode(Node):
         self._report()
         return response
 
-    async def _stop(
-        self, request: StopRecording.Request, response: StopRecording.Response
-    ) -> StopRecording.Response:
+    async def _stop(self, request: StopRecording.Request, response: Any) -> Any:
         self._expected = {e.topic: e.count for e in request.expected}
         if not await self._arrival():
             response.fault = fault_to_msg(Fault.RECORDER_LOST, "it was asked to stop again")

@@ -40,7 +40,7 @@ from robocontrast_ros.nodes.conversions.domain import (
 )
 from robocontrast_ros.nodes.conversions.observation import image_to_array, observation_to_msg
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
-from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg
+from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.channel import (

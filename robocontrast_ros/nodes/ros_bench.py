@@ -79,16 +79,17 @@ class RosBench:
         self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
         self._recordings = RecordingClients(node, p, run_folder, recorded)
         self._policies = PolicyClients(node, p, aborted, check)
+        self.stage_policy, self.serve_policy = self._policies.stage, self._policies.serve
         self._trial = node.create_publisher(TrialMsg, "trial", LATCHED)
         self._episodes = EpisodeClient(self._channel, p, aborted)
-        others = [
-            (p.policy_server, Fault.POLICY_SERVER_LOST),
-            (p.sim_bridge, Fault.SIMULATOR_LOST),
-            (p.scorer, Fault.SCORER_LOST),
-            (p.rollout, Fault.SENSOR_LOST),
-            *([(p.recorder, Fault.RECORDER_LOST)] if p.recorder else []),
-        ]
-        self._others = [(Acquaintance(node, name), fault) for name, fault in others]
+        others = {
+            Fault.POLICY_SERVER_LOST: p.policy_server,
+            Fault.SIMULATOR_LOST: p.sim_bridge,
+            Fault.SCORER_LOST: p.scorer,
+            Fault.SENSOR_LOST: p.rollout,
+            Fault.RECORDER_LOST: p.recorder,
+        }
+        self._others = {fault: Acquaintance(node, name) for fault, name in others.items() if name}
         self._start: tuple[float, Scene] | None = None
         self.now = 0.0
         """Stamp of the newest scene or observation, in the clock of the graph [s]; 0 before the first."""
@@ -115,9 +116,9 @@ class RosBench:
         for fault, clients in needed.items():
             for client in clients:
                 self._await(client.wait_for_service, f"'{client.srv_name}'", deadline, fault)
-        name = f"'{self._parameters.rollout}'"
-        self._await(self._episodes.wait_for_server, name, deadline, Fault.SENSOR_LOST)
-        for other, fault in self._others:
+        rollout = f"'{self._parameters.rollout}'"
+        self._await(self._episodes.wait_for_server, rollout, deadline, Fault.SENSOR_LOST)
+        for fault, other in self._others.items():
             try:
                 other.wait(max(deadline - time.monotonic(), 0.1))
             except NoAnswer as error:
@@ -137,14 +138,6 @@ class RosBench:
         policy = self._policies.serving()
         self._context = replace(self._context, policy=policy.name)
         return policy
-
-    def stage_policy(self, policy: str) -> ServingPolicy:
-        """Have the policy server load another policy beside the one that serves, and see whether it fits."""
-        return self._policies.stage(policy)
-
-    def serve_policy(self) -> None:
-        """Let the policy that was staged serve."""
-        self._policies.serve()
 
     def scene(self) -> Scene:
         """Return the scene as it is."""

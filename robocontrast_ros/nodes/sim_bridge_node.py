@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -147,7 +148,7 @@ class SimBridge(Node):
         if topic and not self._join.forget(round(stamp * NANOSECONDS), timeout):
             raise BenchFault(Fault.SENSOR_LOST, f"nothing on {topic} of {stamp:.3f} s within {timeout:g} s")
 
-    def _get_scene(self, _: GetScene.Request, response: GetScene.Response) -> GetScene.Response:
+    def _get_scene(self, _: Any, response: Any) -> Any:
         try:
             stamp, scene = self._scene.read()
         except BenchFault as error:
@@ -157,9 +158,7 @@ class SimBridge(Node):
         response.world = self._simulation.description
         return response
 
-    def _set_up_scene(
-        self, request: SetupScene.Request, response: SetupScene.Response
-    ) -> SetupScene.Response:
+    def _set_up_scene(self, request: SetupScene.Request, response: Any) -> Any:
         try:
             stamp, scene = self._scene.set_up(scene_from_msg(request.target))
             self._forget_contacts(stamp)

@@ -25,9 +25,10 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.messages.decoding import pose_from_msg
+from robocontrast_ros.nodes.bench.asking import answer
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
-from robocontrast_ros.nodes.runtime.channel import NoAnswer, call, first_call
+from robocontrast_ros.nodes.runtime.channel import first_call
 from robocontrast_ros.nodes.simulation_version import check_spoken
 from robocontrast_ros.worlds.simulated_scene import SimulationError
 
@@ -105,12 +106,8 @@ class RosSimulation:
 
     def features(self) -> frozenset[int]:
         """Return the numbers of the features it announces."""
-        try:
-            response = first_call(
-                self._clients[GetSimulatorFeatures], GetSimulatorFeatures.Request(), self._timeout
-            )
-        except NoAnswer as error:
-            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        client, request = self._clients[GetSimulatorFeatures], GetSimulatorFeatures.Request()
+        response = answer(client, request, Fault.SIMULATOR_LOST, self._timeout, first_call)
         self.description = response.features.custom_info
         return frozenset(response.features.features)
 
@@ -155,12 +152,9 @@ class RosSimulation:
         return self._checked(self._clients[kind], request, what)
 
     def _checked(self, client: Any, request: Any, what: str) -> Any:
-        try:
-            response = call(client, request, self._timeout)
-        except NoAnswer as error:
-            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
-        result = getattr(response, "result", None)
-        if result is not None and result.result != Result.RESULT_OK:
+        response = answer(client, request, Fault.SIMULATOR_LOST, self._timeout)
+        if response.result.result != Result.RESULT_OK:
+            result = response.result
             raise SimulationError(
                 f"the simulator refused {what}: {result.error_message} (code {result.result})"
             )

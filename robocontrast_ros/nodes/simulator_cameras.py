@@ -26,13 +26,7 @@ class CameraPublishers:
     """Draws and publishes the images of a world's cameras."""
 
     def __init__(self, node: Node, world: World, period: float) -> None:
-        """Make the publishers.
-
-        Args:
-            node: the simulator.
-            world: it renders the cameras.
-            period: least simulated time between two images of a camera [s]; 0 for images only when asked.
-        """
+        """Make the publishers; the period is the least time between two images [s], 0 for images on request only."""
         self._world = world
         interfaces = {camera.name: camera for camera in world.profile.cameras}
         self._cameras = [
@@ -73,8 +67,8 @@ class CameraPublishers:
         now = self._world.time
         self._schedule.done(now)
         for camera, infos, images in self._cameras:
-            infos.publish(camera_info_to_msg(self._world.camera_info(camera.name), camera.frame_id, now))
-            images.publish(array_to_image(self._world.render(camera.name), camera.frame_id, now))
+            infos.publish(camera_info_to_msg(self._world.cameras.info(camera.name), camera.frame_id, now))
+            images.publish(array_to_image(self._world.cameras.render(camera.name), camera.frame_id, now))
         return len(self._cameras)
 
     def reset(self) -> None:

@@ -36,7 +36,7 @@ from robocontrast_ros.srv import CaptureImages
 from robocontrast_ros.worlds.mujoco.entities import ResetScope
 from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.sensors import Sensor
-from robocontrast_ros.worlds.mujoco.start_up import start_world
+from robocontrast_ros.worlds.mujoco.world import start_world
 
 UNHURRIED = ("get_entities_states",)
 """Services that change nothing, and are answered before images are drawn."""

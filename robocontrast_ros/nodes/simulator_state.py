@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -36,8 +37,8 @@ class PlayControl:
         """Take the node, whose ``exit_code`` ends its process, the world, and what is called after it has moved."""
         self._node, self._world, self._played = node, world, played
         self._state = SimulationState.STATE_PAUSED
-        self._wall = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(PLAYING_PERIOD, self._play, clock=self._wall)
+        wall = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(PLAYING_PERIOD, self._play, clock=wall)
         self._timer.cancel()
 
     @property
@@ -50,11 +51,7 @@ class PlayControl:
         response.state.state = self._state
 
     def set(self, request: Any, _: Any) -> None:
-        """Answer SetSimulationState.
-
-        Raises:
-            Refusal: the simulation is in that state already, or cannot be asked for it.
-        """
+        """Answer SetSimulationState; raise Refusal where it is in that state already, or cannot be."""
         state, answers = request.state.state, SetSimulationState.Response
         if state == self._state:
             raise Refusal(answers.ALREADY_IN_TARGET_STATE, f"the simulation is in state {state} already")
@@ -68,14 +65,14 @@ class PlayControl:
         self._state = state
         self._timer.cancel()
         if state == SimulationState.STATE_PLAYING:
-            self._played_until = self._now()
+            self._played_until = time.monotonic()
             self._timer.reset()
         elif state == SimulationState.STATE_QUITTING:
             # The process ends when this callback has answered.
             self._node.exit_code = 0
 
     def _play(self) -> None:
-        now, duration = self._now(), self._world.step_duration
+        now, duration = time.monotonic(), self._world.step_duration
         behind = min(now - self._played_until, LONGEST_CATCH_UP)
         steps = int(behind / duration)
         self._played_until = now - (behind - steps * duration)
@@ -85,6 +82,3 @@ class PlayControl:
             self._node.get_logger().error(str(error))
             self._enter(SimulationState.STATE_PAUSED)
         self._played()
-
-    def _now(self) -> float:
-        return self._wall.now().nanoseconds * 1e-9

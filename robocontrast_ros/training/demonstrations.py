@@ -234,7 +234,7 @@ class _Demonstrator:
         joints = self._world.joint_state()
         return Observation(
             stamp=self._world.time,
-            images={CAMERA: self._world.render(CAMERA)} if self._draws else {},
+            images={CAMERA: self._world.cameras.render(CAMERA)} if self._draws else {},
             joint_names=joints.names,
             joint_positions=joints.positions,
             tool_pose=self._world.tool_pose(),

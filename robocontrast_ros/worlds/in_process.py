@@ -137,7 +137,7 @@ class InProcessEpisode:
 
     def request_actions(self, observation: Observation) -> _PendingAnswer:
         """Return the policy's answer, computed when it is waited for; every camera is rendered, as in the graph."""
-        images = {camera.name: self._world.render(camera.name) for camera in self._world.cameras}
+        images = {camera.name: self._world.cameras.render(camera.name) for camera in self._world.cameras}
         shown = {name: images[name] for name in self._runner.description.cameras}
         return _PendingAnswer(self._runner, replace(observation, images=shown))
 
@@ -185,7 +185,7 @@ class InProcessBench:
     @property
     def cameras(self) -> tuple[Camera, ...]:
         """The cameras that are rendered whenever the policy is asked."""
-        return self._world.cameras
+        return tuple(self._world.cameras)
 
     def policy(self) -> ServingPolicy:
         """Return the policy that serves."""

@@ -94,33 +94,22 @@ class SimulatedScene:
         Raises:
             ConfigurationError: the simulator lacks a required feature, or the robot.
         """
-        self._simulation = simulation
-        self._models = dict(models)
-        self._settle_steps = settle_steps
-        self._tolerance = tolerance
-        self._frame_id = frame_id
-        self._robot = robot
+        self._simulation, self._models, self._robot = simulation, dict(models), robot
+        self._settle_steps, self._tolerance, self._frame_id = settle_steps, tolerance, frame_id
         self._order: tuple[str, ...] = ()
         self._model_of: dict[str, str] = {}
         self._features = simulation.features()
         missing = [feature.name for feature in REQUIRED if feature not in self._features]
         if missing:
-            raise ConfigurationError(
-                "simulator",
-                "features",
-                sorted(self._features),
+            expected, cure = (
                 f"also {', '.join(missing)}",
                 "Use a simulator, or a version of it, that serves them.",
             )
+            raise ConfigurationError("simulator", "features", sorted(self._features), expected, cure)
         entities = simulation.poses()[1] if robot else {}
         if robot and robot not in entities:
-            raise ConfigurationError(
-                "simulator",
-                "entities",
-                sorted(entities),
-                f"also '{robot}', the robot",
-                "Name the robot's profile as its entity in the simulator.",
-            )
+            cure = "Name the robot's profile as its entity in the simulator."
+            raise ConfigurationError("simulator", "entities", sorted(entities), f"also '{robot}'", cure)
 
     def read(self) -> tuple[float, Scene]:
         """Return the time [s] and the objects that are there; contacts are not known from states.

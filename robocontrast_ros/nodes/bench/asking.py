@@ -13,20 +13,12 @@ from robocontrast_ros.nodes.runtime.channel import Call, NoAnswer, call
 
 
 def ask(client: Client, request: Any, lost: Fault, timeout: float) -> Any:
-    """Return a service's response, in which there is no fault.
-
-    Raises:
-        BenchFault: that of the response, or ``lost`` where none came within the time [s].
-    """
+    """Return a service's response that has no fault; raise BenchFault else, see ``answer`` and ``checked``."""
     return checked(answer(client, request, lost, timeout))
 
 
 def answer(client: Client, request: Any, lost: Fault, timeout: float, calling: Call = call) -> Any:
-    """Return a service's response, whatever is in it.
-
-    Raises:
-        BenchFault: ``lost``: none came within the time [s].
-    """
+    """Return a service's response; raise BenchFault with the fault ``lost`` where none comes within the time [s]."""
     try:
         return calling(client, request, timeout)
     except NoAnswer as error:
@@ -34,11 +26,7 @@ def answer(client: Client, request: Any, lost: Fault, timeout: float, calling: C
 
 
 def checked(response: Any) -> Any:
-    """Return the response.
-
-    Raises:
-        BenchFault: that of the response.
-    """
+    """Return a response; raise the fault that it has as BenchFault."""
     fault, detail = fault_from_msg(response.fault)
     if fault is not Fault.NONE:
         raise BenchFault(fault, detail)

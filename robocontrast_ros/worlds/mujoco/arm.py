@@ -71,9 +71,8 @@ class Arm(Embodiment):
         profile = self._profile
         if not isinstance(command, JointTrajectoryCommand):
             raise ValueError(f"'{profile.name}' follows joint trajectories, not {command}")
-        if sorted(command.names) != sorted(profile.joint_names) or len(command.positions) != len(
-            command.names
-        ):
+        given, count = sorted(command.names), len(command.positions)
+        if given != sorted(profile.joint_names) or count != len(given):
             raise ValueError(
                 f"joint trajectory: got a position for {', '.join(command.names) or 'no joint'}, expected "
                 f"one for each of {', '.join(profile.joint_names)}"
@@ -110,7 +109,7 @@ class Arm(Embodiment):
         return (Sensor(self._profile.state.topic, self._profile.base_frame, self.joint_state()),)
 
     def _hold(self, positions: NDArray[np.float64]) -> None:
-        self._go(_Trajectory.hold(positions))
+        self._go(_Trajectory(positions, positions, 1))
 
     def _go(self, trajectory: _Trajectory) -> None:
         self._trajectory, self._followed, self._ahead = trajectory, 0, []
@@ -136,10 +135,6 @@ class _Trajectory:
     start: NDArray[np.float64]
     goal: NDArray[np.float64]
     length: int
-
-    @classmethod
-    def hold(cls, positions: NDArray[np.float64]) -> _Trajectory:
-        return cls(positions, positions, 1)
 
     def position(self, step: ArrayLike) -> NDArray[np.float64]:
         """Return the joint positions after numbers of steps, shape (..., joints) [rad]."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import mujoco
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import product
-from robocontrast_ros.worlds.mujoco.composition import Composition
 from robocontrast_ros.worlds.mujoco.entities import Bounds, EntityState, NotMovable, Twist, UnknownEntity
 
 # Numbers that describe the position and the velocity of a joint, by its type: free, ball, slide, hinge.
@@ -19,28 +18,28 @@ VELOCITIES = {0: 6, 1: 3, 2: 1, 3: 1}
 
 
 class Bodies:
-    """The state of a composition, by entity. Each method with a name raises UnknownEntity where there is none.
+    """The state of a composed model, by entity. Each method with a name raises UnknownEntity where there is none.
 
     Attributes:
         model: the compiled model.
         data: its state.
-        names: of the entities, in the order of the composition.
+        names: of the entities, in the order of the model.
     """
 
-    def __init__(self, composition: Composition) -> None:
-        """Make the model's initial state, which must be refreshed before it is read."""
-        self.model = model = composition.model
+    def __init__(self, model: mujoco.MjModel, roots: Mapping[str, str]) -> None:
+        """Make the initial state of a model whose entities' top-level bodies are given; refresh it before use."""
+        self.model = model
         self.data = mujoco.MjData(model)
-        self._roots = {name: model.body(body).id for name, body in composition.roots.items()}
+        self._roots = {name: model.body(body).id for name, body in roots.items()}
         self.names = tuple(self._roots)
         joints = {body: self._free_joint(body) for body in self._roots.values()}
         self._free = {body: int(model.jnt_qposadr[j]) for body, j in joints.items() if j is not None}
         entity_of = {body: index for index, body in enumerate(self._roots.values())}
-        roots = model.body_rootid[model.geom_bodyid]
-        self._geom_entity = np.array([entity_of.get(root, len(entity_of)) for root in roots], dtype=int)
+        tops = model.body_rootid[model.geom_bodyid]
+        self._geom_entity = np.array([entity_of.get(top, len(entity_of)) for top in tops], dtype=int)
 
     def restore(self, before: Bodies) -> None:
-        """Take over, by name, where everything was in the composition before, and how it moved."""
+        """Take over, by name, where everything was in the previous model, and how it moved."""
         slots = self._slots()
         for key, (position, velocity) in before._slots().items():
             if key in slots:
@@ -51,13 +50,9 @@ class Bodies:
             if before._mocap(body) is not None and name in self._roots:
                 self.put(name, EntityState(before._pose(body)))
 
-    def check(self, name: str) -> None:
-        """Raise UnknownEntity where there is no entity of that name."""
-        self._body(name)
-
     def movable(self, name: str) -> bool:
         """Tell whether an entity can be put elsewhere."""
-        body = self._body(name)
+        body = self.body(name)
         return self._free_joint(body) is not None or self._mocap(body) is not None
 
     def poses(self) -> dict[str, Pose]:
@@ -66,7 +61,7 @@ class Bodies:
 
     def state(self, name: str) -> EntityState:
         """Return pose and twist of an entity."""
-        body = self._body(name)
+        body = self.body(name)
         velocity = np.zeros(6)
         mujoco.mj_objectVelocity(self.model, self.data, mujoco.mjtObj.mjOBJ_XBODY.value, body, velocity, 0)
         angular, linear = velocity[:3].tolist(), velocity[3:].tolist()
@@ -78,7 +73,7 @@ class Bodies:
         Raises:
             NotMovable: it is fixed.
         """
-        body = self._body(name)
+        body = self.body(name)
         joint, mocap = self._free_joint(body), self._mocap(body)
         if joint is None and mocap is None:
             raise NotMovable(f"entity '{name}' is fixed and cannot be moved")
@@ -99,7 +94,7 @@ class Bodies:
 
     def bounds(self, name: str) -> Bounds | None:
         """Return the box around an entity as it is now, in its own frame; None when it has no extent."""
-        body = self._body(name)
+        body = self.body(name)
         rotation = self.data.xmat[body].reshape(3, 3)
         return _box(product(self._corners(name) - self.data.xpos[body], rotation))
 
@@ -125,7 +120,8 @@ class Bodies:
         mujoco.mj_camlight(self.model, self.data)
         mujoco.mj_comVel(self.model, self.data)
 
-    def _body(self, name: str) -> int:
+    def body(self, name: str) -> int:
+        """Return the index of an entity's top-level body in the model."""
         if name not in self._roots:
             raise UnknownEntity(name, self.names)
         return self._roots[name]
@@ -166,7 +162,7 @@ class Bodies:
 
     def _corners(self, name: str) -> NDArray[np.float64]:
         """Return the corners of the boxes around an entity's geometries in the world, shape (n, 3)."""
-        self.check(name)
+        self.body(name)
         model, data = self.model, self.data
         own = self._geom_entity == self.names.index(name)
         finite = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE.value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import mujoco
 import numpy as np
@@ -21,9 +21,12 @@ class Cameras:
 
     def __init__(self, cameras: Sequence[Camera], prefix: str, source: str) -> None:
         """Take the cameras; the prefix of the robot's own names, and the model's source for errors."""
-        self.all = tuple(cameras)
+        self._cameras = tuple(cameras)
         self._prefix, self._source = prefix, source
         self._renderer: Renderer | None = None
+
+    def __iter__(self) -> Iterator[Camera]:
+        return iter(self._cameras)
 
     def bind(self, bodies: Bodies) -> None:
         """Take the place in a newly composed model; a camera keeps its horizontal field of view at its resolution.
@@ -32,7 +35,7 @@ class Cameras:
             InvalidModel: the model has no camera of that name.
         """
         self._model, self._data = bodies.model, bodies.data
-        for camera in self.all:
+        for camera in self._cameras:
             index = self._index(camera.name)
             width, height = self._model.cam_resolution[index]
             half = math.tan(math.radians(self._model.cam_fovy[index]) / 2) * width / height
@@ -49,7 +52,7 @@ class Cameras:
     @property
     def renderer(self) -> str:
         """What draws the images, in words."""
-        if not self.all:
+        if not self._cameras:
             return "nothing is drawn"
         try:
             return f"drawn by {self._opened().description}"
@@ -58,7 +61,7 @@ class Cameras:
 
     def info(self, name: str) -> CameraInfo:
         """Return a camera's intrinsics; pixel (0, 0) is the centre of the upper left pixel."""
-        chosen = next(c for c in self.all if c.name == name)
+        chosen = next(c for c in self if c.name == name)
         fovy = math.radians(self._model.cam_fovy[self._index(name)])
         focal = chosen.height / 2 / math.tan(fovy / 2)
         centre_x, centre_y = (chosen.width - 1) / 2, (chosen.height - 1) / 2
@@ -81,7 +84,7 @@ class Cameras:
 
     def _opened(self) -> Renderer:
         if self._renderer is None:
-            self._renderer = Renderer(self.all)
+            self._renderer = Renderer(self._cameras)
         return self._renderer
 
     def _index(self, name: str) -> int:

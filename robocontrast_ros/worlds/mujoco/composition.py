@@ -37,19 +37,6 @@ class Spawned:
         return self.source or f"resource string of '{self.name}'"
 
 
-@dataclass(frozen=True)
-class Composition:
-    """A compiled model and where each entity is in it.
-
-    Attributes:
-        model: the compiled model.
-        roots: entity name -> name of its top-level body.
-    """
-
-    model: mujoco.MjModel
-    roots: dict[str, str]
-
-
 def read_resource(path: Path) -> str:
     """Return the text of a model file.
 
@@ -93,8 +80,10 @@ def check_object(entity: Spawned) -> None:
         raise InvalidModel(f"{entity.origin}: {_first_line(error)}; expected an MJCF model") from None
 
 
-def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> Composition:
-    """Return the world with its robot and objects, in the order given.
+def compose(
+    world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]
+) -> tuple[mujoco.MjModel, dict[str, str]]:
+    """Return the world with its robot and objects, in the order given, and each entity's top-level body by name.
 
     Args:
         world: the world's MJCF file.
@@ -125,7 +114,7 @@ def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> C
                 body.pos, body.quat = entity.initial.position, (w, x, y, z)
             roots[entity.name] = f"{entity.name}/{body.name}"
             spec.worldbody.add_frame().attach_body(body, f"{entity.name}/", "")
-        return Composition(spec.compile(), roots)
+        return spec.compile(), roots
     except ValueError as error:
         raise InvalidModel(f"{world}: {_first_line(error)}") from None
 

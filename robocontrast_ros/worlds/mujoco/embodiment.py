@@ -27,13 +27,7 @@ class Embodiment(Protocol):
         """Return the robot's model as an MJCF document with one top-level body."""
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Take the place in a newly composed model, where every joint is as it was before, with the same torques.
-
-        Args:
-            model: the compiled model.
-            data: its state.
-            prefix: of the robot's own names in it.
-        """
+        """Take the place in a newly composed model, with the torques from before; ``prefix`` is that of own names."""
         efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
         self._model, self._data = model, data
         names = [prefix + name for name in self._profile.joint_names]
@@ -77,11 +71,7 @@ class Embodiment(Protocol):
         """Return what the driver publishes as the state, for the state estimator."""
 
     def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
-        """Return what the driver publishes at every step.
-
-        Args:
-            touched: names of the entities that the robot touched.
-        """
+        """Return what the driver publishes at every step, given the names of the entities that the robot touched."""
 
     def latched_sensors(self) -> tuple[Sensor, ...]:
         """Return what the driver publishes once."""

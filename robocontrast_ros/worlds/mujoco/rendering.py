@@ -64,10 +64,6 @@ class CameraInfo:
     k: tuple[float, ...]
 
 
-def _environment(backend: str) -> dict[str, str]:
-    return os.environ | {"MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend}
-
-
 @functools.cache
 def working_backend() -> str:
     """Return the OpenGL platform that works here: ``egl`` or ``osmesa``.
@@ -82,7 +78,7 @@ def working_backend() -> str:
         try:
             probe = subprocess.run(
                 [sys.executable, "-c", PROBE.format(backend)],
-                env=_environment(backend),
+                env=os.environ | {"MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend},
                 capture_output=True,
                 text=True,
                 timeout=PROBE_TIMEOUT,

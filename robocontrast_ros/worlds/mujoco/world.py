@@ -11,12 +11,11 @@ import re
 from collections.abc import Callable, Sequence
 
 import mujoco
-import numpy as np
-from numpy.typing import NDArray
 
-from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile import DifferentialDriveProfile, ManipulatorProfile, RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.worlds.mujoco.arm import Arm
@@ -40,9 +39,11 @@ from robocontrast_ros.worlds.mujoco.entities import (
     NameNotUnique,
     NotMovable,
     ResetScope,
+    ResourceNotFound,
     SimulationDiverged,
+    Triple,
 )
-from robocontrast_ros.worlds.mujoco.rendering import Camera, CameraInfo
+from robocontrast_ros.worlds.mujoco.rendering import Camera, RenderingUnavailable
 from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -53,28 +54,22 @@ EMBODIMENTS: dict[type[RobotProfile], Callable[..., Embodiment]] = {
     ManipulatorProfile: Arm,
 }
 
-DIVERGED = tuple(
-    kind.value
-    for kind in (
-        mujoco.mjtWarning.mjWARN_BADQPOS,
-        mujoco.mjtWarning.mjWARN_BADQVEL,
-        mujoco.mjtWarning.mjWARN_BADQACC,
-    )
-)
+_WARNING = mujoco.mjtWarning
+DIVERGED = tuple(w.value for w in (_WARNING.mjWARN_BADQPOS, _WARNING.mjWARN_BADQVEL, _WARNING.mjWARN_BADQACC))
 
 
 class World:
     """A robot, the fixed furniture of a world model, and objects that come and go.
 
     Frame: `world`, z up. All poses are of an entity's own origin in that frame. A name that no entity has raises
-    UnknownEntity. Not thread-safe; render from the thread that first rendered.
+    UnknownEntity. Not thread-safe; `cameras` must be used from one thread.
     """
 
     def __init__(
         self,
         profile: RobotProfile,
         world: str,
-        start: tuple[float, float, float] | None = None,
+        start: Triple | None = None,
         cameras: Sequence[Camera] = (),
         physics_step: float | None = None,
     ) -> None:
@@ -97,7 +92,7 @@ class World:
         self._path = resolve_uri(world)
         read_resource(self._path)
         self._robot = EMBODIMENTS[type(profile)](profile, start)
-        self._cameras = Cameras(cameras, robot_prefix(profile.name), str(self._path))
+        self.cameras = Cameras(cameras, robot_prefix(profile.name), str(self._path))
         self._physics_step = physics_step
         self._spawned: dict[str, Spawned] = {}
         self._bodies: Bodies | None = None
@@ -209,7 +204,7 @@ class World:
 
     def source(self, name: str) -> str:
         """Return where an entity's model came from: a URI or path, or nothing for one given as a string."""
-        self._bodies.check(name)
+        self._bodies.body(name)
         return self._spawned[name].source if name in self._spawned else str(self._path)
 
     def bounds(self, name: str) -> Bounds | None:
@@ -287,7 +282,7 @@ class World:
         Raises:
             NotMovable: it was not spawned.
         """
-        self._bodies.check(name)
+        self._bodies.body(name)
         if name not in self._spawned:
             raise NotMovable(f"entity '{name}' belongs to the world and cannot be deleted")
         del self._spawned[name]
@@ -300,50 +295,59 @@ class World:
         """
         return self._bodies.touching(self._touched)
 
-    # -- cameras ----------------------------------------------------------------------------------
-
-    @property
-    def cameras(self) -> tuple[Camera, ...]:
-        """The cameras that can be rendered."""
-        return self._cameras.all
-
-    def render(self, camera: str) -> NDArray[np.uint8]:
-        """Return a camera's image, shape (height, width, 3), RGB.
-
-        Raises:
-            RenderingUnavailable: OpenGL does not work on this machine.
-        """
-        return self._cameras.render(camera)
-
     @property
     def description(self) -> str:
         """What simulates and draws this world, in words: images of another renderer are other images."""
         physics = f"MuJoCo {mujoco.__version__}, one step is {self.step_duration} s"
-        return f"{physics}; {self._cameras.renderer}"
-
-    def camera_info(self, camera: str) -> CameraInfo:
-        """Return a camera's intrinsics; pixel (0, 0) is the centre of the upper left pixel."""
-        return self._cameras.info(camera)
-
-    def camera_pose(self, camera: str) -> Pose:
-        """Return the pose of a camera's optical frame (REP-105: z forward, y down)."""
-        return self._cameras.pose(camera)
+        return f"{physics}; {self.cameras.renderer}"
 
     def close(self) -> None:
         """Free the renderer."""
-        self._cameras.close()
-
-    # -- inside -----------------------------------------------------------------------------------
+        self.cameras.close()
 
     def _compose(self) -> None:
         """Compile the model from its parts, keeping by name where everything is."""
-        composition = compose(self._path, self.profile.name, self._robot.mjcf(), self._spawned.values())
-        model = composition.model
+        model, roots = compose(self._path, self.profile.name, self._robot.mjcf(), self._spawned.values())
         model.opt.timestep = self._physics_step or model.opt.timestep
-        before, self._bodies = self._bodies, Bodies(composition)
+        before, self._bodies = self._bodies, Bodies(model, roots)
         self._touched: set[bytes] = set()
         self._robot.bind(model, self._bodies.data, robot_prefix(self.profile.name))
-        self._cameras.bind(self._bodies)
+        self.cameras.bind(self._bodies)
         if before is not None:
             self._bodies.restore(before)
         self._bodies.refresh()
+
+
+def start_world(
+    profile: RobotProfile,
+    uri: str,
+    start: Triple | None,
+    cameras: Sequence[Camera],
+    physics_step: float,
+    source: str,
+) -> World:
+    """Return a world of which each camera has drawn a first image, which takes seconds.
+
+    The arguments are those of ``World``; ``source`` holds them, for the error.
+
+    Raises:
+        ConfigurationError: the parameter `world`, `start_position` or `cameras` does not fit.
+    """
+    offered = [camera.name for camera in profile.cameras]
+    names = tuple(camera.name for camera in cameras)
+    for name in names:
+        if name not in offered:
+            raise ConfigurationError.unknown(source, "cameras", name, offered, f"camera of '{profile.name}'")
+    try:
+        world = World(profile, uri, start, cameras, physics_step)
+        for name in names:
+            world.cameras.render(name)
+    except (ResourceNotFound, InvalidModel) as error:
+        raise ConfigurationError(source, "world", uri, f"a world model ({error})") from None
+    except Unreachable as error:
+        expected = f"a place that the tool reaches ({error})"
+        raise ConfigurationError(source, "start_position", start, expected) from None
+    except RenderingUnavailable as error:
+        expected = f"a machine that can draw images ({error})"
+        raise ConfigurationError(source, "cameras", names, expected) from None
+    return world

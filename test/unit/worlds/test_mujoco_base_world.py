@@ -372,7 +372,7 @@ def test_latched_sensors_say_where_the_camera_is(floor):
     assert sensor.frame_id == "locobot/base_footprint"
     assert sensor.value.child_frame == PROFILE.cameras[0].frame_id
     world.set_entity_state("locobot", EntityState(Pose()))
-    seen = world.camera_pose("camera")
+    seen = world.cameras.pose("camera")
     assert seen.position == pytest.approx(sensor.value.pose.position, abs=1e-9)
     assert np.abs(np.dot(seen.orientation, sensor.value.pose.orientation)) == pytest.approx(1.0)
 
@@ -397,16 +397,16 @@ def test_the_camera_sees_a_box_that_is_put_before_it(floor):
     world = make_world(floor, Camera("camera", 160, 120))
     try:
         world.set_entity_state("locobot", EntityState(Pose.planar(0.0, 0.0, 0.0)))
-        empty = world.render("camera").astype(int)
+        empty = world.cameras.render("camera").astype(int)
         world.spawn("crate", Pose.planar(2.5, 0.6), resource=CRATE)
-        image = world.render("camera").astype(int)
+        image = world.cameras.render("camera").astype(int)
         seen = np.argwhere(np.abs(image - empty).max(axis=2) > 60)
         assert len(seen) > 200
         red, green, blue = image[tuple(seen.T)].mean(axis=0)
         assert red > 2 * max(green, blue)
         assert seen[:, 1].mean() < 80, "it is to the left"
         world.set_entity_state("locobot", EntityState(Pose.planar(0.0, 0.0, math.pi)))
-        behind = world.render("camera").astype(int)
+        behind = world.cameras.render("camera").astype(int)
         assert not ((behind[..., 0] > 120) & (behind[..., 1] < 60)).any(), "it is behind the robot now"
     finally:
         world.close()
@@ -414,7 +414,7 @@ def test_the_camera_sees_a_box_that_is_put_before_it(floor):
 
 def test_the_view_keeps_its_width_at_every_resolution(floor):
     world = make_world(floor, Camera("camera", 224, 224))
-    info = world.camera_info("camera")
+    info = world.cameras.info("camera")
     assert 2 * math.atan(112 / info.k[0]) == pytest.approx(PROFILE.mount.horizontal_view, rel=1e-6)
 
 

@@ -50,7 +50,7 @@ def test_a_world_draws_although_mujoco_was_imported_for_another_platform():
         "from robocontrast_ros.worlds.mujoco.world import World;"
         "world = World(load_profile('franka'), 'package://robocontrast_ros/models/language_table/world.xml',"
         " cameras=(Camera('board', 32, 32),));"
-        "print(world.render('board').shape); world.close()"
+        "print(world.cameras.render('board').shape); world.close()"
     )
     environment = os.environ | {"MUJOCO_GL": "glfw", "PYOPENGL_PLATFORM": "glx"}
     done = subprocess.run(

@@ -483,26 +483,26 @@ def test_the_same_calls_give_the_same_states_to_the_last_bit_whatever_happened_b
 
 def test_images_have_the_resolution_that_was_asked_for_and_show_what_is_there(pictures):
     pictures.reset(ResetScope.ALL)
-    empty = pictures.render("board")
+    empty = pictures.cameras.render("board")
     assert empty.shape == (180, 320, 3)
     assert empty.dtype == np.uint8
-    assert pictures.render("scene").shape == (224, 224, 3)
+    assert pictures.cameras.render("scene").shape == (224, 224, 3)
     pictures.spawn("block", Pose.planar(0.45, 0.1), uri=uri("red_pentagon"))
-    changed = np.argwhere((pictures.render("board") != empty).any(axis=2))
+    changed = np.argwhere((pictures.cameras.render("board") != empty).any(axis=2))
     assert len(changed) > 50
 
 
 @pytest.mark.parametrize("place", [(0.45, 0.15), (0.55, -0.25), (0.3, 0.1)])
 def test_camera_info_and_pose_project_a_block_to_where_it_is_seen(pictures, place):
     pictures.reset(ResetScope.ALL)
-    empty = pictures.render("board").astype(int)
+    empty = pictures.cameras.render("board").astype(int)
     red = '<geom type="box" size=".015 .015 .001" rgba="1 0 0 1"/>'
     flat = f"<mujoco><worldbody><body>{red}</body></worldbody></mujoco>"
     pictures.spawn("marker", Pose.planar(*place), resource=flat)
-    seen = np.argwhere(np.abs(pictures.render("board").astype(int) - empty).max(axis=2) > 30)
+    seen = np.argwhere(np.abs(pictures.cameras.render("board").astype(int) - empty).max(axis=2) > 30)
     row, column = seen.mean(axis=0)
 
-    camera = pictures.camera_pose("board")
+    camera = pictures.cameras.pose("board")
     x, y, z, w = camera.orientation
     rotation = np.array(
         [
@@ -511,25 +511,25 @@ def test_camera_info_and_pose_project_a_block_to_where_it_is_seen(pictures, plac
             [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
         ]
     )
-    u, v, depth = np.reshape(pictures.camera_info("board").k, (3, 3)) @ (
+    u, v, depth = np.reshape(pictures.cameras.info("board").k, (3, 3)) @ (
         rotation.T @ (np.array([*place, 0.0]) - camera.position)
     )
     assert (u / depth, v / depth) == pytest.approx((column, row), abs=0.8)
 
 
 def test_the_camera_of_language_table_sees_the_board_upright(pictures):
-    info = pictures.camera_info("board")
+    info = pictures.cameras.info("board")
     assert info.k[0] == pytest.approx(0.8 * info.width, rel=1e-3)
-    camera = pictures.camera_pose("board")
+    camera = pictures.cameras.pose("board")
     assert camera.position == pytest.approx((0.75, 0.0, 0.5))
     pictures.reset(ResetScope.ALL)
-    empty = pictures.render("board").astype(int)
+    empty = pictures.cameras.render("board").astype(int)
     rows = {}
     for name, place in {"top": (0.3, 0.2), "bottom": (0.5, 0.2), "left": (0.5, -0.2)}.items():
         pictures.spawn(name, Pose.planar(*place), uri=uri("blue_cube"))
-        rows[name] = np.argwhere(np.abs(pictures.render("board").astype(int) - empty).max(axis=2) > 30).mean(
-            axis=0
-        )
+        rows[name] = np.argwhere(
+            np.abs(pictures.cameras.render("board").astype(int) - empty).max(axis=2) > 30
+        ).mean(axis=0)
         pictures.delete(name)
     assert rows["top"][0] < rows["bottom"][0], "small x is up"
     assert rows["left"][1] < rows["bottom"][1], "small y is left"
@@ -538,9 +538,9 @@ def test_the_camera_of_language_table_sees_the_board_upright(pictures):
 @pytest.mark.parametrize("block", BLOCKS)
 def test_each_block_shows_its_colour(pictures, block):
     pictures.reset(ResetScope.ALL)
-    empty = pictures.render("board").astype(int)
+    empty = pictures.cameras.render("board").astype(int)
     pictures.spawn("block", Pose.planar(0.5, 0.1), uri=uri(block))
-    image = pictures.render("board").astype(int)
+    image = pictures.cameras.render("board").astype(int)
     red, green, blue = image[np.abs(image - empty).max(axis=2) > 30].mean(axis=0)
     colour = block.split("_")[0]
     assert {
@@ -557,7 +557,7 @@ def test_the_same_scene_gives_the_same_pixels_whatever_was_drawn_before(pictures
     other = World(franka, WORLD, START, (Camera("board"),))
     try:
         other.spawn("block", Pose.planar(0.5, 0.1), uri=uri("yellow_star"))
-        assert np.array_equal(other.render("board"), pictures.render("board"))
+        assert np.array_equal(other.cameras.render("board"), pictures.cameras.render("board"))
     finally:
         other.close()
 
