@@ -20,7 +20,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchDescription, LaunchDescriptionEntity
-from robocontrast_ros.graph.description import LEADER, processes_of
+from robocontrast_ros.graph.description import CONTAINER, LEADER, processes_of
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS, launched_session
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.nodes.runtime.main import AT_ONCE, END_WITH_PARENT
@@ -50,7 +50,7 @@ def process_launch(executable: str) -> LaunchDescription:
             "log_level", default_value="info", description=ARGUMENTS["log_level"].description
         ),
     ]
-    if executable == "container":
+    if executable == CONTAINER:
         arguments.append(
             DeclareLaunchArgument(
                 "nodes", description="Names of the nodes to run in it, with spaces between."
@@ -73,7 +73,7 @@ def _process(context: LaunchContext, executable: str) -> list[LaunchDescriptionE
             executable=executable,
             namespace=given("namespace"),
             parameters=[given("params_file")],
-            arguments=given("nodes").split() if executable == "container" else [],
+            arguments=given("nodes").split() if executable == CONTAINER else [],
             ros_arguments=["--log-level", given("log_level")],
             additional_env={**pin(dict(os.environ)), END_WITH_PARENT: str(os.getpid())},
             output="screen",

@@ -30,7 +30,7 @@ VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*
 
 
 class EntityServices:
-    """Answers the requests; each method fills its response in, and raises what becomes the result's code."""
+    """Answers the requests: each method fills in its response, or raises an error, from which the result is made."""
 
     def __init__(self, world: World, spawnables: Sequence[str]) -> None:
         """Take the world, and the URIs that GetSpawnables answers with."""

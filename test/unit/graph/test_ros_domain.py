@@ -31,7 +31,7 @@ def test_sessions_at_the_same_time_are_in_different_domains(tmp_path):
         assert third.number == DOMAINS[0], "what is over holds nothing"
 
 
-def test_a_second_session_in_the_users_domain_is_refused_and_told_who_holds_it(monkeypatch, tmp_path):
+def test_a_second_session_in_the_users_domain_is_refused_with_who_holds_it(monkeypatch, tmp_path):
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
     with closing(Domain()) as first:
         assert first.number == 7 and not first.chosen

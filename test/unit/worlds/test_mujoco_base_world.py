@@ -1,4 +1,4 @@
-"""A base in the embedded world: it drives, is blocked, is carried, and believes its odometry."""
+"""A base in the embedded world: driving, contacts, teleporting and odometry."""
 
 from __future__ import annotations
 
@@ -328,7 +328,7 @@ def test_they_stay_where_they_are_when_something_comes_or_goes_and_return_on_a_r
     assert truth(world).xy == (1.0, 2.0)
 
 
-def test_a_base_that_is_carried_stands_still_there_and_its_odometry_starts_anew(world):
+def test_a_base_that_is_teleported_stands_still_there_and_its_odometry_starts_anew(world):
     world.apply_command(TwistCommand(0.5, 0.5))
     world.step(200)
     assert world.reading().pose.xy != (0.0, 0.0)

@@ -109,7 +109,7 @@ def test_the_tool_starts_at_the_start_position_at_rest(any_world):
     assert any_world.joint_state().velocities == (0.0,) * len(any_world.profile.joints)
 
 
-def test_the_robot_holds_still_when_it_is_not_told_anything(any_world):
+def test_the_robot_holds_still_without_a_command(any_world):
     any_world.reset()
     any_world.step(500)
     assert any_world.tool_pose().position == pytest.approx(START, abs=1e-3)
