@@ -101,15 +101,14 @@ class SimulatedScene:
         self._features = simulation.features()
         missing = [feature.name for feature in REQUIRED if feature not in self._features]
         if missing:
-            expected, cure = (
-                f"also {', '.join(missing)}",
-                "Use a simulator, or a version of it, that serves them.",
-            )
+            expected = f"also {', '.join(missing)}"
+            cure = "Use a simulator, or a version of it, that serves them."
             raise ConfigurationError("simulator", "features", sorted(self._features), expected, cure)
         entities = simulation.poses()[1] if robot else {}
         if robot and robot not in entities:
+            expected = f"also '{robot}', the robot"
             cure = "Name the robot's profile as its entity in the simulator."
-            raise ConfigurationError("simulator", "entities", sorted(entities), f"also '{robot}'", cure)
+            raise ConfigurationError("simulator", "entities", sorted(entities), expected, cure)
 
     def read(self) -> tuple[float, Scene]:
         """Return the time [s] and the objects that are there; contacts are not known from states.
