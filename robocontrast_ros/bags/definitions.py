@@ -28,7 +28,7 @@ _ENCAPSULATION, _LENGTH = 4, 4
 
 @dataclass(frozen=True)
 class Definition:
-    """What a bag has to say about a message type so that it can be read anywhere.
+    """The definition of a message type, with which a bag can be read anywhere.
 
     Attributes:
         type_name: as ROS 2 writes it, for instance ``sensor_msgs/msg/Image``.
@@ -44,7 +44,7 @@ class Definition:
     stamp_offset: int | None = None
 
     def stamp_of(self, cdr: bytes) -> int | None:
-        """Return the stamp of a serialised message [ns]; None where it has none that is found without decoding it."""
+        """Return the stamp of a serialised message [ns]; None where it is not at a fixed place."""
         at = self.stamp_offset
         if at is None or len(cdr) < at + 8:
             return None

@@ -33,6 +33,7 @@ from robocontrast_ros.messages.decoding import (
     start_scene_from_msg,
     trial_from_msg,
 )
+from robocontrast_ros.messages.topics import TRIAL_TOPICS
 
 Wanted = Callable[[str, str], bool]
 
@@ -90,11 +91,7 @@ class BagContent:
     broken: str = ""
 
 
-def _everything(topic: str, type_name: str) -> bool:
-    return True
-
-
-def read_bag(bag: Path, wanted: Wanted = _everything) -> BagContent:
+def read_bag(bag: Path, wanted: Wanted = lambda topic, type_name: True) -> BagContent:
     """Return the messages of a bag; of a broken one, those up to the break.
 
     Args:
@@ -107,19 +104,15 @@ def read_bag(bag: Path, wanted: Wanted = _everything) -> BagContent:
     if not bag.exists():
         raise BagError(f"{bag}: no such bag. Check the path.")
     if not (bag / "metadata.yaml").exists():
-        return _read_torn(bag, wanted, "no metadata.yaml: the recorder ended before it could close the bag")
+        return _read_broken(bag, wanted, "no metadata.yaml: the recorder ended before it could close the bag")
     try:
-        return _read_whole(bag, wanted)
+        files = _plain_files(bag)
+        return _read_indexed(files, wanted) if files else _read_any(bag, wanted)
     except _NoIndexError as error:
-        return _read_torn(bag, wanted, str(error))
+        return _read_broken(bag, wanted, str(error))
     # A damaged index or chunk makes rosbags fail in many ways, of which only some are its own error.
     except Exception as error:
-        return _read_torn(bag, wanted, f"{type(error).__name__}: {error}".rstrip(": ."))
-
-
-def _read_whole(bag: Path, wanted: Wanted) -> BagContent:
-    files = _plain_files(bag)
-    return _read_indexed(files, wanted) if files else _read_any(bag, wanted)
+        return _read_broken(bag, wanted, f"{type(error).__name__}: {error}".rstrip(": ."))
 
 
 def _plain_files(bag: Path) -> tuple[Path, ...]:
@@ -133,7 +126,7 @@ def _plain_files(bag: Path) -> tuple[Path, ...]:
             and (information.get("compression_mode") or "none").lower() == "none"
         )
         files = tuple(bag / Path(name).name for name in information["relative_file_paths"])
-    # Whatever else it is: rosbags reads it, or says what is wrong.
+    # rosbags reads any other bag, or reports what is wrong.
     except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, AttributeError):
         return ()
     return files if plain and all(file.is_file() for file in files) else ()
@@ -150,7 +143,7 @@ class _NoIndexError(Exception):
 
 
 def _summary(file: Path, reader: McapReader) -> Summary:
-    # Where the end was lost, any bytes may stand in its place.
+    # Where the end is lost, any bytes may be in its place.
     with suppress(Exception):
         summary = reader.get_summary()
         if summary is not None and summary.statistics is not None:
@@ -196,7 +189,7 @@ def _read_any(bag: Path, wanted: Wanted) -> BagContent:
         return BagContent(messages, counts)
 
 
-def _read_torn(bag: Path, wanted: Wanted, why: str) -> BagContent:
+def _read_broken(bag: Path, wanted: Wanted, why: str) -> BagContent:
     files = sorted(bag.glob("*.mcap"))
     if not files:
         raise BagError(f"{bag}: no bag ({why}; no .mcap file). Check the path.")
@@ -211,7 +204,7 @@ def _read_torn(bag: Path, wanted: Wanted, why: str) -> BagContent:
                         messages.append(message)
         except OSError as error:
             raise BagError.of_system(file, error) from None
-        # At the break the reader, and what decompresses its chunks, meet whatever bytes stand there.
+        # At the break the reader and the decompression meet arbitrary bytes.
         except Exception as error:
             why += f"; {file.name} breaks off ({type(error).__name__})"
     return BagContent(tuple(messages), dict(sorted(counts.items())), why)
@@ -269,15 +262,15 @@ class TrialRecording:
 def read_trial(bag: Path) -> TrialRecording:
     """Return the trial that a bag holds.
 
-    Topics are told by their type and the last part of their name, so that the session's namespace does
+    Topics are recognised by their type and the last part of their name, so that the session's namespace does
     not matter: ``trial``, ``scene``, ``tool_pose``, ``progress``, ``trial_result``.
 
-    A message that cannot be decoded is a break: nothing after it is used, and ``broken`` says so.
+    Nothing after a message that cannot be decoded is used, and ``broken`` says so.
 
     Raises:
         BagError: there is no bag, it holds no trial or more than one, or the trial itself cannot be decoded.
     """
-    content = read_bag(bag, lambda topic, type_name: _TOPICS.get(_last_part(topic)) == type_name)
+    content = read_bag(bag, lambda topic, type_name: (_last_part(topic), type_name) in TRIAL_TOPICS)
     trials = [m for m in content.messages if _last_part(m.topic) == "trial"]
     if len(trials) != 1:
         cure = (
@@ -287,36 +280,27 @@ def read_trial(bag: Path) -> TrialRecording:
     try:
         trial = trials[0].decode()
         start_stamp, start_scene = start_scene_from_msg(trial)
-        told = trial_from_msg(trial)
+        decoded = trial_from_msg(trial)
     except ValueError as error:
-        raise BagError(f"{bag}: a message that cannot be: {error}.") from None
+        raise BagError(f"{bag}: a message is not valid: {error}.") from None
     except BagError as error:
         raise BagError(f"{bag}: {error}") from None
-    story = _read_story(content.messages)
+    read = _read_messages(content.messages)
     return TrialRecording(
         bag=bag,
-        trial=told,
+        trial=decoded,
         session=trial.session,
         robot=trial.robot,
         policy=trial.policy,
         task_digest=trial.task_digest,
         start_scene=start_scene,
-        samples=tuple(_samples(start_stamp, story)),
-        progress=tuple(story.progress),
-        result=story.result,
-        result_stamp=story.result_stamp,
+        samples=tuple(_samples(start_stamp, read)),
+        progress=tuple(read.progress),
+        result=read.result,
+        result_stamp=read.result_stamp,
         counts=content.counts,
-        broken="; ".join(filter(None, (content.broken, story.broken))),
+        broken="; ".join(filter(None, (content.broken, read.broken))),
     )
-
-
-_TOPICS = {
-    "trial": "robocontrast_ros/msg/Trial",
-    "scene": "robocontrast_ros/msg/Scene",
-    "tool_pose": "geometry_msgs/msg/PoseStamped",
-    "progress": "robocontrast_ros/msg/Progress",
-    "trial_result": "robocontrast_ros/msg/TrialResult",
-}
 
 
 def _last_part(topic: str) -> str:
@@ -324,8 +308,8 @@ def _last_part(topic: str) -> str:
 
 
 @dataclass
-class _Story:
-    """What came of a trial, up to the first message that makes no sense."""
+class _TrialMessages:
+    """The messages of a trial, up to the first that is not valid."""
 
     scenes: list[tuple[int, Scene]] = field(default_factory=list)
     tool_poses: list[tuple[int, Pose]] = field(default_factory=list)
@@ -335,39 +319,39 @@ class _Story:
     broken: str = ""
 
 
-def _read_story(messages: Iterable[BagMessage]) -> _Story:
-    story, counts = _Story(), Counter[str]()
+def _read_messages(messages: Iterable[BagMessage]) -> _TrialMessages:
+    read, counts = _TrialMessages(), Counter[str]()
     for message in messages:
         topic = _last_part(message.topic)
         counts[topic] += 1
         try:
             if topic != "trial":
-                _take(story, topic, message.decode())
+                _take(read, topic, message.decode())
         except (BagError, ValueError) as error:
             why = str(error) if isinstance(error, BagError) else f"{message.topic}: {error}"
             number = f"it is number {counts[topic]} there, and nothing after it is used"
-            story.broken = f"{why.rstrip('.')}; {number}"
+            read.broken = f"{why.rstrip('.')}; {number}"
             break
-    return story
+    return read
 
 
-def _take(story: _Story, topic: str, message: Any) -> None:
+def _take(read: _TrialMessages, topic: str, message: Any) -> None:
     stamp = stamp_from_msg(message.header.stamp)
     if topic == "scene":
-        story.scenes.append((stamp, scene_from_msg(message)))
+        read.scenes.append((stamp, scene_from_msg(message)))
     elif topic == "tool_pose":
-        story.tool_poses.append((stamp, pose_from_msg(message.pose)))
+        read.tool_poses.append((stamp, pose_from_msg(message.pose)))
     elif topic == "progress":
-        story.progress.append(progress_from_msg(message))
+        read.progress.append(progress_from_msg(message))
     else:
-        story.result, story.result_stamp = result_from_msg(message), stamp
+        read.result, read.result_stamp = result_from_msg(message), stamp
 
 
-def _samples(after: int, story: _Story) -> Iterator[Sample]:
+def _samples(after: int, read: _TrialMessages) -> Iterator[Sample]:
     join = StampJoin(after)
-    for stamp, scene in story.scenes:
+    for stamp, scene in read.scenes:
         join.add_scene(stamp, scene)
-    for stamp, pose in story.tool_poses:
+    for stamp, pose in read.tool_poses:
         sample = join.add_tool_pose(stamp, pose)
         if sample is not None:
             yield sample

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from robocontrast_ros.bags.definitions import find_definition
@@ -19,13 +20,13 @@ _MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Recorded:
-    """What became of a recording. Topics are named as in ``Recorder``, sorted.
+    """The outcome of a recording. Topics are named as in ``Recorder``, sorted.
 
     Attributes:
         bag: the folder.
         written: messages in the bag.
         missing: messages that were expected and are not in the bag; topics that miss none are left out.
-        overflowed: messages that were received and thrown away because the disk did not keep up.
+        overflowed: messages that were received and dropped because the disk did not keep up.
         problem: why the bag is not whole, in words; empty when it is.
     """
 
@@ -39,8 +40,8 @@ class Recorded:
 class Recorder:
     """Writes the messages of one trial at a time to a bag of its own.
 
-    ``receive`` only puts the message into a queue of bounded size; a thread writes it. A message that
-    finds the queue full is thrown away and counted. What arrives between trials is ignored.
+    ``receive`` only puts the message into a queue of bounded size; a thread writes it. When the queue is full, a
+    message is dropped and counted. What arrives between trials is ignored.
     """
 
     def __init__(
@@ -57,17 +58,21 @@ class Recorder:
         Args:
             topics: name by which a topic is counted -> what it is in the bag.
             queue_size: messages waiting to be written, at most [MiB].
-            flush_period: time after which written messages are safe from the death of the process [s].
+            flush_period: time after which written messages survive the process [s].
             compression: of the bags.
             kept: names of topics that are published once for all trials: what came on them, at any time, goes
                 to the beginning of every bag.
             metadata: form of the bags' ``metadata.yaml``.
         """
         self._topics = dict(topics)
-        self._queue_bytes = int(queue_size * _MEBIBYTE)
-        self._flush_period = flush_period
-        self._compression: Compression = compression
-        self._metadata: MetadataFormat = metadata
+        self._open = partial(
+            _Recording,
+            topics=self._topics,
+            queue_bytes=int(queue_size * _MEBIBYTE),
+            flush_period=flush_period,
+            compression=compression,
+            metadata=metadata,
+        )
         self._kept_names = kept
         self._kept: dict[tuple[str, bytes], None] = {}
         self._recording: _Recording | None = None
@@ -93,15 +98,13 @@ class Recorder:
         """
         if self._recording is not None:
             raise BagError(f"{bag}: '{self._recording.bag}' is still being recorded. Stop it first.")
-        self._recording = recording = _Recording(
-            bag, self._topics, self._queue_bytes, self._flush_period, self._compression, self._metadata
-        )
+        self._recording = recording = self._open(bag)
         self._after = after
         for name, cdr in tuple(self._kept):
             recording.receive(name, time.time_ns(), cdr)
 
     def receive(self, name: str, timestamp: int, cdr: bytes) -> None:
-        """Take a message; cheap, and never waits.
+        """Take a message, without waiting.
 
         Args:
             name: of the topic.
@@ -113,10 +116,10 @@ class Recorder:
         recording = self._recording
         if name in self._kept_names:
             self._kept[name, cdr] = None
-        if recording is not None and not self._is_of_before(name, cdr):
+        if recording is not None and not self._is_earlier(name, cdr):
             recording.receive(name, timestamp, cdr)
 
-    def _is_of_before(self, name: str, cdr: bytes) -> bool:
+    def _is_earlier(self, name: str, cdr: bytes) -> bool:
         definition = self._stamped.get(name) if self._after else None
         stamp = definition.stamp_of(cdr) if definition is not None else None
         return stamp is not None and 0 < stamp <= self._after
@@ -134,7 +137,7 @@ class Recorder:
         )
 
     def stop(self, expected: Mapping[str, int]) -> Recorded:
-        """Write what waits, close the bag and say what is in it.
+        """Write the messages in the queue, close the bag and return what is in it.
 
         Args:
             expected: name of a topic -> messages that were published, as far as is known. A name that
@@ -202,18 +205,18 @@ class _Recording:
             return ""
         lost = ", ".join(f"{count} of {name}" for name, count in sorted(self._overflowed.items()))
         return (
-            f"{self.bag}: messages were thrown away because the disk did not keep up: {lost}. "
+            f"{self.bag}: messages were dropped because the disk did not keep up: {lost}. "
             "Use a faster disk, record fewer topics, or raise the recorder's queue_size."
         )
 
     def _write(self) -> None:
         try:
-            self._write_until_told()
+            self._write_until_stopped()
             self._writer.close()
         except BagError as error:
             self._problem = str(error)
 
-    def _write_until_told(self) -> None:
+    def _write_until_stopped(self) -> None:
         flushed, dirty = time.monotonic(), False
         while True:
             if dirty and time.monotonic() - flushed >= self.flush_period:

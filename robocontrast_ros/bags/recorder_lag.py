@@ -35,8 +35,8 @@ def history_depth(size: int) -> int:
 class ReportSchedule:
     """When the recorder has to report.
 
-    It is so often that whoever waits because the recorder is half a history behind is sure to get a report: when the
-    messages behind have all been received, at least one of them was reported.
+    Often enough that a wait for a recorder that is half a history behind always gets a report: once the messages behind
+    have all been received, at least one of them was reported.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class RecorderLag:
         self._bag = ""
 
     def begin(self, bag: str) -> None:
-        """Heed the recording of a bag from now on; none when empty."""
+        """Watch the recording of a bag from now on; none when empty."""
         with self._changed:
             self._bag = bag
 
@@ -88,7 +88,7 @@ class RecorderLag:
             published: topic -> messages since the recording began. Topics that are not recorded do not count.
 
         Raises:
-            BenchFault: the recorder has not caught up within the time, or has not said that it records this bag.
+            BenchFault: the recorder has not caught up in time, or has not reported that it records this bag.
         """
         if not self._bag:
             return
@@ -112,6 +112,6 @@ class RecorderLag:
 
 
 def counts_in_words(counts: Mapping[str, int]) -> str:
-    """Return numbers of messages by topic, for a person."""
+    """Return numbers of messages by topic, in words."""
     listed = ", ".join(f"{count} of {topic}" for topic, count in counts.items())
     return f"{sum(counts.values())} messages ({listed})"

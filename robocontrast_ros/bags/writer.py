@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Literal
 
 from rosbags.interfaces import (
@@ -147,14 +146,6 @@ class BagWriter:
         if self._open:
             self._guarded(self._writer.close)
             self._open = False
-
-    def __enter__(self) -> BagWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _guarded(self, action: Callable[[], None]) -> None:
         if not self._open:

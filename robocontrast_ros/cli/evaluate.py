@@ -109,12 +109,12 @@ def _prepare(
     domain = None
     if not session.parameters.fast:
         domain = held.enter_context(Domain(place))
-        domain.look(node_environment(domain.number, session.parameters.policy_server.external))
+        domain.start_probe(node_environment(domain.number, session.parameters.policy_server.external))
     _check(session)
     with console.status("planning the session …"):
         plan = plan_session(session.evaluation())
         if domain is not None:
-            domain.settle()
+            domain.confirm()
     return domain, plan
 
 
@@ -160,7 +160,7 @@ def _run(
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
     if domain is None:
         return run, _in_one_process(run, resuming, view, console)
-    domain.note(run.path)
+    domain.record_run(run.path)
     return run, _as_a_graph(session, run, domain, resuming, view, console)
 
 

@@ -5,6 +5,7 @@ The launch files and the ``robocontrast`` command are both made from it.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from robocontrast_ros.bags.recorder_lag import history_depth
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
+from robocontrast_ros.messages.topics import TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.sessions.resolving import ResolvedSession
@@ -41,17 +43,13 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class NodeProcess:
-    """One or more nodes in a process of their own.
-
-    Attributes:
-        nodes: what runs in it.
-    """
+    """One or more nodes in a process of their own."""
 
     nodes: tuple[GraphNode, ...]
 
     @property
     def composed(self) -> bool:
-        """Whether its executable is the container, which is told the names of its nodes."""
+        """Whether its executable is the container, whose arguments are the names of its nodes."""
         return len(self.nodes) > 1
 
     @property
@@ -61,7 +59,7 @@ class NodeProcess:
 
     @property
     def arguments(self) -> list[str]:
-        """What the executable is told beside what ROS understands."""
+        """Arguments of the executable, besides those of ROS."""
         return [node.name for node in self.nodes] if self.composed else []
 
     def write_parameters(self, folder: Path, namespace: str = "") -> Path:
@@ -75,7 +73,7 @@ class NodeProcess:
         place = f"/{namespace}" if namespace else ""
         content = {}
         for node in self.nodes:
-            # A ROS parameter file cannot say of what type an empty list is; where there is none, the default is empty.
+            # In a ROS parameter file an empty list has no type. Without the key, the default holds, which is empty.
             given = {name: value for name, value in node.parameters.items() if value != []}
             content[f"{place}/{node.name}"] = {"ros__parameters": given}
         write_yaml(path, content)
@@ -103,8 +101,8 @@ def checked_namespace(namespace: str) -> str:
 def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
     """Return the processes of a session on the embedded simulator, each with its nodes.
 
-    What a fault must not spread to, or from, has a process of its own: the simulator, the recorder, the episode manager
-    and, unless the session says otherwise, the policy server.
+    So that no fault spreads, the simulator, the recorder and the episode manager have processes of their own, and so
+    has the policy server, unless the session says otherwise.
     """
     composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
     if session.parameters.policy_server.composed:
@@ -118,24 +116,24 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
 def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[GraphNode, ...]:
     """Return the nodes of a session on the embedded simulator; ``episode_manager`` is the last.
 
-    A policy server elsewhere is not among them.
-
-    The session is over when ``episode_manager`` ends; any other node that ends before it is a fault.
+    A policy server elsewhere is not among them. The session ends with ``episode_manager``; any other node that ends
+    before it is a fault.
     """
     task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
     task_file, robot_file = str(session.task_file), str(session.robot_file)
     period = 1.0 / task.control_rate
     when_asked = session.parameters.camera_images == "when_asked"
     start = [float(value) for value in task.start_position or ()]
+    cameras, loading = session.parameters.cameras, 2.0 * timeouts.load
     simulator = {
         "robot": robot_file,
         "world": task.world,
         "start_position": start,
         "physics_step": task.physics_step,
         "spawnables": sorted(task.models.values()),
-        "cameras": [camera.name for camera in session.parameters.cameras],
-        "camera_widths": [camera.width for camera in session.parameters.cameras],
-        "camera_heights": [camera.height for camera in session.parameters.cameras],
+        "cameras": [camera.name for camera in cameras],
+        "camera_widths": [camera.width for camera in cameras],
+        "camera_heights": [camera.height for camera in cameras],
         "camera_period": 0.0 if when_asked else period,
     }
     bridge = {
@@ -153,21 +151,19 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "capture_images": "simulator/capture_images" if when_asked else "",
         "steps_per_control": steps_per_control(task, task_file),
         "control_period": period,
-        # The policy server itself answers within the policy's limit; beyond it, the server is gone.
+        # The policy server answers within the policy's limit; after that, the server is lost.
         "policy_timeout": timeouts.policy + 5.0,
-        "load_timeout": 2.0 * timeouts.load,
+        "load_timeout": loading,
         "policy_server": session.parameters.policy_server.node,
         "simulator_timeout": timeouts.sensors,
         "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,
         "recorder": "recorder",
         "recording_timeout": timeouts.recording,
-        "image_depth": history_depth(
-            max((3 * c.width * c.height for c in session.parameters.cameras), default=0)
-        ),
+        "image_depth": history_depth(max([3 * c.width * c.height for c in cameras], default=0)),
     }
     recorder = {
-        "topics": recorded_topics(session),
+        "topics": [str(topic) for topic in recorded_topics(session)],
         "kept": [topic for topic, _ in robot.latched_topics],
         "compression": session.parameters.recording.compression,
         "format": session.parameters.recording.format,
@@ -180,16 +176,12 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "answer_timeout": timeouts.scoring,
         # The recorder answers when the last messages are there, or after its own limit.
         "recording_timeout": timeouts.recording + 5.0,
-        # Before the first step of an episode, a policy that hung in the one before is loaded afresh and warmed up.
-        "silence_timeout": 2.0 * timeouts.load
-        + timeouts.policy
-        + timeouts.sensors
-        + timeouts.recording
-        + 10.0,
+        # A policy that hung is loaded again and warmed up before the next episode's first step.
+        "silence_timeout": loading + timeouts.policy + timeouts.sensors + timeouts.recording + 10.0,
         "policy_server": session.parameters.policy_server.node,
-        "load_timeout": 2.0 * timeouts.load,
+        "load_timeout": loading,
         # The policy server answers when its policy is loaded and warmed up.
-        "startup_timeout": timeouts.start_up + 2.0 * timeouts.load + 5.0,
+        "startup_timeout": timeouts.start_up + loading + 5.0,
     }
     server = {
         "policy": str(session.policy_file),
@@ -210,24 +202,25 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     )
 
 
-def recorded_topics(session: ResolvedSession) -> list[str]:
-    """Return what goes into the bags, as ``topic type`` pairs."""
+def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
+    """Return what goes into the bags.
+
+    Raises:
+        ConfigurationError: the session names a further topic without its type.
+    """
     robot, recording = session.robot, session.parameters.recording
-    topics = [
-        "clock rosgraph_msgs/msg/Clock",
-        "trial robocontrast_ros/msg/Trial",
-        "scene robocontrast_ros/msg/Scene",
-        "tool_pose geometry_msgs/msg/PoseStamped",
-        "progress robocontrast_ros/msg/Progress",
-        "trial_result robocontrast_ros/msg/TrialResult",
-        *(f"{topic} {kind}" for topic, kind in (*robot.driver_topics, *robot.latched_topics)),
-        f"{robot.command.topic} {robot.command.type}",
-    ]
-    used = {camera.name for camera in session.parameters.cameras}
-    for camera in robot.cameras:
-        if camera.name in used and recording.images:
-            topics += [
-                f"{camera.image_topic} sensor_msgs/msg/Image",
-                f"{camera.info_topic} sensor_msgs/msg/CameraInfo",
-            ]
-    return [*topics, *recording.topics]
+    used = {camera.name for camera in session.parameters.cameras} if recording.images else set()
+    images = (
+        (Topic(c.image_topic, "sensor_msgs/msg/Image"), Topic(c.info_topic, "sensor_msgs/msg/CameraInfo"))
+        for c in robot.cameras
+        if c.name in used
+    )
+    return (
+        Topic("clock", "rosgraph_msgs/msg/Clock"),
+        *TRIAL_TOPICS,
+        *robot.driver_topics,
+        *robot.latched_topics,
+        Topic(robot.command.topic, robot.command.type),
+        *itertools.chain.from_iterable(images),
+        *(Topic.parse(text, str(session.source), "recording.topics") for text in recording.topics),
+    )

@@ -1,4 +1,4 @@
-"""A session from the arguments of `ros2 launch`, which are words: all of them are checked together."""
+"""A session from the arguments of `ros2 launch`, which are texts: all of them are checked together."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robocontrast_ros.sessions.policy_check import check_policy
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 
 SOURCE = "launch arguments"
-"""What an error names as the place of the mistake."""
+"""Where a mistake is, for error messages."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class LaunchArgument:
 
     Attributes:
         description: what it is, for `ros2 launch --show-args`.
-        kind: makes its value of the word; raises ValueError or KeyError.
-        expected: what such a word is.
-        default: the word when it is left out; where it is empty, the session says it.
+        kind: converts its text into its value; raises ValueError or KeyError.
+        expected: which texts are valid, for error messages.
+        default: the text when it is left out; where it is empty, the session's own value holds.
     """
 
     description: str
     kind: Callable[[str], Any] = str
-    expected: str = "a word"
+    expected: str = "text"
     default: str = ""
 
 
@@ -42,7 +42,7 @@ _TRUTH = {"true": True, "false": False}.__getitem__
 _LEVELS = {level: level for level in ("debug", "info", "warn", "error", "fatal")}
 _WHOLE = "a whole number"
 
-OF_THE_SESSION = {
+SESSION_ARGUMENTS = {
     "session": LaunchArgument(
         "Name in config/sessions/, or path of a .yaml file.", default="language_table_demo"
     ),
@@ -62,10 +62,10 @@ OF_THE_SESSION = {
     ),
     "output": LaunchArgument("Folder in which the run folder is made."),
 }
-"""What a session that is resumed has already; what is left out is as in the session's file."""
+"""Not with `resume`, whose session has them already. What is left out is as in the session's file."""
 
-OF_THE_GRAPH = {
-    "resume": LaunchArgument("Run folder of a session to go on with.", Path, "a run folder"),
+GRAPH_ARGUMENTS = {
+    "resume": LaunchArgument("Run folder of a session to resume.", Path, "a run folder"),
     "namespace": LaunchArgument(
         "ROS namespace of all nodes, so that several robots share a domain.",
         checked_namespace,
@@ -76,7 +76,7 @@ OF_THE_GRAPH = {
     ),
 }
 
-ARGUMENTS = {**OF_THE_SESSION, **OF_THE_GRAPH}
+ARGUMENTS = {**SESSION_ARGUMENTS, **GRAPH_ARGUMENTS}
 """Name -> argument of launch/evaluate.launch.py, in the order in which they are shown."""
 
 
@@ -91,8 +91,8 @@ class LaunchedSession:
     Attributes:
         session: the session, with everything that it names.
         run: its run folder.
-        resume: whether it goes on.
-        domain: the domain of its nodes, and their namespace; nobody else takes it until it is closed.
+        resume: whether it was begun before.
+        domain: the domain of its nodes, and their namespace; locked until it is closed.
         log_level: least level that its nodes log.
     """
 
@@ -104,17 +104,17 @@ class LaunchedSession:
 
 
 def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -> LaunchedSession:
-    """Check the arguments, take the domain, and make the run folder of a new session or find that of an old one.
+    """Check the arguments, take the domain, and make the run folder of a new session or open that of an old one.
 
     Args:
-        given: name -> word, empty for what was left out; names that no argument has are refused.
-        environment: of the nodes; it decides in which domain they are, and which others they find.
+        given: name -> text, empty for what was left out.
+        environment: of the nodes; it decides in which domain they are, and whom they discover.
 
     Raises:
-        WrongArguments: some are no arguments, or no such words; nothing was made.
+        WrongArguments: names or texts are not valid; nothing was made.
         ConfigurationError: what they name does not fit together, or another session is in the domain and namespace;
             nothing was started.
-        JournalError: the journal of the session to go on with is damaged, or the session is running.
+        JournalError: the journal of the session to resume is damaged, or the session is running.
     """
     values = _checked({name: word for name, word in given.items() if word != ""})
     resume, namespace = values.pop("resume", None), values.pop("namespace", "")
@@ -136,19 +136,19 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
             "false, for a session that is launched as a graph of nodes",
             "Run a fast one with: robocontrast evaluate.",
         )
-    # What is launched is where ROS's tools look for it: in the user's domain, or in 0.
+    # ROS's tools look for a launched graph in the user's domain, or in 0.
     domain = Domain(namespace, given_domain() or 0)
     try:
-        domain.look(environment)
+        domain.start_probe(environment)
         check_policy(session)
         session.evaluation().stopping()
-        domain.settle()
+        domain.confirm()
         if resume is None:
             run = session.new_run(time.time())
     except BaseException:
         domain.close()
         raise
-    domain.note(run.path)
+    domain.record_run(run.path)
     return LaunchedSession(session, run, resume is not None, domain, log_level)
 
 
@@ -160,10 +160,14 @@ def _checked(given: Mapping[str, str]) -> dict[str, Any]:
         if argument is None:
             wrong.append(ConfigurationError.unknown(SOURCE, name, name, ARGUMENTS, "argument"))
             continue
-        if "resume" in given and name in OF_THE_SESSION and word != argument.default:
+        if "resume" in given and name in SESSION_ARGUMENTS and word != argument.default:
             wrong.append(
                 ConfigurationError(
-                    SOURCE, name, word, "nothing beside `resume`", "A session goes on as it was begun."
+                    SOURCE,
+                    name,
+                    word,
+                    "nothing but `resume`",
+                    "A session is resumed with its own parameters.",
                 )
             )
             continue

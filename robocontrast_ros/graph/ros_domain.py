@@ -1,8 +1,8 @@
-"""The ROS domain of a session: held on this machine by a lock, and looked at before any node is started.
+"""The ROS domain of a session: locked on this machine, and probed for other sessions before any node is started.
 
-Two sessions in one domain and one namespace destroy each other: each node takes the other's messages. A lock keeps
-sessions of one machine apart, whoever's they are. What no lock can tell, a session in a container, with another /tmp or
-on another machine of the network, is visible as a graph of ROS.
+Two sessions in one domain and one namespace destroy each other: each node takes the other's messages. A lock keeps the
+sessions of one machine apart, of whichever user. A session that no lock shows (in a container, with another /tmp, on
+another machine) is visible in the ROS graph.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from typing_extensions import Self
-
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.description import LEADER
 
@@ -31,17 +29,17 @@ DOMAINS = range(1, 101)
 """ROS domains that any operating system can use (REP-2000's port mapping leaves 101 for Linux and more)."""
 
 LARGEST_DOMAIN = 232
-"""Port numbers end there (DDS-RTPS, port mapping)."""
+"""The port numbers of larger ones do not exist (DDS-RTPS, port mapping)."""
 
-LOOK = 2.5
-"""How long is looked for another session's graph [s].
+PROBE_DURATION = 2.5
+"""How long a probe looks for another session's graph [s].
 
 One participant discovers another within 0.1 s in most cases, and in one of six only with its next announcement, up to
-3 s later; so several look (``nodes/graph_probe.py``). Of 30 sessions on a loaded machine none was missed.
+3 s later; so a probe has several (``nodes/graph_probe.py``). Of 30 sessions on a loaded machine none was missed.
 """
 
 PROBE_DEADLINE = 30.0
-"""A process that looks for longer hangs, and is not waited for [s]."""
+"""Time after which a probe hangs, and is not waited for [s]."""
 
 CURE = (
     f"Unset {VARIABLE} (a free domain is then taken), set another number, "
@@ -57,7 +55,7 @@ class Domain:
     Attributes:
         number: the domain.
         namespace: the namespace, without slashes at its ends; empty for none.
-        chosen: whether the domain was chosen here, and not by the user.
+        chosen: whether this class chose the domain, and not the user.
     """
 
     def __init__(self, namespace: str = "", number: int | None = None) -> None:
@@ -65,15 +63,15 @@ class Domain:
 
         Args:
             namespace: of the session's nodes; sessions in two namespaces of one domain do not meet.
-            number: the domain; where None, the user's ROS_DOMAIN_ID, or where that is not set, the first in which
-                no session is.
+            number: the domain; where None, the user's ROS_DOMAIN_ID, or where that is not set, the first without a
+                session.
 
         Raises:
-            ConfigurationError: it is no domain, another session of this machine is there, or all are taken.
+            ConfigurationError: it is no domain, another session of this machine is in it, or all are taken.
         """
         self.namespace = namespace.strip("/")
         self._lock: int | None = None
-        self._probe: _Probe | None = None
+        self._probe: GraphProbe | None = None
         given = given_domain() if number is None else number
         self.chosen = given is None
         self.number = 0 if given is None else given
@@ -82,18 +80,18 @@ class Domain:
         elif not self._take(given):
             raise _taken(given, self.namespace, _holder(_lock_file(given, self.namespace)))
 
-    def look(self, environment: Mapping[str, str]) -> None:
-        """Begin to look for another session's graph; ``settle`` says what was seen.
+    def start_probe(self, environment: Mapping[str, str]) -> None:
+        """Start to look for another session's graph; ``confirm`` takes the result.
 
         Args:
-            environment: of the session's nodes; it decides who is found. Its ROS_DOMAIN_ID is set here.
+            environment: of the session's nodes, which decides whom they discover. Its ROS_DOMAIN_ID is set here.
         """
         wanted = None if self.chosen else self.namespace
         self._environment = {**environment, VARIABLE: str(self.number)}
-        self._probe = _Probe(self._environment, wanted)
+        self._probe = GraphProbe(self._environment, wanted)
 
-    def settle(self) -> None:
-        """Wait for what ``look`` sees; a domain that was chosen here and is not free gives way to the next.
+    def confirm(self) -> None:
+        """Wait for the probe; where it finds a session in a domain that was chosen here, take the next one.
 
         Raises:
             ConfigurationError: another session's graph is visible in the user's domain, or in all others.
@@ -107,35 +105,29 @@ class Domain:
                 raise _taken(self.number, self.namespace, others)
             self._release()
             self._take_free(range(self.number + 1, DOMAINS.stop))
-            self.look(self._environment)
+            self.start_probe(self._environment)
 
-    def note(self, run: Path) -> None:
-        """Write the run folder into the lock, for whom the domain is refused."""
+    def record_run(self, run: Path) -> None:
+        """Write the run folder into the lock, for the message to a session that is refused."""
         self._write(str(run))
 
     def _write(self, run: str) -> None:
-        # It is for a message alone: a full disk, or a file of another user, must not stop a session.
+        # It only serves a message: a full disk, or a file of another user, must not stop a session.
         if self._lock is not None:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._lock, 0)
                 os.pwrite(self._lock, json.dumps({"pid": os.getpid(), "run": run}).encode(), 0)
 
     def close(self) -> None:
-        """Let another session have it."""
+        """Release the domain."""
         if self._probe is not None:
             self._probe.stop()
             self._probe = None
         self._release()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
     def _take_free(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            # One of ours would not meet a session in another namespace, but no domain is shared where none has to be.
+            # A session in another namespace would do no harm, but no domain is shared without need.
             if self._take(number) and not _others(number, self.namespace):
                 return
             self._release()
@@ -148,7 +140,7 @@ class Domain:
         )
 
     def _take(self, number: int) -> bool:
-        """Take the lock of a domain, and tell whether it was free. The lock goes with the process, however it ends."""
+        """Lock a domain, and tell whether it was free. The lock ends with the process, however that ends."""
         lock = _open(_lock_file(number, self.namespace))
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -179,26 +171,20 @@ def given_domain() -> int | None:
     return int(text)
 
 
-def sessions_visible(environment: Mapping[str, str], namespace: str | None = None) -> tuple[str, ...]:
-    """Return the full names of the episode managers that are visible; none where ROS cannot be asked.
-
-    It takes ``LOOK`` seconds and the start of a process where there is none.
-
-    Args:
-        environment: of the nodes that are going to be started; it decides who is found.
-        namespace: of the session that is looked for; None for one in any.
-    """
-    return _Probe(environment, namespace).found()
-
-
-class _Probe:
-    """A process that looks (``nodes/graph_probe.py``)."""
+class GraphProbe:
+    """A process that looks for sessions in the ROS graph (``nodes/graph_probe.py``)."""
 
     def __init__(self, environment: Mapping[str, str], namespace: str | None) -> None:
+        """Start it.
+
+        Args:
+            environment: of the nodes that are going to be started, which decides whom they discover.
+            namespace: of the sessions; None for any.
+        """
         self._wanted = "" if namespace is None else f"/{namespace.strip('/')}/{LEADER}".replace("//", "/")
         main = "from robocontrast_ros.nodes.graph_probe import main; main()"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", main, str(LOOK), self._wanted],
+            [sys.executable, "-c", main, str(PROBE_DURATION), self._wanted],
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -209,7 +195,7 @@ class _Probe:
         )
 
     def found(self) -> tuple[str, ...]:
-        """Wait for the end of the process and return the episode managers that are looked for."""
+        """Wait for it, and return the full names of the episode managers; none where ROS does not run."""
         try:
             output, _ = self._process.communicate(timeout=PROBE_DEADLINE)
         except subprocess.TimeoutExpired:
@@ -219,6 +205,7 @@ class _Probe:
         return tuple(name for name in output.split() if self._wanted in ("", name))
 
     def stop(self) -> None:
+        """End it."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
@@ -227,7 +214,7 @@ class _Probe:
 
 
 def die_with_parent() -> None:
-    """Have the kernel end a child process when its parent is killed and cannot stop it (Linux)."""
+    """Have the kernel end this process when its parent ends, even by SIGKILL (Linux)."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
@@ -239,7 +226,7 @@ def _taken(number: int, namespace: str, who: str) -> ConfigurationError:
 
 
 def _lock_file(number: int, namespace: str) -> Path:
-    # Not below TMPDIR, which may be a user's own. No name in ROS has a dot.
+    # TMPDIR may be a user's own folder. No name in ROS has a dot.
     folder = Path("/tmp") if os.access("/tmp", os.W_OK) else Path(tempfile.gettempdir())
     place = f"_{namespace.replace('/', '.')}" if namespace else ""
     return folder / f"robocontrast_domain_{number}{place}.lock"
@@ -267,35 +254,35 @@ def _is_held(file: Path) -> bool:
 
 
 def _open(file: Path) -> int:
-    """Return a descriptor of a lock file that each user of this machine may lock.
+    """Return a descriptor of a lock file that every user of this machine may lock.
 
-    In a sticky folder nobody may open another user's file to create it (fs.protected_regular), so that is done only
-    where there is none. A file that may not be written can be locked all the same.
+    In a sticky folder, Linux lets nobody open another user's file with O_CREAT (fs.protected_regular), so O_CREAT is
+    used only where there is no file. A file that may not be written can be locked all the same.
 
     Raises:
-        ConfigurationError: the system refuses it.
+        ConfigurationError: the file cannot be opened.
     """
     flags = os.O_NOFOLLOW | os.O_CLOEXEC
-    refusal: OSError | None = None
+    failure: OSError | None = None
     for attempt in (os.O_RDWR, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDWR, os.O_RDONLY):
         try:
             lock = os.open(file, attempt | flags, 0o666)
         except OSError as error:
-            refusal = error
+            failure = error
             continue
         if attempt & os.O_CREAT:
             os.fchmod(lock, 0o666)
         return lock
     raise ConfigurationError(
-        str(file), "", str(refusal and refusal.strerror), "a lock file that can be opened", "Remove the file."
+        str(file), "", str(failure and failure.strerror), "a lock file that can be opened", "Remove the file."
     )
 
 
 def _holder(file: Path) -> str:
-    """Return who holds a lock, in words, as far as the lock says."""
+    """Return who holds a lock, in words, as far as its file says."""
     try:
-        told: Any = json.loads(file.read_text(encoding="utf-8"))
-        pid, run = told["pid"], told["run"]
+        content: Any = json.loads(file.read_text(encoding="utf-8"))
+        pid, run = content["pid"], content["run"]
     except (OSError, ValueError, KeyError, TypeError):
-        return "by a session of this machine"
+        return "a session of this machine holds it"
     return f"process {pid} runs {run}" if run else f"process {pid} begins a session"

@@ -1,14 +1,14 @@
 """Messages to domain values, by attribute access alone.
 
 The functions take rclpy's messages and those that rosbags makes from a bag: both have the same
-attributes, so that the live nodes and a bag read the same floats with the same code. A bag that was
-recorded before a field came into the interfaces lacks it; the field then has its value when unknown.
+attributes, so that the live nodes and a bag read the same floats with the same code. A bag that was recorded before a
+field was added to the interfaces lacks it; the field then has its value when unknown.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
 from robocontrast_ros.domain import (
     Fault,
@@ -27,6 +27,8 @@ from robocontrast_ros.domain import (
 )
 
 NANOSECONDS = 1_000_000_000
+
+Record = TypeVar("Record")
 
 
 def stamp_from_msg(message: Any) -> int:
@@ -48,16 +50,11 @@ def scene_from_msg(message: Any) -> Scene:
     """Return a Scene without its stamp.
 
     Raises:
-        ValueError: a pose is none, or two objects have one name.
+        ValueError: a pose is not valid, or two objects have the same name.
     """
     objects = tuple(ObjectState(o.name, o.model, pose_from_msg(o.pose)) for o in message.objects)
     robot = pose_from_msg(message.robot) if getattr(message, "has_robot", False) else None
     return Scene(objects, message.header.frame_id, robot, tuple(getattr(message, "contacts", ())))
-
-
-def instruction_from_msg(message: Any) -> Instruction:
-    """Return an Instruction."""
-    return Instruction(message.text, message.family, tuple((a.key, a.value) for a in message.arguments))
 
 
 def instance_from_msg(message: Any) -> TestInstance:
@@ -66,11 +63,11 @@ def instance_from_msg(message: Any) -> TestInstance:
     Raises:
         ValueError: as ``scene_from_msg``.
     """
-    claim = getattr(message, "claim", "")
+    words, claim = message.instruction, getattr(message, "claim", "")
     return TestInstance(
         instance_id=message.instance_id,
         task=message.task,
-        instruction=instruction_from_msg(message.instruction),
+        instruction=Instruction(words.text, words.family, tuple((a.key, a.value) for a in words.arguments)),
         scene=scene_from_msg(message.scene),
         optimal_path_length=message.optimal_path_length,
         reference_path=tuple((point.x, point.y) for point in getattr(message, "reference_path", ())),
@@ -99,8 +96,7 @@ def trial_from_msg(message: Any) -> Trial:
 def start_scene_from_msg(message: Any) -> tuple[int, Scene]:
     """Return from a Trial message the scene that the trial starts in, with its stamp [ns].
 
-    Where nothing was read back after set-up this is the scene that was wanted, and the stamp is -1:
-    every control step counts.
+    Where no scene was read back after set-up, it is the target scene, and the stamp is -1: every control step counts.
     """
     start = scene_from_msg(message.start_scene)
     if not start.objects and start.robot is None:
@@ -110,15 +106,7 @@ def start_scene_from_msg(message: Any) -> tuple[int, Scene]:
 
 def progress_from_msg(message: Any) -> Progress:
     """Return a Progress."""
-    return Progress(
-        stamp=stamp_from_msg(message.header.stamp) / NANOSECONDS,
-        success=bool(message.success),
-        progress=message.progress,
-        distance_to_goal=message.distance_to_goal,
-        path_length=message.path_length,
-        subgoals_reached=getattr(message, "subgoals_reached", 0),
-        collisions=getattr(message, "collisions", 0),
-    )
+    return _record(Progress, message, stamp=stamp_from_msg(message.header.stamp) / NANOSECONDS)
 
 
 def result_from_msg(message: Any) -> TrialResult:
@@ -127,25 +115,13 @@ def result_from_msg(message: Any) -> TrialResult:
     Raises:
         ValueError: an unknown outcome or fault code, or as ``scene_from_msg``.
     """
-    return TrialResult(
+    return _record(
+        TrialResult,
+        message,
         outcome=Outcome(message.outcome),
         fault=Fault(message.fault.code),
         detail=message.fault.detail,
-        success=message.success,
-        spl=message.spl,
-        progress=message.progress,
-        distance_to_goal=message.distance_to_goal,
-        path_length=message.path_length,
-        optimal_path_length=message.optimal_path_length,
-        steps=message.steps,
-        duration=message.duration,
-        clamped_steps=message.clamped_steps,
         final_scene=scene_from_msg(message.final_scene),
-        stopped=bool(getattr(message, "stopped", False)),
-        subgoals=getattr(message, "subgoals", 1),
-        subgoals_reached=getattr(message, "subgoals_reached", 0),
-        ndtw=getattr(message, "ndtw", math.nan),
-        collisions=getattr(message, "collisions", 0),
     )
 
 
@@ -157,3 +133,9 @@ def move_from_msg(message: Any) -> SetupMove:
         start=pose_from_msg(message.start) if message.has_start else None,
         goal=pose_from_msg(message.goal) if message.has_goal else None,
     )
+
+
+def _record(cls: type[Record], message: Any, **converted: Any) -> Record:
+    """Return a record of which the message has the other fields under the same names; one it lacks has its default."""
+    names = [f.name for f in fields(cls) if f.name not in converted and hasattr(message, f.name)]
+    return cls(**converted, **{name: getattr(message, name) for name in names})

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
-from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 from rclpy.node import Node
@@ -17,20 +16,21 @@ from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.graph.description import recorded_topics
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
+from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.conversions.domain import TrialContext
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.nodes.ros_bench import BenchParameters, RosBench
+from robocontrast_ros.nodes.ros_bench import RosBench
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.nodes.session_services import SessionServices
 from robocontrast_ros.runs.events import SessionFinished
 from robocontrast_ros.runs.journal import JournalError, JournalWriter
 from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
+from robocontrast_ros.sessions.control import SessionControl, SessionStatus
 from robocontrast_ros.sessions.loop import SessionEnd, run_session
 from robocontrast_ros.sessions.policy_check import check_description
 from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession, SwapPolicy
 from robocontrast_ros.system.disk import DiskError
 
 
@@ -58,27 +58,22 @@ class EpisodeManager(Node):
         self._session = resolve(self._run.session_file)
         self._control = SessionControl()
         self._publisher = self.create_publisher(SessionStatusMsg, "session_status", LATCHED)
-        self.create_service(StartSession, "~/start", self._on_start)
-        self.create_service(PauseSession, "~/pause", self._on_pause)
-        self.create_service(ResumeSession, "~/resume", self._on_resume)
-        self.create_service(AbortSession, "~/abort", self._on_abort)
-        self.create_service(SwapPolicy, "~/swap_policy", self._on_swap)
-        names = {f.name: getattr(parameters, f.name) for f in fields(BenchParameters)}
         self._bench = RosBench(
             self,
-            BenchParameters(**names),
+            parameters,
             self._trial_context(),
             self._run.path,
             self._session.task,
             self._session.parameters.stop_on_success,
-            {topic.partition(" ")[0] for topic in recorded_topics(self._session)},
+            {topic.name for topic in recorded_topics(self._session)},
             lambda: bool(self._control.abort_reason),
             lambda description, source: check_description(description, self._session, source),
         )
         self.exit_code: int | None = None
         self._thread = threading.Thread(target=self._work, name="session", daemon=True)
-        self._state = SessionState.IDLE
-        self._publish_idle()
+        self._steering = SessionServices(self, self._control, self._thread, self._run.path)
+        idle = SessionStatusMsg(session=self._run.name, state=SessionStatusMsg.IDLE, time_left=math.nan)
+        self._publisher.publish(idle)
         self._run.write_graph(self.get_fully_qualified_name())
         if parameters.autostart:
             self._thread.start()
@@ -119,17 +114,17 @@ class EpisodeManager(Node):
             self.exit_code = 4
             raise
         else:
-            self._say_end(end)
+            self._log_end(end)
             self.exit_code = 0 if isinstance(end, SessionFinished) else 3
 
-    def _say_end(self, end: SessionEnd) -> None:
-        said = f"{end.detail}; tables, figure and maps: robocontrast results {self._run.path}"
+    def _log_end(self, end: SessionEnd) -> None:
+        text = f"{end.detail}; tables, figure and maps: robocontrast results {self._run.path}"
         if isinstance(end, SessionFinished):
-            self.get_logger().info(said)
+            self.get_logger().info(text)
         elif end.fault is Fault.ABORTED:
-            self.get_logger().warning(said)
+            self.get_logger().warning(text)
         else:
-            self.get_logger().error(said)
+            self.get_logger().error(text)
 
     def _trial_context(self) -> TrialContext:
         session = self._session
@@ -141,14 +136,8 @@ class EpisodeManager(Node):
             symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
         )
 
-    def _publish_idle(self) -> None:
-        message = SessionStatusMsg(
-            session=self._run.name, state=SessionStatusMsg.IDLE, time_left=float("nan")
-        )
-        self._publisher.publish(message)
-
     def _publish(self, status: SessionStatus) -> None:
-        self._state = status.state
+        self._steering.state = status.state
         trial = status.trial if status.result is None else None
         message = SessionStatusMsg(
             session=self._run.name,
@@ -166,52 +155,6 @@ class EpisodeManager(Node):
         )
         message.header.stamp = time_to_msg(self._bench.now)
         self._publisher.publish(message)
-
-    def _on_start(self, _: Any, response: StartSession.Response) -> StartSession.Response:
-        if self._thread.ident is not None:
-            return _answer(response, False, "the session was started already")
-        self._thread.start()
-        return _answer(response, True, "the session begins")
-
-    def _on_pause(self, _: Any, response: PauseSession.Response) -> PauseSession.Response:
-        if self._state is not SessionState.RUNNING:
-            return _answer(response, False, f"the session is {self._state.name.lower()}, not running")
-        self._control.pause()
-        return _answer(response, True, "the session pauses after the present trial")
-
-    def _on_resume(self, _: Any, response: ResumeSession.Response) -> ResumeSession.Response:
-        if not self._control.paused:
-            return _answer(response, False, "the session is not paused")
-        self._control.resume()
-        return _answer(response, True, "the session goes on")
-
-    def _on_abort(self, _: Any, response: AbortSession.Response) -> AbortSession.Response:
-        if not self._thread.is_alive():
-            return _answer(response, False, "no session is running")
-        self._control.abort("aborted by a service call")
-        return _answer(response, True, f"the robot is stopped; resume with --resume {self._run.path}")
-
-    def _on_swap(self, request: SwapPolicy.Request, response: SwapPolicy.Response) -> SwapPolicy.Response:
-        if self._state not in (SessionState.RUNNING, SessionState.PAUSED):
-            return _answer(
-                response, False, f"the session is {self._state.name.lower()}; only a running one swaps"
-            )
-        if not request.policy:
-            return _answer(
-                response,
-                False,
-                "got no policy, expected a name in config/policies/, or the path of a .yaml file",
-            )
-        self._control.swap(request.policy)
-        when = "at once" if self._state is SessionState.PAUSED else "after the present trial"
-        return _answer(
-            response, True, f"'{request.policy}' is loaded {when}; the journal says what comes of it"
-        )
-
-
-def _answer(response: Any, accepted: bool, detail: str) -> Any:
-    response.accepted, response.detail = accepted, detail
-    return response
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the launch files are made of: each starts one process of ours, or includes those that do."""
+"""Launch descriptions: each starts one process of ours, or includes the launch files that do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchDescription, LaunchDescriptionEntity
-from robocontrast_ros.graph.description import LEADER, processes_of
+from robocontrast_ros.graph.description import CONTAINER, LEADER, processes_of
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS, launched_session
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.nodes.runtime.main import AT_ONCE, END_WITH_PARENT
@@ -34,7 +34,7 @@ The manager stops the robot, has the trial's bag closed and writes the journal; 
 """
 
 _held: list[Domain] = []
-"""The domain of the session, which no other session may take while this process launches it."""
+"""Domains that stay locked while this process launches their sessions."""
 
 
 def process_launch(executable: str) -> LaunchDescription:
@@ -50,7 +50,7 @@ def process_launch(executable: str) -> LaunchDescription:
             "log_level", default_value="info", description=ARGUMENTS["log_level"].description
         ),
     ]
-    if executable == "container":
+    if executable == CONTAINER:
         arguments.append(
             DeclareLaunchArgument(
                 "nodes", description="Names of the nodes to run in it, with spaces between."
@@ -65,7 +65,7 @@ def _process(context: LaunchContext, executable: str) -> list[LaunchDescriptionE
 
     end = [Shutdown(reason=f"{executable} ended")]
     if executable == LEADER:
-        # Nobody has to go on for it any more, even where ROS does not know yet that it is gone.
+        # No node has to go on for it any more, even where ROS has not noticed its end yet.
         end.append(EmitEvent(event=SignalProcess(signal_number=AT_ONCE, process_matcher=lambda _: True)))
     return [
         Node(
@@ -73,7 +73,7 @@ def _process(context: LaunchContext, executable: str) -> list[LaunchDescriptionE
             executable=executable,
             namespace=given("namespace"),
             parameters=[given("params_file")],
-            arguments=given("nodes").split() if executable == "container" else [],
+            arguments=given("nodes").split() if executable == CONTAINER else [],
             ros_arguments=["--log-level", given("log_level")],
             additional_env={**pin(dict(os.environ)), END_WITH_PARENT: str(os.getpid())},
             output="screen",
@@ -85,7 +85,7 @@ def _process(context: LaunchContext, executable: str) -> list[LaunchDescriptionE
 
 
 def session_launch(file: str) -> LaunchDescription:
-    """Describe the launch of a session: the launch files of its processes, beside the file that is given."""
+    """Describe the launch of a session by the launch files of its processes, which are in the folder of this file."""
     declared = [
         DeclareLaunchArgument(name, default_value=argument.default, description=argument.description)
         for name, argument in ARGUMENTS.items()
@@ -95,7 +95,7 @@ def session_launch(file: str) -> LaunchDescription:
 
 def _session(context: LaunchContext, file: Path) -> list[LaunchDescriptionEntity]:
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    # launch hands on whatever it is given. Where a user's own launch file includes ours, the rest is that file's.
+    # launch passes on unknown arguments, too. They are mistakes, unless a user's own launch file includes ours.
     if any(Path(word).name == file.name for word in sys.argv):
         given |= {name: word for name, _, word in (text.partition(":=") for text in context.argv) if word}
     launched = launched_session(given, os.environ)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +9,6 @@ from pydantic import Field
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.subscription import Subscription
 from rclpy.task import Future
 
 from robocontrast_ros.bags.definitions import find_definition
@@ -25,15 +19,14 @@ from robocontrast_ros.bags.writer import BagTopic, Compression, MetadataFormat
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.messages.decoding import stamp_from_msg
+from robocontrast_ros.messages.topics import Topic
 from robocontrast_ros.msg import RecordingStatus, TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
+from robocontrast_ros.nodes.recorder_subscriptions import RawSubscriptions
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.srv import StartRecording, StopRecording
-
-MUTUAL_DISCOVERY = 0.3
-"""From when we know a publisher until it knows us, at most [s]; measured: some 10 ms, more on a busy machine."""
 
 
 @record
@@ -52,16 +45,24 @@ class RecorderParameters(LedParameters):
         default=(),
         description="Those of the latched topics that are published once, for all trials: they go into every bag.",
     )
-    compression: Compression = Field(default="zstd", description="Of the bags' chunks: zstd or none.")
+    compression: Compression = Field(
+        default="zstd", description="Compression of the bags' chunks: zstd or none."
+    )
     format: MetadataFormat = Field(
         default="jazzy",
-        description="Of metadata.yaml: jazzy, for Jazzy and later, or humble, which all of them read.",
+        description="Format of metadata.yaml: jazzy, for Jazzy and later, or humble, which all of them read.",
     )
     queue_size: float = Field(
-        default=256.0, gt=0.0, le=65536.0, description="Messages that wait to be written, at most [MiB]."
+        default=256.0,
+        gt=0.0,
+        le=65536.0,
+        description="Largest size of the messages that wait to be written [MiB].",
     )
     flush_period: float = Field(
-        default=1.0, gt=0.0, le=60.0, description="Recorded messages survive the process after this time [s]."
+        default=1.0,
+        gt=0.0,
+        le=60.0,
+        description="Time after which recorded messages survive the process [s].",
     )
     discovery_deadline: float = Field(
         default=5.0,
@@ -82,16 +83,14 @@ class RecorderNode(Node):
     def __init__(self) -> None:
         """Declare parameters, subscriptions and services."""
         super().__init__("recorder")
-        self._acquainted = False
         self._node_parameters = declare_record(self, RecorderParameters)
-        self._topics = self._bag_topics()
+        self._inputs = RawSubscriptions(self, self._bag_topics(), self._take)
         self._recorder = self._make_recorder()
         self._bag = ""
         self._expected: dict[str, int] = {}
         self._complete: Future | None = None
         self._reports = ReportSchedule()
         self._status = self.create_publisher(RecordingStatus, "~/status", LATCHED)
-        self._subscriptions_by_name = {name: self._subscribe(name) for name in self._topics}
         # A group of its own: messages are taken while stop waits for them.
         services = MutuallyExclusiveCallbackGroup()
         self.create_service(StartRecording, "~/start", self._start, callback_group=services)
@@ -105,7 +104,7 @@ class RecorderNode(Node):
     def _make_recorder(self) -> Recorder:
         parameters = self._node_parameters
         return Recorder(
-            self._topics,
+            self._inputs.topics,
             parameters.queue_size,
             parameters.flush_period,
             parameters.compression,
@@ -117,15 +116,12 @@ class RecorderNode(Node):
         topics: dict[str, BagTopic] = {}
         for index, entry in enumerate(self._node_parameters.topics):
             source, key = f"parameters of node '{self.get_name()}'", f"topics.{index}"
-            name, _, type_name = entry.partition(" ")
-            if not name or type_name.count("/") != 2:
-                raise ConfigurationError(source, key, entry, "'topic package/msg/Type'")
+            name, type_name = Topic.parse(entry, source, key)
             try:
                 definition = find_definition(type_name)
             except BagError as error:
-                raise ConfigurationError(
-                    source, key, entry, "a message type that is installed", str(error)
-                ) from None
+                expected = "a message type that is installed"
+                raise ConfigurationError(source, key, entry, expected, str(error)) from None
             topics[name] = BagTopic(
                 name=self.resolve_topic_name(name),
                 type_name=definition.type_name,
@@ -133,66 +129,8 @@ class RecorderNode(Node):
             )
         return topics
 
-    def _subscribe(self, name: str) -> Subscription:
-        topic = self._topics[name]
-        package, _, message = topic.type_name.split("/")
-        qos = QoSProfile(
-            # What has arrived waits here until it is taken. What has not is kept by its publisher, as far as that one's
-            # history goes back (nodes/runtime/qos.py); rollout waits before that is too short.
-            history=HistoryPolicy.KEEP_ALL,
-            reliability=ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE,
-            durability=DurabilityPolicy.TRANSIENT_LOCAL if topic.latched else DurabilityPolicy.VOLATILE,
-        )
-        cls = getattr(import_module(f"{package}.msg"), message)
-        return self.create_subscription(cls, name, partial(self._receive, name), qos, raw=True)
-
-    def _await_publishers(self) -> None:
-        """Wait, before the first bag, until every topic has a publisher that knows this recorder.
-
-        A publisher that has not discovered a subscriber does not keep its messages for it. When we know the
-        publisher, it is about to know us: there is no way to ask, so it is given a moment.
-        """
-        if self._acquainted:
-            return
-        deadline = time.monotonic() + self._node_parameters.discovery_deadline
-        while (unknown := self._without_publisher()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        if unknown:
-            self.get_logger().warning(f"nothing publishes {', '.join(unknown)}: nothing is recorded of it")
-        time.sleep(min(MUTUAL_DISCOVERY, self._node_parameters.discovery_deadline))
-        self._acquainted = True
-
-    def _without_publisher(self) -> list[str]:
-        known = self._subscriptions_by_name.items()
-        return [name for name, subscription in known if subscription.get_publisher_count() == 0]
-
-    def _match_publishers(self) -> None:
-        """Take best effort from publishers that offer no more; a reliable subscription would hear nothing."""
-        unreliable = [n for n, t in self._topics.items() if not t.best_effort and self._is_best_effort(t)]
-        for name in unreliable:
-            self.get_logger().warning(
-                f"{name}: published best effort; messages may be lost before they are counted"
-            )
-            self._topics[name] = replace(self._topics[name], best_effort=True)
-            self.destroy_subscription(self._subscriptions_by_name[name])
-            self._subscriptions_by_name[name] = self._subscribe(name)
-        if unreliable:
-            self._recorder = self._make_recorder()
-
-    def _is_best_effort(self, topic: BagTopic) -> bool:
-        publishers = self.get_publishers_info_by_topic(topic.name)
-        return any(p.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT for p in publishers)
-
-    def _receive(self, name: str, cdr: bytes, info: dict[str, Any]) -> None:
-        self._take(name, cdr, info)
-        # What else has come on this topic: to wake up once for each message takes longer than to write it.
-        subscription = self._subscriptions_by_name[name]
-        with subscription.handle:
-            while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
-                self._take(name, *taken)
-
-    def _take(self, name: str, cdr: bytes, info: dict[str, Any]) -> None:
-        self._recorder.receive(name, info["received_timestamp"], cdr)
+    def _take(self, name: str, timestamp: int, cdr: bytes) -> None:
+        self._recorder.receive(name, timestamp, cdr)
         if self._recorder.recording and self._reports.due(name, len(cdr)):
             self._report()
         if self._complete is not None and self._recorder.arrived(self._expected):
@@ -202,12 +140,11 @@ class RecorderNode(Node):
         received = [TopicCount(topic=name, count=count) for name, count in self._recorder.received.items()]
         self._status.publish(RecordingStatus(bag=self._bag, received=received))
 
-    def _start(
-        self, request: StartRecording.Request, response: StartRecording.Response
-    ) -> StartRecording.Response:
+    def _start(self, request: StartRecording.Request, response: Any) -> Any:
         if not self._recorder.recording:
-            self._await_publishers()
-            self._match_publishers()
+            self._inputs.await_publishers(self._node_parameters.discovery_deadline)
+            if self._inputs.match_publishers():
+                self._recorder = self._make_recorder()
         try:
             self._recorder.start(Path(request.bag), stamp_from_msg(request.after))
         except BagError as error:
@@ -217,12 +154,10 @@ class RecorderNode(Node):
         self._report()
         return response
 
-    async def _stop(
-        self, request: StopRecording.Request, response: StopRecording.Response
-    ) -> StopRecording.Response:
+    async def _stop(self, request: StopRecording.Request, response: Any) -> Any:
         self._expected = {e.topic: e.count for e in request.expected}
         if not await self._arrival():
-            response.fault = fault_to_msg(Fault.RECORDER_LOST, "it was asked to stop once more")
+            response.fault = fault_to_msg(Fault.RECORDER_LOST, "it was asked to stop again")
             return response
         try:
             recorded = self._recorder.stop(self._expected)
@@ -238,7 +173,7 @@ class RecorderNode(Node):
     async def _arrival(self) -> bool:
         """Wait until the expected messages are here or the deadline passes, while others are received.
 
-        Returns false when it was asked to stop again meanwhile, by somebody who gave the first answer up.
+        Returns false when it was asked to stop again meanwhile, by a client that gave up the first answer.
         """
         self._end_arrival(False)
         if not self._recorder.recording or self._recorder.arrived(self._expected):

@@ -30,7 +30,7 @@ from robocontrast_ros.messages.decoding import pose_from_msg, progress_from_msg,
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import RecordingStatus, TopicCount
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
+from robocontrast_ros.nodes.conversions.commands import command_to_msg
 from robocontrast_ros.nodes.conversions.domain import (
     fault_from_msg,
     fault_to_msg,
@@ -40,8 +40,9 @@ from robocontrast_ros.nodes.conversions.domain import (
 )
 from robocontrast_ros.nodes.conversions.observation import image_to_array, observation_to_msg
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
-from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg, state_message_type
+from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.channel import (
     FIRST_CALL_PERIOD,
     Acquaintance,
@@ -191,7 +192,7 @@ class RosEpisodeBench:
         self._describe = node.create_client(DescribePolicy, f"{server}/describe")
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
         self._command = node.create_publisher(
-            command_message_type(self.profile.command.type), self.profile.command.topic, RECORDED
+            message_class(self.profile.command.type), self.profile.command.topic, RECORDED
         )
         depths = {camera.image_topic: parameters.image_depth for camera in self.profile.cameras}
         self._recorder_lag = RecorderLag(depths, parameters.recording_timeout)
@@ -203,7 +204,7 @@ class RosEpisodeBench:
         )
         self._subscribed: set[str] = set()
         self._subscribe(ProgressMsg, "progress")
-        self._subscribe(state_message_type(self.profile.state.type), self.profile.state.topic)
+        self._subscribe(message_class(self.profile.state.type), self.profile.state.topic)
         self._line: Caller | CallerHere | None = None
         self._channel.start()
         self._wait_for_services()

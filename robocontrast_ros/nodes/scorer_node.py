@@ -1,4 +1,4 @@
-"""scorer: scores the present trial, streams its progress, and says in the end how it went."""
+"""scorer: scores the present trial, streams its progress and returns its result."""
 
 from __future__ import annotations
 
@@ -88,9 +88,7 @@ class Scorer(Node):
         progress = self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
         self._progress.publish(progress_to_msg(progress, frame_id))
 
-    def _finish(
-        self, request: FinishScoring.Request, response: FinishScoring.Response
-    ) -> FinishScoring.Response:
+    def _finish(self, request: FinishScoring.Request, response: Any) -> Any:
         with self._lock:
             scorer, self._scorer = self._scorer, None
         response.result.outcome = int(Outcome.UNKNOWN)
@@ -102,20 +100,13 @@ class Scorer(Node):
         scored = scorer.last_stamp or 0
         if fault is Fault.NONE and scored != last:
             late = (last - scored) / NANOSECONDS
-            response.fault = fault_to_msg(
-                Fault.SCORER_LOST, f"the last scored scene is {late:.3f} s older than the last observation"
-            )
+            detail = f"the last scored scene is {late:.3f} s older than the last observation"
+            response.fault = fault_to_msg(Fault.SCORER_LOST, detail)
             return response
-        response.result = self._publish(scorer, fault, detail, request, scored)
-        return response
-
-    def _publish(
-        self, scorer: EpisodeScorer, fault: Fault, detail: str, request: Any, stamp: int
-    ) -> TrialResult:
         result = scorer.result(fault, detail, request.steps, request.clamped_steps, request.stopped)
-        message = result_to_msg(result, stamp / NANOSECONDS)
-        self._result.publish(message)
-        return message
+        response.result = result_to_msg(result, scored / NANOSECONDS)
+        self._result.publish(response.result)
+        return response
 
 
 def main() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -28,7 +27,9 @@ from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.nodes.simulation_client import RosSimulation, SimulationServices
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.srv import GetScene, SetupScene
-from robocontrast_ros.worlds import ContactsJoin, SimulatedScene, Touching
+from robocontrast_ros.worlds.contacts import ContactsJoin, Touching
+from robocontrast_ros.worlds.simulated_scene import SimulatedScene
+from robocontrast_ros.worlds.timing import Periodic
 
 
 @record
@@ -39,14 +40,14 @@ class SimBridgeParameters(LedParameters, SimulationServices):
     frame_id: str = Field(default="world", description="The simulator's world frame.")
     robot: str = Field(
         default="",
-        description="Entity whose pose is the robot's, where it moves about; empty where it stands still.",
+        description="Entity of a mobile robot, whose pose is part of the scene; empty for a fixed robot.",
     )
     clock_topic: str = Field(
         default="clock",
         description="Simulated time; `/clock` where a simulator in another namespace publishes it.",
     )
     contacts_topic: str = Field(
-        default="", description="Contacts of each control step; empty where nothing reports them."
+        default="", description="Contacts of each control step; empty for a robot that reports none."
     )
     scene_period: float = Field(
         default=0.1, gt=0.0, description="Least simulated time between two published scenes [s]."
@@ -79,15 +80,13 @@ class SimBridge(Node):
         check_installed()
         task = load_configured("tasks", parameters.task)
         self._scene: SimulatedScene | None = None
-        self._touched = threading.Condition()
         self._join = ContactsJoin()
         self._channel = Channel(self)
-        names = SimulationServices(
-            **{f.name: getattr(parameters, f.name) for f in fields(SimulationServices)}
+        self._simulation = RosSimulation(
+            self._channel.node, parameters, parameters.frame_id, parameters.timeout
         )
-        self._simulation = RosSimulation(self._channel.node, names, parameters.frame_id, parameters.timeout)
         self._publisher = HandingPublisher(self._channel.node, SceneMsg, "scene", RECORDED)
-        self._last_published = float("-inf")
+        self._schedule = Periodic(parameters.scene_period)
         self._channel.node.create_subscription(Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
         if parameters.contacts_topic:
             self._channel.node.create_subscription(
@@ -113,28 +112,19 @@ class SimBridge(Node):
 
     def _on_clock(self, message: Clock) -> None:
         now = seconds(message.clock)
-        if self._scene is None:
-            return
-        if (
-            now >= self._last_published + 0.999 * self._node_parameters.scene_period
-            or now < self._last_published
-        ):
-            self._last_published = now
+        if self._scene is not None and self._schedule.due(now):
+            self._schedule.done(now)
             self._simulation.request_poses(self._on_poses)
 
     def _on_poses(self, stamp: float, poses: dict[str, Pose]) -> None:
         if not self._node_parameters.contacts_topic:
             self._publish(stamp, poses, ())
-            return
-        with self._touched:
-            complete = self._join.add_poses(round(stamp * NANOSECONDS), poses)
-        self._publish_all(complete)
+        else:
+            self._publish_all(self._join.add_poses(round(stamp * NANOSECONDS), poses))
 
     def _on_contacts(self, message: Contacts) -> None:
-        with self._touched:
-            complete = self._join.add_contacts(stamp_from_msg(message.header.stamp), tuple(message.entities))
-            self._touched.notify_all()
-        self._publish_all(complete)
+        stamp = stamp_from_msg(message.header.stamp)
+        self._publish_all(self._join.add_contacts(stamp, tuple(message.entities)))
 
     def _publish_all(self, complete: list[Touching]) -> None:
         for touching in complete:
@@ -148,24 +138,17 @@ class SimBridge(Node):
             return
         self._publisher.publish(scene_to_msg(scene, stamp))
 
-    def _begin_untouched(self, stamp: float) -> None:
+    def _forget_contacts(self, stamp: float) -> None:
         """Forget what was touched up to a time [s], once it is known.
 
         Raises:
-            BenchFault: nobody says it, so that no scene of the trial would be complete.
+            BenchFault: it does not arrive, so that no scene of the trial would be complete.
         """
         topic, timeout = self._node_parameters.contacts_topic, self._node_parameters.sensor_timeout
-        if not topic:
-            return
-        due = round(stamp * NANOSECONDS)
-        with self._touched:
-            if not self._touched.wait_for(lambda: self._join.latest >= due, timeout):
-                raise BenchFault(
-                    Fault.SENSOR_LOST, f"nothing on {topic} of {stamp:.3f} s within {timeout:g} s"
-                )
-            self._join.forget(due)
+        if topic and not self._join.forget(round(stamp * NANOSECONDS), timeout):
+            raise BenchFault(Fault.SENSOR_LOST, f"nothing on {topic} of {stamp:.3f} s within {timeout:g} s")
 
-    def _get_scene(self, _: GetScene.Request, response: GetScene.Response) -> GetScene.Response:
+    def _get_scene(self, _: Any, response: Any) -> Any:
         try:
             stamp, scene = self._scene.read()
         except BenchFault as error:
@@ -175,12 +158,10 @@ class SimBridge(Node):
         response.world = self._simulation.description
         return response
 
-    def _set_up_scene(
-        self, request: SetupScene.Request, response: SetupScene.Response
-    ) -> SetupScene.Response:
+    def _set_up_scene(self, request: SetupScene.Request, response: Any) -> Any:
         try:
             stamp, scene = self._scene.set_up(scene_from_msg(request.target))
-            self._begin_untouched(stamp)
+            self._forget_contacts(stamp)
         except BenchFault as error:
             self.get_logger().error(str(error))
             response.fault = fault_to_msg(error.fault, error.detail)

@@ -25,14 +25,15 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.messages.decoding import pose_from_msg
+from robocontrast_ros.nodes.bench.asking import answer
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
-from robocontrast_ros.nodes.runtime.channel import NoAnswer, call, first_call
+from robocontrast_ros.nodes.runtime.channel import first_call
 from robocontrast_ros.nodes.simulation_version import check_spoken
-from robocontrast_ros.worlds import SimulationError
+from robocontrast_ros.worlds.simulated_scene import SimulationError
 
 VERSION_PERIOD = 0.5
-"""How often who waits for a simulator looks whether it speaks another version [s]."""
+"""How often the wait for a simulator checks which version it speaks [s]."""
 
 
 @record
@@ -79,7 +80,7 @@ class RosSimulation:
                 (DeleteEntity, services.delete_entity),
                 (ResetSimulation, services.reset_simulation),
                 (StepSimulation, services.step_simulation),
-                # Made last and asked first: when the simulator knows this client, it knows those before it.
+                # Made last and asked first: a simulator that has discovered this client has discovered those before it.
                 (GetSimulatorFeatures, services.get_simulator_features),
             )
         }
@@ -94,7 +95,7 @@ class RosSimulation:
         clients = (self._states, *self._clients.values())
         deadline = time.monotonic() + timeout
         for client in clients:
-            # A service of another version is there for some middlewares, and for others it never is.
+            # With some middlewares a service of another version is available, with others it never is.
             while not client.wait_for_service(timeout_sec=VERSION_PERIOD):
                 check_spoken(self._node, clients)
                 if time.monotonic() > deadline:
@@ -105,18 +106,14 @@ class RosSimulation:
 
     def features(self) -> frozenset[int]:
         """Return the numbers of the features it announces."""
-        try:
-            response = first_call(
-                self._clients[GetSimulatorFeatures], GetSimulatorFeatures.Request(), self._timeout
-            )
-        except NoAnswer as error:
-            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
+        client, request = self._clients[GetSimulatorFeatures], GetSimulatorFeatures.Request()
+        response = answer(client, request, Fault.SIMULATOR_LOST, self._timeout, first_call)
         self.description = response.features.custom_info
         return frozenset(response.features.features)
 
     def poses(self) -> tuple[float, dict[str, Pose]]:
         """Return the time [s] and every entity's pose in the world frame."""
-        response = self._checked(self._states, GetEntitiesStates.Request(), "the entities' states")
+        response = self._checked(self._states, GetEntitiesStates.Request(), "to return the entities' states")
         return poses_from_response(response)
 
     def request_poses(self, then: Callable[[float, dict[str, Pose]], None]) -> Future:
@@ -129,38 +126,35 @@ class RosSimulation:
         """Put an entity, at rest, at a pose in the world frame."""
         state = EntityState(pose=pose_to_msg(pose))
         state.header.frame_id = self._frame_id
-        self._call(SetEntityState.Request(entity=entity, state=state), f"moving '{entity}'")
+        self._call(SetEntityState.Request(entity=entity, state=state), f"to move '{entity}'")
 
     def spawn(self, entity: str, uri: str, pose: Pose) -> None:
-        """Bring in an entity."""
+        """Spawn an entity."""
         request = SpawnEntity.Request(name=entity, uri=uri)
         request.initial_pose = PoseStamped(pose=pose_to_msg(pose))
         request.initial_pose.header.frame_id = self._frame_id
-        self._call(request, f"bringing in '{entity}'")
+        self._call(request, f"to spawn '{entity}'")
 
     def delete(self, entity: str) -> None:
-        """Take out an entity."""
-        self._call(DeleteEntity.Request(entity=entity), f"taking out '{entity}'")
+        """Delete an entity."""
+        self._call(DeleteEntity.Request(entity=entity), f"to delete '{entity}'")
 
     def reset_state(self) -> None:
         """Put everything back to where it was at the beginning; time goes on."""
-        self._call(ResetSimulation.Request(scope=ResetSimulation.Request.SCOPE_STATE), "the reset")
+        self._call(ResetSimulation.Request(scope=ResetSimulation.Request.SCOPE_STATE), "to reset")
 
     def step(self, steps: int) -> None:
         """Let that many physics steps pass."""
-        self._call(StepSimulation.Request(steps=steps), "stepping")
+        self._call(StepSimulation.Request(steps=steps), "to step")
 
     def _call(self, request: Any, what: str) -> Any:
         kind = next(kind for kind in self._clients if isinstance(request, kind.Request))
         return self._checked(self._clients[kind], request, what)
 
     def _checked(self, client: Any, request: Any, what: str) -> Any:
-        try:
-            response = call(client, request, self._timeout)
-        except NoAnswer as error:
-            raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
-        result = getattr(response, "result", None)
-        if result is not None and result.result != Result.RESULT_OK:
+        response = answer(client, request, Fault.SIMULATOR_LOST, self._timeout)
+        if response.result.result != Result.RESULT_OK:
+            result = response.result
             raise SimulationError(
                 f"the simulator refused {what}: {result.error_message} (code {result.result})"
             )

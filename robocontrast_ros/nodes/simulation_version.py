@@ -1,8 +1,8 @@
 """Which version of simulation_interfaces is installed, and which one a simulator speaks: ours is 1.x.
 
 From 2.0 on SpawnEntity and SetEntityState have other fields under the same names. Some middlewares connect the two
-versions all the same, and what the other side does not know is dropped; for others (Fast DDS of Kilted) the service
-never comes up, and nobody says why.
+versions all the same and drop the fields that the other side does not know; with others (Fast DDS of Kilted) the
+service never comes up, without an error.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def check_installed(requests: Iterable[type] = (SpawnEntity.Request, SetEntitySt
 def check_spoken(node: Node, clients: Iterable[Client]) -> None:
     """Refuse a simulator whose services, as far as they have been found, have other fields than the clients.
 
-    Every endpoint tells the hash of its type, from Jazzy on and with DDS; without it nothing is refused.
+    Endpoints have the hash of their type from Jazzy on and with DDS; without it nothing is refused.
 
     Raises:
         ConfigurationError: one of its services is of another version.

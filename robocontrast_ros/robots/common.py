@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.messages.topics import Topic
 from robocontrast_ros.robots.action_spaces import ActionSpaces
 
 Triple = tuple[float, float, float]
@@ -98,11 +99,11 @@ class RobotProfile:
         return 0
 
     @property
-    def driver_topics(self) -> tuple[tuple[str, str], ...]:
-        """What the driver publishes at every step besides images, as (topic, type); the state is the first."""
-        return ((self.state.topic, self.state.type),)
+    def driver_topics(self) -> tuple[Topic, ...]:
+        """What the driver publishes at every step besides images; the state is the first."""
+        return (Topic(self.state.topic, self.state.type),)
 
     @property
-    def latched_topics(self) -> tuple[tuple[str, str], ...]:
-        """What the driver publishes once, for all who come later, as (topic, type)."""
+    def latched_topics(self) -> tuple[Topic, ...]:
+        """What the driver publishes once, for late subscribers, too."""
         return ()

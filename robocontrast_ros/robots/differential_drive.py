@@ -11,6 +11,7 @@ from transforms3d.quaternions import axangle2quat, qmult, rotate_vector
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.messages.topics import Topic
 from robocontrast_ros.robots.common import CommandInterface, RobotProfile, Shape, StateInterface, Triple
 
 OPTICAL = (0.5, -0.5, 0.5, -0.5)
@@ -186,16 +187,16 @@ class DifferentialDriveProfile(RobotProfile):
         return (self.wheels.left, self.wheels.right)
 
     @property
-    def driver_topics(self) -> tuple[tuple[str, str], ...]:
-        """What the driver publishes at every step besides images, as (topic, type); odometry is the first."""
+    def driver_topics(self) -> tuple[Topic, ...]:
+        """What the driver publishes at every step besides images; odometry is the first."""
         return (
-            (self.state.topic, self.state.type),
-            (self.joint_states_topic, "sensor_msgs/msg/JointState"),
-            (self.contacts_topic, "robocontrast_ros/msg/Contacts"),
-            (self.transforms_topic, "tf2_msgs/msg/TFMessage"),
+            Topic(self.state.topic, self.state.type),
+            Topic(self.joint_states_topic, "sensor_msgs/msg/JointState"),
+            Topic(self.contacts_topic, "robocontrast_ros/msg/Contacts"),
+            Topic(self.transforms_topic, "tf2_msgs/msg/TFMessage"),
         )
 
     @property
-    def latched_topics(self) -> tuple[tuple[str, str], ...]:
-        """What the driver publishes once, for all who come later, as (topic, type)."""
-        return ((self.static_transforms_topic, "tf2_msgs/msg/TFMessage"),)
+    def latched_topics(self) -> tuple[Topic, ...]:
+        """What the driver publishes once, for late subscribers, too."""
+        return (Topic(self.static_transforms_topic, "tf2_msgs/msg/TFMessage"),)

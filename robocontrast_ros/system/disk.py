@@ -14,7 +14,13 @@ _CURES = {
     errno.EACCES: "Check who owns the folder",
     errno.EPERM: "Check who owns the folder",
     errno.EIO: "The disk has a fault: check it",
+    errno.EFBIG: "Raise the limit on the size of files (ulimit -f)",
 }
+
+
+def cure_of(error: OSError) -> str:
+    """Return what to do about what the system refused, without a full stop."""
+    return _CURES.get(error.errno or 0, "Check the path")
 
 
 class DiskError(Exception):
@@ -29,8 +35,7 @@ class DiskError(Exception):
             then: what to do after that, in words.
         """
         what = (error.strerror or str(error)).rstrip(".")
-        cure = _CURES.get(error.errno or 0, "Check the path")
-        super().__init__(f"{path}: cannot be written: {what}. {cure}, {then}.")
+        super().__init__(f"{path}: cannot be written: {what}. {cure_of(error)}, {then}.")
         self.path, self.errno = path, error.errno
 
 

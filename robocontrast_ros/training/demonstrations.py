@@ -27,10 +27,10 @@ from robocontrast_ros.policies.protocol import Observation, Policy
 from robocontrast_ros.robots.controllers.registry import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.language_table import LanguageTable
-from robocontrast_ros.worlds import SimulatedScene
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
+from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 
 CAMERA = "board"
 
@@ -226,7 +226,7 @@ class _Demonstrator:
             self._controller.begin(executed, observation.robot)
             control = self._controller.step(observation.robot)
             assert control is not None  # a displacement takes one control period
-            self._world.follow(control.command)
+            self._world.apply_command(control.command)
             self._world.step(self._steps)
             _, scene = self._scene.read()
 
@@ -234,7 +234,7 @@ class _Demonstrator:
         joints = self._world.joint_state()
         return Observation(
             stamp=self._world.time,
-            images={CAMERA: self._world.render(CAMERA)} if self._draws else {},
+            images={CAMERA: self._world.cameras.render(CAMERA)} if self._draws else {},
             joint_names=joints.names,
             joint_positions=joints.positions,
             tool_pose=self._world.tool_pose(),

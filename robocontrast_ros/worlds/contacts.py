@@ -1,7 +1,8 @@
-"""Bring the states of a control step and what the robot touched in it together."""
+"""Pair the states of a control step with what the robot touched in it."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from robocontrast_ros.domain import Pose
 
 @dataclass(frozen=True)
 class Touching:
-    """Where everything is at one time, and what the robot has touched since the time before.
+    """Where everything is at one time, and what the robot has touched since the previous one.
 
     Attributes:
         stamp: of the poses [ns].
@@ -26,36 +27,46 @@ class Touching:
 class ContactsJoin:
     """Pairs states and contacts by stamp, whichever arrives first.
 
-    Contacts come in the order of their stamps, so that those of a time are complete once a message of that
-    time, or a later one, is there. Contacts between two states belong to the later one: none is dropped.
+    Contacts come in the order of their stamps, so those of a time are complete once a message of that time, or a
+    later one, has arrived. Contacts between two states belong to the later one: none is dropped. Any thread
+    may call it.
     """
 
     def __init__(self) -> None:
         """Begin with nothing touched."""
+        self._changed = threading.Condition()
         self._contacts: dict[int, tuple[str, ...]] = {}
         self._waiting: dict[int, Mapping[str, Pose]] = {}
-        self.latest = -1
-        """Stamp of the last contacts [ns]; -1 before the first."""
+        self._latest = -1
 
     def add_contacts(self, stamp: int, entities: tuple[str, ...]) -> list[Touching]:
         """Take what was touched up to a time [ns]; return what that completes, in the order of time."""
-        if stamp < self.latest:
-            # The simulator's time was set back.
-            self._contacts.clear()
-            self._waiting.clear()
-        self._contacts[stamp] = entities
-        self.latest = stamp
-        return [self._pair(waiting) for waiting in sorted(self._waiting) if waiting <= stamp]
+        with self._changed:
+            if stamp < self._latest:
+                # The simulator's time was set back.
+                self._contacts.clear()
+                self._waiting.clear()
+            self._contacts[stamp] = entities
+            self._latest = stamp
+            self._changed.notify_all()
+            return [self._pair(waiting) for waiting in sorted(self._waiting) if waiting <= stamp]
 
     def add_poses(self, stamp: int, poses: Mapping[str, Pose]) -> list[Touching]:
         """Take the states of a time [ns]; return what that completes."""
-        self._waiting[stamp] = poses
-        return [self._pair(stamp)] if stamp <= self.latest else []
+        with self._changed:
+            self._waiting[stamp] = poses
+            return [self._pair(stamp)] if stamp <= self._latest else []
 
-    def forget(self, stamp: int) -> None:
-        """Drop what was touched up to a time [ns]: the scene was set up anew."""
-        for old in [s for s in self._contacts if s <= stamp]:
-            del self._contacts[old]
+    def forget(self, stamp: int, timeout: float = 0.0) -> bool:
+        """Drop what was touched up to a time [ns], at which the scene was set up anew.
+
+        Returns false where the contacts of that time do not arrive within the timeout [s].
+        """
+        with self._changed:
+            complete = self._changed.wait_for(lambda: self._latest >= stamp, timeout)
+            for old in [s for s in self._contacts if s <= stamp]:
+                del self._contacts[old]
+            return complete
 
     def _pair(self, stamp: int) -> Touching:
         touched = {name for s, names in self._contacts.items() if s <= stamp for name in names}

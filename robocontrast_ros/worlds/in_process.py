@@ -1,7 +1,7 @@
 """A bench in one process: the embedded world, the policy and the scorer, without ROS.
 
-It runs the very loop, scoring, set-up and controllers of the graph, so that what the graph adds can be
-measured, and whole studies be run fast.
+It runs the same loop, scoring, set-up and controllers as the graph, so that what the graph adds can be measured, and
+whole studies run fast.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class WorldSimulation:
         self._world = world
 
     def features(self) -> frozenset[int]:
-        """Return all that set-up can use."""
+        """Return all features that set-up can use."""
         return frozenset(int(feature) for feature in Feature)
 
     def poses(self) -> tuple[float, dict[str, Pose]]:
@@ -53,11 +53,11 @@ class WorldSimulation:
         self._attempt(lambda: self._world.set_entity_state(entity, EntityState(pose)))
 
     def spawn(self, entity: str, uri: str, pose: Pose) -> None:
-        """Bring in an entity."""
+        """Spawn an entity."""
         self._attempt(lambda: self._world.spawn(entity, pose, uri=uri))
 
     def delete(self, entity: str) -> None:
-        """Take out an entity."""
+        """Delete an entity."""
         self._attempt(lambda: self._world.delete(entity))
 
     def reset_state(self) -> None:
@@ -77,7 +77,7 @@ class WorldSimulation:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _PendingAnswer:
     runner: PolicyRunner
     observation: Observation
 
@@ -117,7 +117,7 @@ class InProcessEpisode:
         self._world.step(self._steps)
 
     def observe(self, after: float) -> Observation:
-        """Return what the sensors say now, without images, which only the policy is shown."""
+        """Return the sensors' readings, without images, which only the policy is shown."""
         stamp, scene = self._scene.read()
         self._latest = replace(scene, contacts=self._world.touched()) if self._contacts else scene
         try:
@@ -135,20 +135,20 @@ class InProcessEpisode:
             scene=self._latest if wanted.privileged else None,
         )
 
-    def request_actions(self, observation: Observation) -> _Asked:
-        """Ask the policy when its answer is waited for; every camera is rendered, as the simulator node does."""
-        images = {camera.name: self._world.render(camera.name) for camera in self._world.cameras}
+    def request_actions(self, observation: Observation) -> _PendingAnswer:
+        """Return the policy's answer, computed when it is waited for; every camera is rendered, as in the graph."""
+        images = {camera.name: self._world.cameras.render(camera.name) for camera in self._world.cameras}
         shown = {name: images[name] for name in self._runner.description.cameras}
-        return _Asked(self._runner, replace(observation, images=shown))
+        return _PendingAnswer(self._runner, replace(observation, images=shown))
 
     def progress(self, stamp: float) -> Progress:
-        """Score the scene that is."""
+        """Score the present scene."""
         sample = Sample(self._world.time_ns, self._latest, self._tool_pose)
         return self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
 
     def command(self, command: RobotCommand) -> None:
-        """Let the robot follow the command during the coming control period."""
-        self._world.follow(command)
+        """Apply a command for the coming control period."""
+        self._world.apply_command(command)
 
 
 class InProcessBench:
@@ -185,11 +185,11 @@ class InProcessBench:
     @property
     def cameras(self) -> tuple[Camera, ...]:
         """The cameras that are rendered whenever the policy is asked."""
-        return self._world.cameras
+        return tuple(self._world.cameras)
 
     def policy(self) -> ServingPolicy:
         """Return the policy that serves."""
-        return _told(self._slot.serving)
+        return _serving_policy(self._slot.serving)
 
     def stage_policy(self, policy: str) -> ServingPolicy:
         """Load another policy beside the one that serves."""
@@ -201,7 +201,7 @@ class InProcessBench:
         except ConfigurationError as error:
             self._slot.drop()
             raise PolicyRefusal(str(error)) from None
-        return _told(staged)
+        return _serving_policy(staged)
 
     def serve_policy(self) -> None:
         """Let the policy that was staged serve."""
@@ -220,7 +220,7 @@ class InProcessBench:
         return make_controller(self._world.profile, self._slot.serving.description.action_space, self._period)
 
     def scene(self) -> Scene:
-        """Return the scene that actually is."""
+        """Return the scene as it is."""
         return self._scene.read()[1]
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
@@ -228,11 +228,11 @@ class InProcessBench:
         return self._scene.set_up(target, {move.name for move in moves})[1]
 
     def bring(self, target: Scene) -> Scene:
-        """Set up a scene from the one that is."""
+        """Set up a scene, starting from the present one."""
         return self.set_up(target, setup_moves(self.scene(), target, Tolerance()))
 
     def description(self) -> str:
-        """Say what simulates and draws the scenes."""
+        """Return what simulates and draws the scenes."""
         return self._world.description
 
     @one_thread()
@@ -267,7 +267,7 @@ class InProcessBench:
         )
 
 
-def _told(runner: PolicyRunner) -> ServingPolicy:
+def _serving_policy(runner: PolicyRunner) -> ServingPolicy:
     return ServingPolicy(
         runner.description.name, str(runner.path), runner.text, runner.load_time, runner.warm_up_time
     )

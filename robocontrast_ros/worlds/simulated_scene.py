@@ -1,8 +1,7 @@
-"""Set up and read scenes through the standard simulation interfaces, whoever serves them.
+"""Set up and read scenes through the standard simulation interfaces, of any simulator.
 
-The simulators differ in what they honour (facts on simulation_interfaces 1.x): so features are asked
-for before anything is relied on, an entity is known to be there before it is moved, and every pose
-that was set is read back.
+Simulators differ in what they implement of simulation_interfaces 1.x. So their features are queried first, only
+entities that exist are moved, and every pose that was set is read back.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from robocontrast_ros.episodes.bench import BenchFault
 
 
 class Feature(IntEnum):
-    """What a simulator says it can do: constants of simulation_interfaces/SimulatorFeatures that we use."""
+    """Features of a simulator: the constants of simulation_interfaces/SimulatorFeatures that we use."""
 
     SPAWNING = 0
     DELETING = 1
@@ -31,18 +30,18 @@ class Feature(IntEnum):
 
 
 REQUIRED = (Feature.ENTITY_STATE_GETTING, Feature.ENTITY_STATE_SETTING, Feature.STEP_SIMULATION_SINGLE)
-"""Without these no scene can be set up in lockstep; the rest is used where it is there."""
+"""Without these no scene can be set up in lockstep; the others are used where they are available."""
 
 
 class SimulationError(Exception):
-    """The simulator answered a request with an error; the text is its own."""
+    """The simulator answered a request with an error, which is the text."""
 
 
 class Simulation(Protocol):
     """The standard services as plain calls. Each raises SimulationError on a refusal, BenchFault on silence."""
 
     def features(self) -> frozenset[int]:
-        """Return the numbers of the features it announces."""
+        """Return the numbers of the simulator's features."""
 
     def poses(self) -> tuple[float, dict[str, Pose]]:
         """Return the time [s] and every entity's pose in the world frame."""
@@ -51,10 +50,10 @@ class Simulation(Protocol):
         """Put an entity, at rest, at a pose in the world frame."""
 
     def spawn(self, entity: str, uri: str, pose: Pose) -> None:
-        """Bring in an entity."""
+        """Spawn an entity."""
 
     def delete(self, entity: str) -> None:
-        """Take out an entity."""
+        """Delete an entity."""
 
     def reset_state(self) -> None:
         """Put the robot, and everything else, back to where it was at the beginning; time goes on."""
@@ -71,7 +70,7 @@ HEADING_TOLERANCE = 0.02
 
 
 class SimulatedScene:
-    """The movable objects of a simulated world, and the robot where it moves about."""
+    """The movable objects of a simulated world, and the robot if it is mobile."""
 
     def __init__(
         self,
@@ -82,7 +81,7 @@ class SimulatedScene:
         frame_id: str = "world",
         robot: str = "",
     ) -> None:
-        """Take charge of the objects of a task.
+        """Take the simulator and the objects of a task.
 
         Args:
             simulation: the simulator's services.
@@ -90,38 +89,26 @@ class SimulatedScene:
             settle_steps: physics steps after objects were placed, before they are read back.
             tolerance: how far an object, or the robot, may then be from where it was put [m].
             frame_id: the simulator's world frame.
-            robot: the entity that is the robot, whose pose is part of the scene; empty where it stands still.
+            robot: entity of a mobile robot, whose pose is part of the scene; empty for a fixed robot.
 
         Raises:
-            ConfigurationError: the simulator lacks a feature that cannot be done without, or the robot.
+            ConfigurationError: the simulator lacks a required feature, or the robot.
         """
-        self._simulation = simulation
-        self._models = dict(models)
-        self._settle_steps = settle_steps
-        self._tolerance = tolerance
-        self._frame_id = frame_id
-        self._robot = robot
+        self._simulation, self._models, self._robot = simulation, dict(models), robot
+        self._settle_steps, self._tolerance, self._frame_id = settle_steps, tolerance, frame_id
         self._order: tuple[str, ...] = ()
         self._model_of: dict[str, str] = {}
         self._features = simulation.features()
         missing = [feature.name for feature in REQUIRED if feature not in self._features]
         if missing:
-            raise ConfigurationError(
-                "simulator",
-                "features",
-                sorted(self._features),
-                f"also {', '.join(missing)}",
-                "Use a simulator, or a version of it, that serves them.",
-            )
+            expected = f"also {', '.join(missing)}"
+            cure = "Use a simulator, or a version of it, that serves them."
+            raise ConfigurationError("simulator", "features", sorted(self._features), expected, cure)
         entities = simulation.poses()[1] if robot else {}
         if robot and robot not in entities:
-            raise ConfigurationError(
-                "simulator",
-                "entities",
-                sorted(entities),
-                f"also '{robot}', the robot",
-                "Name the robot's profile as its entity in the simulator.",
-            )
+            expected = f"also '{robot}', the robot"
+            cure = "Name the robot's profile as its entity in the simulator."
+            raise ConfigurationError("simulator", "entities", sorted(entities), expected, cure)
 
     def read(self) -> tuple[float, Scene]:
         """Return the time [s] and the objects that are there; contacts are not known from states.
@@ -140,7 +127,7 @@ class SimulatedScene:
 
         Args:
             poses: every entity's pose in the world frame.
-            contacts: what the robot has touched since the scene before.
+            contacts: what the robot has touched since the previous scene.
 
         Raises:
             BenchFault: the robot is not among them.
@@ -158,25 +145,25 @@ class SimulatedScene:
         )
 
     def set_up(self, target: Scene, moved: Collection[str] | None = None) -> tuple[float, Scene]:
-        """Put the robot to its start and the objects to their poses; return the time and what is there then.
+        """Put the robot to its start and the objects to their poses; return the time and the scene as read back.
 
-        An object that nobody had to move, for it was there already, is where it is: blocks that were jammed slide
-        apart when the robot lets go.
+        The pose of an object that did not have to be moved is not checked: jammed blocks slide apart when the robot
+        lets go.
 
         Args:
             target: the scene that is wanted.
             moved: names of the objects that had to be moved; those that are elsewhere now, when None.
 
         Raises:
-            BenchFault: an object could not be brought in, or it or the robot is not where it was put; or the
-                simulator does not answer.
+            BenchFault: an object could not be spawned, it or the robot is not where it was put, or the simulator
+                does not answer.
         """
         try:
             before = self._simulation.poses()[1]
             self._place(target)
             self._simulation.step(self._settle_steps)
         except SimulationError as error:
-            raise BenchFault(Fault.SETUP_FAILED, str(error)) from None
+            raise _failed(str(error)) from None
         stamp, scene = self.read()
         if moved is None:
             moved = {o.name for o in target if not _is_at(before.get(o.name), o.pose)}
@@ -185,13 +172,9 @@ class SimulatedScene:
 
     def _place(self, target: Scene) -> None:
         if target.frame_id != self._frame_id:
-            raise BenchFault(
-                Fault.SETUP_FAILED, f"the scene is in frame '{target.frame_id}', expected '{self._frame_id}'"
-            )
+            raise _failed(f"the scene is in frame '{target.frame_id}', expected '{self._frame_id}'")
         if target.robot is not None and not self._robot:
-            raise BenchFault(
-                Fault.SETUP_FAILED, "the scene says where the robot starts, but the robot stands still here"
-            )
+            raise _failed("the scene has a start pose of the robot, but the robot is fixed")
         if {Feature.SIMULATION_RESET, Feature.SIMULATION_RESET_STATE} <= self._features:
             self._simulation.reset_state()
         _, poses = self._simulation.poses()
@@ -204,17 +187,16 @@ class SimulatedScene:
             if wanted.name in present:
                 self._simulation.set_pose(wanted.name, wanted.pose)
             else:
-                self._bring_in(wanted)
+                self._spawn(wanted)
         self._order = target.names
         if target.robot is not None:
             self._simulation.set_pose(self._robot, target.robot)
 
-    def _bring_in(self, wanted: ObjectState) -> None:
+    def _spawn(self, wanted: ObjectState) -> None:
         self._require(Feature.SPAWNING, wanted.name)
         if wanted.model not in self._models:
-            raise BenchFault(
-                Fault.SETUP_FAILED,
-                f"no resource for model '{wanted.model}'; the task has {', '.join(sorted(self._models))}",
+            raise _failed(
+                f"no resource for model '{wanted.model}'; the task has {', '.join(sorted(self._models))}"
             )
         self._simulation.spawn(wanted.name, self._models[wanted.model], wanted.pose)
         self._model_of[wanted.name] = wanted.model
@@ -224,34 +206,33 @@ class SimulatedScene:
 
     def _require(self, feature: Feature, name: str) -> None:
         if feature not in self._features:
-            raise BenchFault(
-                Fault.SETUP_FAILED, f"'{name}' needs {feature.name}, which the simulator does not offer"
-            )
+            raise _failed(f"'{name}' needs {feature.name}, which the simulator does not offer")
 
     def _verify(self, target: Scene, scene: Scene, moved: Collection[str]) -> None:
         if set(scene.names) != set(target.names):
-            raise BenchFault(
-                Fault.SETUP_FAILED,
-                f"the scene holds {', '.join(scene.names) or 'nothing'}, expected {', '.join(target.names)}",
+            raise _failed(
+                f"the scene holds {', '.join(scene.names) or 'nothing'}, expected {', '.join(target.names)}"
             )
         placed = [(o.name, scene[o.name].pose, o.pose) for o in target if o.name in moved]
         if target.robot is not None and scene.robot is not None:
             placed.append((self._robot, scene.robot, target.robot))
             turn = math.remainder(scene.robot.yaw - target.robot.yaw, math.tau)
             if abs(turn) > HEADING_TOLERANCE:
-                raise BenchFault(
-                    Fault.SETUP_FAILED,
+                raise _failed(
                     f"'{self._robot}' is {abs(turn):.3f} rad from the heading it was given, "
-                    f"more than {HEADING_TOLERANCE:g} rad",
+                    f"more than {HEADING_TOLERANCE:g} rad"
                 )
         for name, pose, wanted in placed:
             off = pose.distance_to(wanted)
             if off > self._tolerance:
-                raise BenchFault(
-                    Fault.SETUP_FAILED,
-                    f"'{name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m",
+                raise _failed(
+                    f"'{name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m"
                 )
 
 
 def _is_at(pose: Pose | None, wanted: Pose) -> bool:
     return pose is not None and pose.distance_to(wanted) <= SAME_PLACE
+
+
+def _failed(detail: str) -> BenchFault:
+    return BenchFault(Fault.SETUP_FAILED, detail)

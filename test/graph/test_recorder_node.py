@@ -340,7 +340,7 @@ def test_a_stop_whose_asker_gave_up_is_over_when_somebody_asks_again(graph, reco
     graph.executor.spin_until_future_complete(given_up, 0.5)
     again = client.call_async(StopRecording.Request(expected=expected))
     graph.executor.spin_until_future_complete(given_up, 60.0)
-    assert given_up.result().fault.detail == "it was asked to stop once more"
+    assert given_up.result().fault.detail == "it was asked to stop again"
     assert not again.done(), "the messages may still come"
     camera.publish(3)
     graph.executor.spin_until_future_complete(again, 60.0)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import time
+from contextlib import closing
 from dataclasses import replace
 from fcntl import ioctl
 
@@ -23,7 +24,7 @@ from small_disks import NotAllowed, small_disk
 from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph import ros_domain as domains
-from robocontrast_ros.graph.ros_domain import Domain, sessions_visible
+from robocontrast_ros.graph.ros_domain import Domain, GraphProbe
 from robocontrast_ros.runs.events import (
     ProcessDied,
     SessionFinished,
@@ -131,19 +132,19 @@ def test_a_running_session_keeps_its_domain_and_its_folder_and_the_death_of_its_
 
         # As for who has another /tmp: the lock is not seen, the graph is.
         environment = node_environment(domain)
-        assert sessions_visible(environment, "") == ("/episode_manager",)
-        assert sessions_visible(environment, "robot1") == ()
+        assert GraphProbe(environment, "").found() == ("/episode_manager",)
+        assert GraphProbe(environment, "robot1").found() == ()
         monkeypatch.setattr(domains, "_lock_file", lambda number, namespace: tmp_path / f"{number}.lock")
-        with Domain() as other:
-            other.look(environment)
+        with closing(Domain()) as other:
+            other.start_probe(environment)
             with pytest.raises(ConfigurationError, match="'/episode_manager' is visible there"):
-                other.settle()
+                other.confirm()
         monkeypatch.delenv("ROS_DOMAIN_ID")
         monkeypatch.setattr(domains, "DOMAINS", range(domain, 101))
-        with Domain() as other:
+        with closing(Domain()) as other:
             assert other.number == domain
-            other.look(environment)
-            other.settle()
+            other.start_probe(environment)
+            other.confirm()
             assert other.number == domain + 1, "a domain that we chose gives way"
         monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
 

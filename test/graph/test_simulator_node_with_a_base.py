@@ -24,7 +24,7 @@ from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_to_msg
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.conversions.observation import image_to_array
-from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg
+from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.robots.commands import TwistCommand
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import make_state_estimator

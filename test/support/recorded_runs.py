@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class RecordedBench:
     def _record(self, bag: Path, trial: Trial, start: Scene) -> None:
         messages = Messages()
         rng = np.random.default_rng(trial.seed)
-        with BagWriter(bag, TRIAL_TOPICS) as writer:
+        with closing(BagWriter(bag, TRIAL_TOPICS)) as writer:
             writer.write("/eval/trial", 1, messages.cdr(messages.trial(trial, start)))
             for step, (scene, tool) in enumerate(play(self.bench._task, trial, rng, IMAGES), start=1):
                 stamp = step * NANOSECONDS // 10

@@ -33,8 +33,8 @@ from simulation_interfaces.srv import (
 )
 
 from robocontrast_ros.messages.decoding import stamp_from_msg
-from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
-from robocontrast_ros.nodes.conversions.sensors import sensor_message_type
+from robocontrast_ros.nodes.conversions.commands import command_to_msg
+from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile import RobotProfile
@@ -92,16 +92,14 @@ class SimulatorClient:
         self.node = Node("client", namespace="/test", context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
-        sensors = {topic: sensor_message_type(kind) for topic, kind in profile.driver_topics}
+        sensors = {topic: message_class(kind) for topic, kind in profile.driver_topics}
         images = {camera.image_topic: Image for camera in profile.cameras}
         infos = {camera.info_topic: CameraInfo for camera in profile.cameras}
         self.heard = self._listen({"clock": Clock, **sensors, **images, **infos}, LOCKSTEP)
-        latched = {topic: sensor_message_type(kind) for topic, kind in profile.latched_topics}
+        latched = {topic: message_class(kind) for topic, kind in profile.latched_topics}
         self.latched = self._listen(latched, LATCHED)
         command = profile.command
-        self._commands = self.node.create_publisher(
-            command_message_type(command.type), command.topic, LOCKSTEP
-        )
+        self._commands = self.node.create_publisher(message_class(command.type), command.topic, LOCKSTEP)
         self._clients = {
             kind: self.node.create_client(kind, f"simulator/{name}") for kind, name in SERVICES.items()
         }

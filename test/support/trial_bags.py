@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -237,7 +238,7 @@ def record_trial(
     stamps = [epoch + (i + 1) * period for i in range(len(moves))]
     progress = []
     clock = 10**18
-    with BagWriter(bag, TRIAL_TOPICS) as writer:
+    with closing(BagWriter(bag, TRIAL_TOPICS)) as writer:
 
         def write(topic: str, message: object) -> None:
             nonlocal clock

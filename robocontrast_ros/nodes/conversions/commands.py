@@ -12,23 +12,13 @@ from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 
-_TYPES = {
-    "geometry_msgs/msg/Twist": Twist,
-    "trajectory_msgs/msg/JointTrajectory": JointTrajectory,
-}
-
-
-def command_message_type(name: str) -> type:
-    """Return the message class of a profile's command type."""
-    return _TYPES[name]
-
 
 def command_to_msg(command: RobotCommand, stamp: float) -> Any:
     """Return the command as the driver takes it.
 
     Args:
-        command: what the robot is to do.
-        stamp: time of the observation that it answers [s]; a twist has no place for it.
+        command: for the robot.
+        stamp: time of the observation that it answers [s]; a twist has no stamp.
     """
     if isinstance(command, TwistCommand):
         return Twist(linear=Vector3(x=command.linear), angular=Vector3(z=command.angular))
@@ -46,7 +36,7 @@ def command_from_msg(message: Any) -> RobotCommand:
     """Return the command that a driver's message holds.
 
     Raises:
-        ValueError: a trajectory has not exactly one point; a twist is not one that wheels can follow.
+        ValueError: a trajectory has not exactly one point, or a twist moves in directions that wheels cannot.
     """
     if isinstance(message, Twist):
         impossible = (message.linear.y, message.linear.z, message.angular.x, message.angular.y)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMsg
@@ -72,7 +73,7 @@ def instance_to_msg(instance: domain.TestInstance) -> TestInstance:
 
 @dataclass(frozen=True)
 class TrialContext:
-    """What a Trial message says beside the trial itself.
+    """What a Trial message has besides the trial itself.
 
     Attributes:
         session: name of the run folder.
@@ -122,15 +123,7 @@ def fault_from_msg(message: FaultMsg) -> tuple[Fault, str]:
 
 def progress_to_msg(progress: domain.Progress, frame_id: str) -> ProgressMsg:
     """Return the progress, stamped with the time of the scene it was computed from."""
-    return ProgressMsg(
-        header=header(frame_id, progress.stamp),
-        success=progress.success,
-        progress=progress.progress,
-        distance_to_goal=progress.distance_to_goal,
-        path_length=progress.path_length,
-        subgoals_reached=progress.subgoals_reached,
-        collisions=progress.collisions,
-    )
+    return ProgressMsg(header=header(frame_id, progress.stamp), **_others(progress, "stamp"))
 
 
 def result_to_msg(result: domain.TrialResult, stamp: float) -> TrialResult:
@@ -139,22 +132,14 @@ def result_to_msg(result: domain.TrialResult, stamp: float) -> TrialResult:
         header=header(result.final_scene.frame_id, stamp),
         outcome=int(result.outcome),
         fault=fault_to_msg(result.fault, result.detail),
-        success=result.success,
-        spl=result.spl,
-        progress=result.progress,
-        distance_to_goal=result.distance_to_goal,
-        path_length=result.path_length,
-        optimal_path_length=result.optimal_path_length,
-        steps=result.steps,
-        duration=result.duration,
-        clamped_steps=result.clamped_steps,
-        stopped=result.stopped,
-        subgoals=result.subgoals,
-        subgoals_reached=result.subgoals_reached,
-        ndtw=result.ndtw,
-        collisions=result.collisions,
         final_scene=scene_to_msg(result.final_scene, stamp),
+        **_others(result, "outcome", "fault", "detail", "final_scene"),
     )
+
+
+def _others(record: Any, *converted: str) -> dict[str, Any]:
+    """Return the fields of a record that its message has under the same names."""
+    return {f.name: getattr(record, f.name) for f in fields(record) if f.name not in converted}
 
 
 def move_to_msg(move: domain.SetupMove) -> SetupMove:

@@ -9,6 +9,7 @@ from robocontrast_ros.msg import PolicyDescription as PolicyDescriptionMsg
 from robocontrast_ros.policies.protocol import PolicyDescription
 
 _CONVENTIONS = ("reference", "frame", "rotation", "gripper")
+_SAME = ("name", "action_space", "action_size", "chunk_length", "privileged")
 
 
 def description_to_msg(
@@ -17,21 +18,17 @@ def description_to_msg(
     """Return the message of a description, of the parameter file's text, and of where that file is."""
     sizes = [size or (0, 0) for size in description.image_sizes or (None,) * len(description.cameras)]
     return PolicyDescriptionMsg(
-        name=description.name,
+        **{name: getattr(description, name) for name in _SAME},
         file=file,
         parameters=parameters,
-        action_space=description.action_space,
-        action_size=description.action_size,
         **{name: getattr(description.conventions, name) or "" for name in _CONVENTIONS},
         rate=description.rate or 0.0,
-        chunk_length=description.chunk_length,
         execute=description.executed,
         ensemble=math.nan if description.ensemble is None else description.ensemble,
         cameras=list(description.cameras),
         image_widths=[width for width, _ in sizes],
         image_heights=[height for _, height in sizes],
         joints=description.joints or 0,
-        privileged=description.privileged,
     )
 
 
@@ -42,12 +39,8 @@ def description_from_msg(message: PolicyDescriptionMsg) -> PolicyDescription:
         for width, height in zip(message.image_widths, message.image_heights, strict=True)
     )
     return PolicyDescription(
-        name=message.name,
-        action_space=message.action_space,
-        action_size=message.action_size,
-        chunk_length=message.chunk_length,
+        **{name: getattr(message, name) for name in _SAME},
         cameras=tuple(message.cameras),
-        privileged=message.privileged,
         conventions=ActionConventions(**{name: getattr(message, name) or None for name in _CONVENTIONS}),
         rate=message.rate or None,
         image_sizes=sizes if any(sizes) else (),

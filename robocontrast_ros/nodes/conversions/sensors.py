@@ -1,4 +1,4 @@
-"""What a simulated robot's driver publishes besides images, as messages."""
+"""Messages of a robot's driver, besides images: of a simulated one, and to readings of its state."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ from sensor_msgs.msg import JointState as JointStateMsg
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
+from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.msg import Contacts as ContactsMsg
 from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
-from robocontrast_ros.worlds.mujoco import Contacts, JointState, Odometry, Sensor, Transform
-
-_TYPES = {
-    "nav_msgs/msg/Odometry": OdometryMsg,
-    "robocontrast_ros/msg/Contacts": ContactsMsg,
-    "sensor_msgs/msg/JointState": JointStateMsg,
-    "tf2_msgs/msg/TFMessage": TFMessage,
-}
+from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry, Sensor, Transform
 
 
-def sensor_message_type(name: str) -> type:
-    """Return the message class of a type that a driver publishes."""
-    return _TYPES[name]
+def reading_from_msg(message: Any) -> Reading:
+    """Return the reading of a message of the state interface.
+
+    Raises:
+        ValueError: an odometry's pose is not valid.
+    """
+    stamp = seconds(message.header.stamp)
+    if isinstance(message, OdometryMsg):
+        return OdometryReading(stamp, pose_from_msg(message.pose.pose))
+    return JointReading(stamp, tuple(message.name), tuple(message.position))
 
 
 def sensor_to_msg(sensor: Sensor, stamp: float) -> Any:
-    """Return what a sensor says at a time [s] as its driver publishes it."""
+    """Return the message that the driver publishes for a sensor at a time [s]."""
     return _CONVERSIONS[type(sensor.value)](sensor.value, header(sensor.frame_id, stamp))
 
 

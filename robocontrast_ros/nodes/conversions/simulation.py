@@ -8,16 +8,8 @@ from collections.abc import Callable
 
 from geometry_msgs.msg import PoseStamped, Vector3
 from sensor_msgs.msg import CameraInfo as CameraInfoMsg
-from simulation_interfaces.msg import (
-    Bounds as BoundsMsg,
-)
-from simulation_interfaces.msg import (
-    EntityCategory,
-    EntityFilters,
-    EntityInfo,
-    Result,
-    SimulatorFeatures,
-)
+from simulation_interfaces.msg import Bounds as BoundsMsg
+from simulation_interfaces.msg import EntityCategory, EntityFilters, EntityInfo, Result, SimulatorFeatures
 from simulation_interfaces.msg import EntityState as EntityStateMsg
 from simulation_interfaces.srv import SetEntityState, SpawnEntity
 from std_msgs.msg import Header
@@ -25,9 +17,11 @@ from std_msgs.msg import Header
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.nodes.conversions.domain import header
-from robocontrast_ros.worlds import mujoco as simulators
-from robocontrast_ros.worlds.mujoco import Bounds, CameraInfo, Category, EntityState, World
-from robocontrast_ros.worlds.mujoco import Twist as WorldTwist
+from robocontrast_ros.worlds.mujoco import entities
+from robocontrast_ros.worlds.mujoco.entities import Bounds, Category, EntityState
+from robocontrast_ros.worlds.mujoco.entities import Twist as WorldTwist
+from robocontrast_ros.worlds.mujoco.rendering import CameraInfo
+from robocontrast_ros.worlds.mujoco.world import World
 
 FEATURES = (
     SimulatorFeatures.SPAWNING,
@@ -50,10 +44,10 @@ FEATURES = (
     SimulatorFeatures.STEP_SIMULATION_SINGLE,
     SimulatorFeatures.STEP_SIMULATION_MULTIPLE,
 )
-"""What the simulator node does; test/graph/test_simulator_node.py tries each."""
+"""Features of the simulator node; test/graph/test_simulator_node.py tries each."""
 
 FORMATS = {".xml": "mjcf", ".mjcf": "mjcf"}
-"""Endings of the names of files that can be spawned, and the formats that they stand for."""
+"""Suffix of a file that can be spawned -> its format."""
 
 _CATEGORIES = {
     Category.ROBOT: EntityCategory.CATEGORY_ROBOT,
@@ -61,15 +55,14 @@ _CATEGORIES = {
     Category.DYNAMIC_OBJECT: EntityCategory.CATEGORY_DYNAMIC_OBJECT,
 }
 
-# The first class that fits decides.
 _CODES: tuple[tuple[type[Exception], int], ...] = (
-    (simulators.UnknownEntity, Result.RESULT_NOT_FOUND),
-    (simulators.InvalidName, SpawnEntity.Response.NAME_INVALID),
-    (simulators.NameNotUnique, SpawnEntity.Response.NAME_NOT_UNIQUE),
-    (simulators.ResourceNotFound, SpawnEntity.Response.NO_RESOURCE),
-    (simulators.InvalidModel, SpawnEntity.Response.RESOURCE_PARSE_ERROR),
-    (simulators.NotMovable, Result.RESULT_OPERATION_FAILED),
-    (simulators.SimulationDiverged, Result.RESULT_OPERATION_FAILED),
+    (entities.UnknownEntity, Result.RESULT_NOT_FOUND),
+    (entities.InvalidName, SpawnEntity.Response.NAME_INVALID),
+    (entities.NameNotUnique, SpawnEntity.Response.NAME_NOT_UNIQUE),
+    (entities.ResourceNotFound, SpawnEntity.Response.NO_RESOURCE),
+    (entities.InvalidModel, SpawnEntity.Response.RESOURCE_PARSE_ERROR),
+    (entities.NotMovable, Result.RESULT_OPERATION_FAILED),
+    (entities.SimulationDiverged, Result.RESULT_OPERATION_FAILED),
 )
 
 
@@ -83,7 +76,7 @@ class Refusal(Exception):
 
 
 def result_of(action: Callable[[], None]) -> Result:
-    """Do something with the world and return how it went, as a code and in words."""
+    """Run an action on the world and return its result, with code and message."""
     try:
         action()
     except Refusal as refusal:
@@ -94,20 +87,15 @@ def result_of(action: Callable[[], None]) -> Result:
     return Result(result=Result.RESULT_OK)
 
 
-def entity_state_to_msg(state: EntityState, frame_id: str, stamp: float) -> EntityStateMsg:
-    """Return an entity's state at a time [s]; its acceleration is left at zero."""
-    return EntityStateMessages().fill("", state, header(frame_id, stamp))
-
-
 class EntityStateMessages:
-    """Messages that are made once for each entity: to make the many objects of one takes longer than all the rest."""
+    """One message for each entity, made once: making the many objects of one takes longer than all the rest."""
 
     def __init__(self) -> None:
         """Start with none."""
         self._messages: dict[str, EntityStateMsg] = {}
 
     def fill(self, name: str, state: EntityState, head: Header) -> EntityStateMsg:
-        """Return the message of an entity with its state; it holds until the next call for that entity."""
+        """Return an entity's message with its state, without acceleration; valid until the next call for it."""
         message = self._messages.get(name)
         if message is None:
             message = self._messages[name] = EntityStateMsg()
@@ -158,7 +146,7 @@ def bounds_to_msg(bounds: Bounds | None) -> BoundsMsg:
 
 
 def entity_info_to_msg(category: Category, source: str) -> EntityInfo:
-    """Return what kind of thing an entity is, and where its model came from."""
+    """Return an entity's category, and where its model came from."""
     return EntityInfo(category=EntityCategory(category=_CATEGORIES[category]), description=source)
 
 
@@ -183,8 +171,8 @@ def select(world: World, filters: EntityFilters) -> list[str]:
     The expression has to match the whole name; a box has to overlap the entity's.
 
     Raises:
-        Refusal: FEATURE_UNSUPPORTED for tags and for bounds that are no box; OPERATION_FAILED for an
-            expression that is none.
+        Refusal: FEATURE_UNSUPPORTED for tags and for bounds that are no box; OPERATION_FAILED for an expression
+            that is not valid.
     """
     if filters.tags.tags:
         raise Refusal(

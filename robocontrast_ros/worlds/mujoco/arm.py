@@ -15,15 +15,16 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotComman
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading
-from robocontrast_ros.worlds.mujoco.embodiment import Triple, actuated_joints, xyzw
-from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
+from robocontrast_ros.worlds.mujoco.embodiment import Embodiment, xyzw
+from robocontrast_ros.worlds.mujoco.entities import Triple
+from robocontrast_ros.worlds.mujoco.sensors import Sensor
 
 AHEAD = 50
-"""Physics steps whose set points are computed at once; one at a time they cost as much as the physics."""
+"""Physics steps whose set points are computed at once; one by one they cost as much as the physics."""
 
 
-class Arm:
-    """The ``Embodiment`` of a manipulator."""
+class Arm(Embodiment):
+    """A manipulator."""
 
     def __init__(self, profile: ManipulatorProfile, start: Triple | None) -> None:
         """Take the robot, and where its tool starts, pointing down [m]; None for its home posture.
@@ -31,12 +32,11 @@ class Arm:
         Raises:
             Unreachable: the tool cannot start there.
         """
-        self._profile = profile
+        super().__init__(profile)
         self._kinematics = Kinematics(profile)
         home = tuple(profile.home) if start is None else self._kinematics.posture(start)
         self._home = np.asarray(home, dtype=float)
         self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
-        self._data: mujoco.MjData | None = None
         self._ahead: list[NDArray[np.float64]] = []
         self._hold(self._home)
 
@@ -45,17 +45,11 @@ class Arm:
         return arm_mjcf(self._profile)
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Take the place in a model; the torques that were reported stay."""
-        efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
-        self._model, self._data = model, data
-        joints = [model.joint(prefix + name) for name in self._profile.joint_names]
-        self._qpos = np.array([joint.qposadr[0] for joint in joints])
-        self._qvel = np.array([joint.dofadr[0] for joint in joints])
-        self._actuators = np.array([model.actuator(prefix + name).id for name in self._profile.joint_names])
+        """Find the tool, too, and compute the set points anew, for the physics step may be another."""
+        super().bind(model, data, prefix)
         self._tool = model.site(prefix + TOOL_SITE).id
         self._timestep = float(model.opt.timestep)
         self._ahead = []
-        data.actuator_force[self._actuators] = efforts
 
     def go_home(self) -> None:
         """Put the joints to the home posture, at rest, and let the servos hold them there."""
@@ -64,19 +58,7 @@ class Arm:
         self._data.qacc_warmstart[:] = 0.0
         self._hold(self._home)
 
-    def place(self, position: Triple) -> None:
-        """Put the tool, pointing down, to a position.
-
-        Raises:
-            Unreachable: the tool cannot be there.
-        """
-        self._home = np.asarray(self._kinematics.posture(position), dtype=float)
-        self.go_home()
-
-    def was_carried(self) -> None:
-        """Do nothing: an arm stands still, and cannot be carried."""
-
-    def follow(self, command: RobotCommand) -> None:
+    def apply_command(self, command: RobotCommand) -> None:
         """Let the joints go to a position, straight in joint space, and hold it.
 
         The motion starts from where the previous command has brought the set point, as
@@ -89,9 +71,8 @@ class Arm:
         profile = self._profile
         if not isinstance(command, JointTrajectoryCommand):
             raise ValueError(f"'{profile.name}' follows joint trajectories, not {command}")
-        if sorted(command.names) != sorted(profile.joint_names) or len(command.positions) != len(
-            command.names
-        ):
+        given, count = sorted(command.names), len(command.positions)
+        if given != sorted(profile.joint_names) or count != len(given):
             raise ValueError(
                 f"joint trajectory: got a position for {', '.join(command.names) or 'no joint'}, expected "
                 f"one for each of {', '.join(profile.joint_names)}"
@@ -113,17 +94,10 @@ class Arm:
         self._data.ctrl[self._actuators] = self._ahead.pop()
         self._followed += 1
 
-    def after_step(self) -> None:
-        """Do nothing: joints are read when they are asked for."""
-
     def pose(self) -> Pose:
         """Return the pose of the tool, z pointing out of it."""
         x, y, z = self._data.site_xpos[self._tool].tolist()
         return Pose((x, y, z), xyzw(self._data.site_xmat[self._tool]))
-
-    def joint_state(self) -> JointState:
-        """Return positions, velocities and torques of the joints."""
-        return actuated_joints(self._data, self._profile.joint_names, self._qpos, self._qvel, self._actuators)
 
     def reading(self, stamp: float) -> JointReading:
         """Return the joints."""
@@ -134,12 +108,8 @@ class Arm:
         """Return the joints; an arm's driver does not report contacts."""
         return (Sensor(self._profile.state.topic, self._profile.base_frame, self.joint_state()),)
 
-    def latched_sensors(self) -> tuple[Sensor, ...]:
-        """Return nothing."""
-        return ()
-
     def _hold(self, positions: NDArray[np.float64]) -> None:
-        self._go(_Trajectory.hold(positions))
+        self._go(_Trajectory(positions, positions, 1))
 
     def _go(self, trajectory: _Trajectory) -> None:
         self._trajectory, self._followed, self._ahead = trajectory, 0, []
@@ -165,10 +135,6 @@ class _Trajectory:
     start: NDArray[np.float64]
     goal: NDArray[np.float64]
     length: int
-
-    @classmethod
-    def hold(cls, positions: NDArray[np.float64]) -> _Trajectory:
-        return cls(positions, positions, 1)
 
     def position(self, step: ArrayLike) -> NDArray[np.float64]:
         """Return the joint positions after numbers of steps, shape (..., joints) [rad]."""

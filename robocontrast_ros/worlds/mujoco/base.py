@@ -1,4 +1,4 @@
-"""A differential-drive base in the physics: two driven wheels, and a driver that believes its encoders and gyro."""
+"""A differential-drive base in the physics: two driven wheels, and odometry from encoders and gyro."""
 
 from __future__ import annotations
 
@@ -13,47 +13,40 @@ from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.mjcf import BASE_BODY
 from robocontrast_ros.robots.state_estimation import OdometryReading
-from robocontrast_ros.worlds.mujoco.embodiment import Triple, actuated_joints
-from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry, Sensor, Transform
+from robocontrast_ros.worlds.mujoco.embodiment import Embodiment
+from robocontrast_ros.worlds.mujoco.entities import Triple
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, Odometry, Sensor, Transform
 
 START_SITE = "robot_start"
-"""Site of a world model where a base stands at first; the origin where there is none."""
+"""Site of a world model where a base starts; the origin where there is none."""
 
 
-class Base:
-    """The ``Embodiment`` of a differential-drive base.
+class Base(Embodiment):
+    """A differential-drive base.
 
-    Its driver does what Kobuki's does: it limits speeds and accelerations, stops when no command comes, and
-    reckons where it is from the wheels' encoders and the gyro, in their resolution. Wheels that slip are not
-    noticed.
+    Its driver does what Kobuki's does: it limits speeds and accelerations, stops when no command comes, and computes
+    odometry from the wheels' encoders and the gyro, at their resolution. It does not notice that wheels slip.
     """
 
     def __init__(self, profile: DifferentialDriveProfile, start: Triple | None) -> None:
-        """Take the robot, and where it starts [m]; None for where the world model says."""
-        self._profile = profile
+        """Take the robot, and where it starts [m]; None for the world model's start."""
+        super().__init__(profile)
         self._home = None if start is None else Pose(start)
         self._tick = math.tau / profile.wheels.ticks
-        self._data: mujoco.MjData | None = None
 
     def mjcf(self) -> str:
         """Return the base's model."""
         return base_mjcf(self._profile)
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Take the place in a model; driver and odometry go on, and the torques that were reported stay."""
-        efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
+        """Find the root, too; driver and odometry go on."""
+        super().bind(model, data, prefix)
         # MuJoCo 4 turns multiccd on by itself; with it a cylinder sinks into the corner of a box.
         if hasattr(mujoco.mjtDisableBit, "mjDSBL_MULTICCD"):
             model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MULTICCD.value
-        self._model, self._data = model, data
         root = model.body(prefix + BASE_BODY)
         self._root_qpos = int(model.jnt_qposadr[root.jntadr[0]])
         self._root_qvel = int(model.jnt_dofadr[root.jntadr[0]])
-        joints = [model.joint(prefix + name) for name in self._profile.joint_names]
-        self._qpos = [int(joint.qposadr[0]) for joint in joints]
-        self._qvel = [int(joint.dofadr[0]) for joint in joints]
-        self._actuators = [model.actuator(prefix + name).id for name in self._profile.joint_names]
-        data.actuator_force[self._actuators] = efforts
         if self._home is None:
             self._home = _start_of(model)
 
@@ -63,14 +56,9 @@ class Base:
         self._data.qpos[self._root_qpos : self._root_qpos + 7] = (*self._home.position, w, x, y, z)
         self._data.qvel[self._root_qvel : self._root_qvel + 6] = 0.0
         self._data.qacc_warmstart[:] = 0.0
-        self.was_carried()
+        self.teleported()
 
-    def place(self, position: Triple) -> None:
-        """Put the base to a position, with its heading along the world's x."""
-        self._home = Pose(position)
-        self.go_home()
-
-    def was_carried(self) -> None:
+    def teleported(self) -> None:
         """Stop the wheels and start odometry anew at zero, so that nothing depends on what was before."""
         self._data.qpos[self._qpos] = 0.0
         self._data.qvel[self._qvel] = 0.0
@@ -80,7 +68,7 @@ class Base:
         self._ticks = (0, 0)
         self._x = self._y = self._gyro = self._heading = 0.0
 
-    def follow(self, command: RobotCommand) -> None:
+    def apply_command(self, command: RobotCommand) -> None:
         """Drive with a velocity, as far as the limits let it, until the next command or the driver's timeout.
 
         Raises:
@@ -96,7 +84,7 @@ class Base:
         self._since_command = 0
 
     def before_step(self) -> None:
-        """Bring the wheels' speeds towards what is wanted."""
+        """Bring the wheels' speeds towards the commanded ones."""
         step, limits, wheels = float(self._model.opt.timestep), self._profile.limits, self._profile.wheels
         self._since_command += 1
         if self._since_command * step > self._profile.command.timeout:
@@ -116,7 +104,7 @@ class Base:
         self._data.ctrl[right] = (self._speed + side) / wheels.radius
 
     def after_step(self) -> None:
-        """Reckon the way from the ticks since the last step, along the heading that the gyro tells."""
+        """Update odometry by the ticks since the last step, along the gyro's heading."""
         left, right = (round(float(self._data.qpos[index]) / self._tick) for index in self._qpos)
         way = (left - self._ticks[0] + right - self._ticks[1]) * self._tick * self._profile.wheels.radius / 2
         self._ticks = (left, right)
@@ -133,16 +121,12 @@ class Base:
         x, y, z, qw, qx, qy, qz = self._data.qpos[self._root_qpos : self._root_qpos + 7].tolist()
         return Pose((x, y, z), (qx, qy, qz, qw))
 
-    def joint_state(self) -> JointState:
-        """Return angles, speeds and torques of the wheels."""
-        return actuated_joints(self._data, self._profile.joint_names, self._qpos, self._qvel, self._actuators)
-
     def reading(self, stamp: float) -> OdometryReading:
         """Return the odometry."""
         return OdometryReading(stamp, self._odometry())
 
     def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
-        """Return odometry, wheels, contacts, and odometry once more for tf."""
+        """Return odometry, wheels, contacts, and odometry again for tf."""
         profile, pose = self._profile, self._odometry()
         left, right = (float(self._data.qvel[index]) for index in self._qvel)
         speed = (left + right) * profile.wheels.radius / 2
@@ -178,7 +162,7 @@ def _limited(now: float, wanted: float, faster: float, slower: float) -> float:
 
 
 def _start_of(model: mujoco.MjModel) -> Pose:
-    """Return where the world model says that a base stands at first."""
+    """Return where a base starts in the world model."""
     site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE.value, START_SITE)
     if site < 0:
         return Pose()

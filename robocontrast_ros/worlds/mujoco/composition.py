@@ -15,14 +15,14 @@ from robocontrast_ros.worlds.mujoco.entities import InvalidModel, ResourceNotFou
 
 @dataclass(frozen=True)
 class Spawned:
-    """An object that was brought in.
+    """An object that was spawned.
 
     Attributes:
         name: of the entity.
         source: URI or path of its model; empty when it was given as a string.
         xml: its MJCF document.
         folder: where relative names of assets start from.
-        initial: the pose it was brought in at.
+        initial: the pose it was spawned at.
     """
 
     name: str
@@ -35,19 +35,6 @@ class Spawned:
     def origin(self) -> str:
         """Where the model came from, for messages."""
         return self.source or f"resource string of '{self.name}'"
-
-
-@dataclass(frozen=True)
-class Composition:
-    """A compiled model and where each entity is in it.
-
-    Attributes:
-        model: the compiled model.
-        roots: entity name -> name of its top-level body.
-    """
-
-    model: mujoco.MjModel
-    roots: dict[str, str]
 
 
 def read_resource(path: Path) -> str:
@@ -82,7 +69,7 @@ def object_spec(entity: Spawned) -> mujoco.MjSpec:
 
 
 def check_object(entity: Spawned) -> None:
-    """Compile an object on its own, so that a mistake is told from one of another part.
+    """Compile an object on its own, so that its mistakes are not taken for those of another part.
 
     Raises:
         InvalidModel: it is no MJCF model with one top-level body.
@@ -93,8 +80,10 @@ def check_object(entity: Spawned) -> None:
         raise InvalidModel(f"{entity.origin}: {_first_line(error)}; expected an MJCF model") from None
 
 
-def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> Composition:
-    """Return the world with its robot and objects, in the order given.
+def compose(
+    world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]
+) -> tuple[mujoco.MjModel, dict[str, str]]:
+    """Return the world with its robot and objects, in the order given, and each entity's top-level body by name.
 
     Args:
         world: the world's MJCF file.
@@ -120,18 +109,18 @@ def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> C
             x, y, z, w = entity.initial.orientation
             body.name = body.name or entity.name
             # The compiler derives the solver's constants from where bodies are. What can move is put there
-            # afterwards, so that the physics does not depend, in the last bits, on where it was brought in.
+            # afterwards, so that the physics does not depend, in the last bits, on where it was spawned.
             if not (body.mocap or any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints)):
                 body.pos, body.quat = entity.initial.position, (w, x, y, z)
             roots[entity.name] = f"{entity.name}/{body.name}"
             spec.worldbody.add_frame().attach_body(body, f"{entity.name}/", "")
-        return Composition(spec.compile(), roots)
+        return spec.compile(), roots
     except ValueError as error:
         raise InvalidModel(f"{world}: {_first_line(error)}") from None
 
 
 def robot_prefix(robot: str) -> str:
-    """Return what stands before the robot's own names of bodies, joints, sites and cameras in the model."""
+    """Return the prefix of the robot's own bodies, joints, sites and cameras in the model."""
     return f"{robot}/"
 
 

@@ -10,41 +10,39 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.common import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
 
-Triple = tuple[float, float, float]
-
 
 class Embodiment(Protocol):
-    """A kind of robot in the physics: its model, its commands, its sensors."""
+    """A kind of robot in the physics: its model, its commands, its sensors. Each kind derives from it."""
+
+    def __init__(self, profile: RobotProfile) -> None:
+        """Take the robot."""
+        self._profile = profile
+        self._data: mujoco.MjData | None = None
 
     def mjcf(self) -> str:
         """Return the robot's model as an MJCF document with one top-level body."""
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Take the place in a newly composed model, where every joint is as it was before.
-
-        Args:
-            model: the compiled model.
-            data: its state.
-            prefix: what stands before the robot's own names in it.
-        """
+        """Take the place in a newly composed model, with the torques from before; ``prefix`` is that of own names."""
+        efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
+        self._model, self._data = model, data
+        names = [prefix + name for name in self._profile.joint_names]
+        self._qpos = np.array([model.joint(name).qposadr[0] for name in names])
+        self._qvel = np.array([model.joint(name).dofadr[0] for name in names])
+        self._actuators = np.array([model.actuator(name).id for name in names])
+        data.actuator_force[self._actuators] = efforts
 
     def go_home(self) -> None:
         """Put the robot, at rest, to where it is after a reset, with sensors as when its driver was started."""
 
-    def place(self, position: Triple) -> None:
-        """Put the robot, at rest, to a position in the world [m]; resets restore that.
+    def teleported(self) -> None:
+        """Stop the robot, whose root was put elsewhere, and restart its driver; a fixed robot never is."""
 
-        Raises:
-            ValueError: it cannot be there.
-        """
-
-    def was_carried(self) -> None:
-        """Stop the robot, as its root was put elsewhere by hand; its driver starts anew."""
-
-    def follow(self, command: RobotCommand) -> None:
+    def apply_command(self, command: RobotCommand) -> None:
         """Carry out a command from now on.
 
         Raises:
@@ -58,23 +56,26 @@ class Embodiment(Protocol):
         """Let the sensors see the physics step that was made."""
 
     def pose(self) -> Pose:
-        """Return where the robot acts: the pose of an arm's tool, or of a base; the truth, not a belief."""
+        """Return where the robot acts: the pose of an arm's tool, or of a base; the truth, not an estimate."""
 
     def joint_state(self) -> JointState:
         """Return positions, velocities and torques of the joints."""
+        return JointState(
+            self._profile.joint_names,
+            tuple(self._data.qpos[self._qpos].tolist()),
+            tuple(self._data.qvel[self._qvel].tolist()),
+            tuple(self._data.actuator_force[self._actuators].tolist()),
+        )
 
     def reading(self, stamp: float) -> Reading:
-        """Return what the driver's state interface says, for the state estimator."""
+        """Return what the driver publishes as the state, for the state estimator."""
 
     def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
-        """Return what the driver publishes at every step.
-
-        Args:
-            touched: names of the entities that the robot touched.
-        """
+        """Return what the driver publishes at every step, given the names of the entities that the robot touched."""
 
     def latched_sensors(self) -> tuple[Sensor, ...]:
         """Return what the driver publishes once."""
+        return ()
 
 
 def xyzw(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:
@@ -83,19 +84,3 @@ def xyzw(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:
     mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(matrix).ravel())
     w, x, y, z = quaternion.tolist()
     return x, y, z, w
-
-
-def actuated_joints(
-    data: mujoco.MjData,
-    names: tuple[str, ...],
-    positions: NDArray[np.int_],
-    velocities: NDArray[np.int_],
-    actuators: NDArray[np.int_],
-) -> JointState:
-    """Return joints that have an actuator each, from where they stand in qpos, qvel and actuator_force."""
-    return JointState(
-        names,
-        tuple(data.qpos[positions].tolist()),
-        tuple(data.qvel[velocities].tolist()),
-        tuple(data.actuator_force[actuators].tolist()),
-    )

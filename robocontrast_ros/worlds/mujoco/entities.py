@@ -1,4 +1,4 @@
-"""What the simulated world consists of, as far as its users can name it."""
+"""Entities of the simulated world, and the errors about them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class NameNotUnique(ValueError):
 
 
 class NotMovable(ValueError):
-    """The entity is fixed, or part of the world, and cannot be moved or taken out."""
+    """The entity is fixed, or part of the world, and cannot be moved or deleted."""
 
 
 class ResourceNotFound(ValueError):

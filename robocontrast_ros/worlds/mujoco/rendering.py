@@ -64,10 +64,6 @@ class CameraInfo:
     k: tuple[float, ...]
 
 
-def _environment(backend: str) -> dict[str, str]:
-    return os.environ | {"MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend}
-
-
 @functools.cache
 def working_backend() -> str:
     """Return the OpenGL platform that works here: ``egl`` or ``osmesa``.
@@ -82,7 +78,7 @@ def working_backend() -> str:
         try:
             probe = subprocess.run(
                 [sys.executable, "-c", PROBE.format(backend)],
-                env=_environment(backend),
+                env=os.environ | {"MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend},
                 capture_output=True,
                 text=True,
                 timeout=PROBE_TIMEOUT,
@@ -101,7 +97,7 @@ def working_backend() -> str:
 
 
 class Renderer:
-    """Draws the cameras of a model; one OpenGL context for all of them.
+    """Renders the cameras of a model in one OpenGL context.
 
     Shadows and multisampling are off: they cost 30 times the rest in software rendering
     (docs/robots.md). Use it from one thread, and close it.
@@ -114,7 +110,7 @@ class Renderer:
             RenderingUnavailable: OpenGL does not work on this machine.
         """
         backend = working_backend()
-        # PyOpenGL has to be told the same as MuJoCo.
+        # PyOpenGL needs the same setting as MuJoCo.
         os.environ["PYOPENGL_PLATFORM"] = backend
         context_class: Any = importlib.import_module(f"mujoco.{backend}").GLContext
         self._cameras = {camera.name: camera for camera in cameras}
@@ -153,7 +149,7 @@ class Renderer:
 
     @property
     def description(self) -> str:
-        """What draws the images, as OpenGL says: renderer and version, the driver's own among it."""
+        """What draws the images, from OpenGL: renderer and version, with the driver's."""
         from OpenGL import GL
 
         self._context.make_current()
@@ -167,7 +163,7 @@ class Renderer:
         self._context.free()
 
     def _load(self, model: mujoco.MjModel) -> None:
-        """Upload a model in place of the one before; opening a context anew takes 50 times as long."""
+        """Upload a model in place of the previous one; opening a new context takes 50 times as long."""
         if self._resources is not None:
             self._resources.free()
         model.vis.global_.offwidth, model.vis.global_.offheight = self._width, self._height

@@ -1,4 +1,4 @@
-"""What the driver of a simulated robot publishes besides images, before it becomes messages."""
+"""What the driver of a simulated robot publishes besides images, as records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JointState:
 
 @dataclass(frozen=True)
 class Odometry:
-    """Where a base believes that it is since its driver was started, and how fast it moves.
+    """Odometry of a base since its driver was started.
 
     Attributes:
         child_frame: the base frame.
@@ -56,7 +56,7 @@ class Transform:
 
 @dataclass(frozen=True)
 class Contacts:
-    """What the robot touched since the sensors before.
+    """What the robot touched since the previous sensors.
 
     Attributes:
         entities: their names, sorted; the floor is none.
@@ -70,9 +70,9 @@ class Sensor:
     """One thing that the driver publishes.
 
     Attributes:
-        topic: where.
+        topic: of the message.
         frame_id: frame of the message's header.
-        value: what.
+        value: what is published.
     """
 
     topic: str

@@ -12,7 +12,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.description import processes_of
 from robocontrast_ros.graph.launch_arguments import (
     ARGUMENTS,
-    OF_THE_SESSION,
+    SESSION_ARGUMENTS,
     WrongArguments,
     launched_session,
 )
@@ -132,14 +132,14 @@ def begun(tmp_path):
 
 
 def test_a_session_goes_on_with_its_own_parameters_in_any_namespace(launch, begun):
-    defaults = {name: argument.default for name, argument in OF_THE_SESSION.items()}
+    defaults = {name: argument.default for name, argument in SESSION_ARGUMENTS.items()}
     launched = launch({**defaults, "resume": str(begun.path), "namespace": "robot2"})
     assert (launched.run, launched.resume, launched.domain.namespace) == (begun, True, "robot2")
     assert launched.session.parameters.policy == "oracle"
 
 
 def test_what_a_resumed_session_has_already_is_refused_beside_it(launch, begun):
-    with pytest.raises(WrongArguments, match="`robot`: got 'ur5e', expected nothing beside `resume`"):
+    with pytest.raises(WrongArguments, match="`robot`: got 'ur5e', expected nothing but `resume`"):
         launch({"resume": str(begun.path), "robot": "ur5e"})
 
 

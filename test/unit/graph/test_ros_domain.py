@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph import ros_domain as domains
-from robocontrast_ros.graph.ros_domain import DOMAINS, Domain, sessions_visible
+from robocontrast_ros.graph.ros_domain import DOMAINS, Domain, GraphProbe
 
 
 @pytest.fixture(autouse=True)
@@ -23,22 +24,22 @@ def locks(monkeypatch, tmp_path):
 
 
 def test_sessions_at_the_same_time_are_in_different_domains(tmp_path):
-    with Domain() as first, Domain() as second:
+    with closing(Domain()) as first, closing(Domain()) as second:
         assert (first.number, second.number) == (DOMAINS[0], DOMAINS[1])
         assert first.chosen
-    with Domain() as third:
+    with closing(Domain()) as third:
         assert third.number == DOMAINS[0], "what is over holds nothing"
 
 
-def test_a_second_session_in_the_users_domain_is_refused_and_told_who_holds_it(monkeypatch, tmp_path):
+def test_a_second_session_in_the_users_domain_is_refused_with_who_holds_it(monkeypatch, tmp_path):
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
-    with Domain() as first:
+    with closing(Domain()) as first:
         assert first.number == 7 and not first.chosen
         with pytest.raises(
             ConfigurationError, match=f"`ROS_DOMAIN_ID`: got 7, .* process {os.getpid()} begins"
         ):
             Domain()
-        first.note(tmp_path / "runs" / "demo")
+        first.record_run(tmp_path / "runs" / "demo")
         with pytest.raises(ConfigurationError) as refusal:
             Domain()
     line = str(refusal.value)
@@ -48,11 +49,16 @@ def test_a_second_session_in_the_users_domain_is_refused_and_told_who_holds_it(m
 
 
 def test_a_domain_has_room_for_a_session_in_each_namespace(monkeypatch):
-    with Domain("/robot1/", 7), Domain("robot2", 7), Domain("robot1/arm", 7), Domain(number=7):
+    with (
+        closing(Domain("/robot1/", 7)),
+        closing(Domain("robot2", 7)),
+        closing(Domain("robot1/arm", 7)),
+        closing(Domain(number=7)),
+    ):
         with pytest.raises(ConfigurationError, match="/robot1 of domain 7 is taken"):
             Domain("robot1", 7)
         monkeypatch.setattr(domains, "DOMAINS", range(7, 9))
-        with Domain() as chosen:
+        with closing(Domain()) as chosen:
             assert chosen.number == 8, "no domain is shared where none has to be"
             with pytest.raises(ConfigurationError, match="all domains are in use"):
                 Domain("robot3")
@@ -84,13 +90,12 @@ print("taken")
 """
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert other.stdout == "taken\n", other.stderr
-    with Domain(number=7):
+    with closing(Domain(number=7)):
         other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "domain 7 is taken" in other.stderr
 
 
 def test_where_ros_cannot_be_asked_no_session_is_visible():
     environment = {k: v for k, v in os.environ.items() if k != "AMENT_PREFIX_PATH"}
-    assert (
-        sessions_visible({**environment, "RMW_IMPLEMENTATION": "rmw_of_nobody", "ROS_DOMAIN_ID": "7"}) == ()
-    )
+    environment |= {"RMW_IMPLEMENTATION": "rmw_of_nobody", "ROS_DOMAIN_ID": "7"}
+    assert GraphProbe(environment, None).found() == ()

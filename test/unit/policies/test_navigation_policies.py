@@ -235,7 +235,7 @@ class Studio:
 
     def look(self, eye: Eye, scene: Scene) -> View:
         self._bench.bring(scene)
-        return eye.look(self.world.render("camera"))
+        return eye.look(self.world.cameras.render("camera"))
 
 
 @pytest.fixture(scope="module")
@@ -252,9 +252,9 @@ def eye() -> Eye:
 
 def test_the_camera_of_the_parameter_file_is_that_of_the_robot(studio):
     view = load_record(ModularParameters, MODULAR).vision.camera
-    info = studio.world.camera_info("camera")
+    info = studio.world.cameras.info("camera")
     assert 2 * math.atan(info.width / 2 / info.k[0]) == pytest.approx(view.horizontal_view, abs=1e-3)
-    robot, lens = studio.world.entity_state("locobot").pose, studio.world.camera_pose("camera")
+    robot, lens = studio.world.entity_state("locobot").pose, studio.world.cameras.pose("camera")
     assert lens.position[2] == pytest.approx(view.position[2], abs=0.005)
     assert math.dist(lens.xy, robot.xy) == pytest.approx(math.hypot(*view.position[:2]), abs=0.005)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.worlds import ContactsJoin, Touching
+from robocontrast_ros.worlds.contacts import ContactsJoin, Touching
 
 names = st.lists(st.sampled_from(["bed", "couch", "walls"]), unique=True).map(tuple)
 

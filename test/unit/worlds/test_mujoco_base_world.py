@@ -1,4 +1,4 @@
-"""A base in the embedded world: it drives, is blocked, is carried, and believes its odometry."""
+"""A base in the embedded world: driving, contacts, teleporting and odometry."""
 
 from __future__ import annotations
 
@@ -15,19 +15,10 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistComman
 from robocontrast_ros.robots.controllers.registry import ControlStep, make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import make_state_estimator
-from robocontrast_ros.worlds.mujoco import (
-    Camera,
-    Category,
-    Contacts,
-    EntityState,
-    JointState,
-    NotMovable,
-    Odometry,
-    ResetScope,
-    Transform,
-    Twist,
-    World,
-)
+from robocontrast_ros.worlds.mujoco.entities import Category, EntityState, NotMovable, ResetScope, Twist
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry, Transform
+from robocontrast_ros.worlds.mujoco.world import World
 
 PROFILE = load_profile("locobot")
 SPACE = PROFILE.action_spaces.discrete_navigation
@@ -85,7 +76,7 @@ class Driver:
         self.controller.begin((action,), state)
         while (step := self.controller.step(state)) is not None:
             steps.append(step)
-            self.world.follow(step.command)
+            self.world.apply_command(step.command)
             self.world.step(self._control)
             state = self.state()
         return steps
@@ -125,10 +116,9 @@ def test_the_base_stands_where_the_world_says_at_rest_and_upright(world):
 def test_a_start_position_comes_before_what_the_world_says(floor):
     world = World(PROFILE, floor, (3.0, 1.0, 0.0), physics_step=STEP)
     assert truth(world) == Pose.planar(3.0, 1.0)
-    world.place_robot(4.0, 1.0, 0.0)
     world.step(10)
     world.reset()
-    assert truth(world) == Pose.planar(4.0, 1.0)
+    assert truth(world) == Pose.planar(3.0, 1.0)
 
 
 @pytest.mark.parametrize("step", [0.002, 0.004, 0.005, 0.01])
@@ -169,7 +159,7 @@ def test_the_base_follows_a_twist_within_the_limits_of_its_driver(world):
     world.set_entity_state("locobot", EntityState(START))
     speeds = []
     for _ in range(40):
-        world.follow(TwistCommand(5.0, 0.0))
+        world.apply_command(TwistCommand(5.0, 0.0))
         world.step(CONTROL)
         speeds.append(math.hypot(*world.entity_state("locobot").twist.linear[:2]))
     assert speeds[-1] == pytest.approx(limits.linear_speed, rel=0.01)
@@ -178,7 +168,7 @@ def test_the_base_follows_a_twist_within_the_limits_of_its_driver(world):
 
 
 def test_the_base_stops_by_itself_when_commands_end(world):
-    world.follow(TwistCommand(0.3, 0.0))
+    world.apply_command(TwistCommand(0.3, 0.0))
     world.step(round(PROFILE.command.timeout / STEP))
     assert world.entity_state("locobot").twist.linear[1] == pytest.approx(0.3, abs=0.01)
     world.step(round(2.0 / STEP))
@@ -198,7 +188,7 @@ def test_a_command_that_does_not_fit_is_refused_and_changes_nothing(world, comma
     world.step(50)
     before = truth(world)
     with pytest.raises(ValueError, match=message):
-        world.follow(command)
+        world.apply_command(command)
     world.step(CONTROL)
     assert math.dist(truth(world).xy, before.xy) < 1e-4
 
@@ -206,7 +196,7 @@ def test_a_command_that_does_not_fit_is_refused_and_changes_nothing(world, comma
 def test_an_arm_does_not_follow_twists():
     model = "package://robocontrast_ros/models/language_table/world.xml"
     with pytest.raises(ValueError, match="'franka' follows joint trajectories, not TwistCommand"):
-        World(load_profile("franka"), model).follow(TwistCommand())
+        World(load_profile("franka"), model).apply_command(TwistCommand())
 
 
 # -- things in the way --------------------------------------------------------------------------------
@@ -237,7 +227,7 @@ def test_pushing_at_full_speed_moves_nothing_tips_nothing_and_tunnels_nowhere(wo
     start = Pose.planar(2.0 - math.cos(angle), -math.sin(angle), angle)
     world.set_entity_state("locobot", EntityState(start))
     for _ in range(80):
-        world.follow(TwistCommand(PROFILE.limits.linear_speed, 0.0))
+        world.apply_command(TwistCommand(PROFILE.limits.linear_speed, 0.0))
         world.step(CONTROL)
         pose = truth(world)
         nearest = [
@@ -255,7 +245,7 @@ def test_it_does_not_sink_into_the_corner_of_a_box(world, beside):
     world.spawn("crate", Pose.planar(2.0, 0.0), resource=CRATE)
     world.set_entity_state("locobot", EntityState(Pose.planar(1.2, beside, 0.0)))
     for _ in range(40):
-        world.follow(TwistCommand(0.4, 0.0))
+        world.apply_command(TwistCommand(0.4, 0.0))
         world.step(CONTROL)
         x, y = truth(world).xy
         nearest = min(max(x, 1.7), 2.3), min(max(y, -0.3), 0.3)
@@ -281,7 +271,7 @@ def test_wheels_that_slip_are_not_noticed(floor):
     world.spawn("crate", Pose.planar(2.0, 0.0), resource=CRATE)
     world.set_entity_state("locobot", EntityState(Pose.planar(1.5, 0.0)))
     for _ in range(30):
-        world.follow(TwistCommand(0.3, 0.0))
+        world.apply_command(TwistCommand(0.3, 0.0))
         world.step(CONTROL)
     assert truth(world).position[0] < 1.53
     assert world.reading().pose.position[0] > 0.5
@@ -323,7 +313,7 @@ def test_they_stay_where_they_are_when_something_comes_or_goes_and_return_on_a_r
     world.spawn("a", Pose.planar(3.0, 1.0), resource=CRATE)
     world.spawn("z", Pose.planar(-3.0, 1.0, 0.3), resource=CRATE)
     world.set_entity_state("z", EntityState(Pose.planar(-3.5, 1.2, 1.0)))
-    world.follow(TwistCommand(0.3, 0.2))
+    world.apply_command(TwistCommand(0.3, 0.2))
     world.step(100)
     before = everything(world)
     world.spawn("m", Pose.planar(0.0, -4.0), resource=CRATE)
@@ -338,8 +328,8 @@ def test_they_stay_where_they_are_when_something_comes_or_goes_and_return_on_a_r
     assert truth(world).xy == (1.0, 2.0)
 
 
-def test_a_base_that_is_carried_stands_still_there_and_its_odometry_starts_anew(world):
-    world.follow(TwistCommand(0.5, 0.5))
+def test_a_base_that_is_teleported_stands_still_there_and_its_odometry_starts_anew(world):
+    world.apply_command(TwistCommand(0.5, 0.5))
     world.step(200)
     assert world.reading().pose.xy != (0.0, 0.0)
     wanted = Pose.planar(-2.0, 0.5, -1.0)
@@ -358,7 +348,7 @@ def test_a_base_that_is_carried_stands_still_there_and_its_odometry_starts_anew(
 def test_sensors_are_those_that_the_profile_names_and_agree_with_each_other(world):
     driver = Driver(world)
     driver.act(1)
-    world.follow(TwistCommand(0.2, 0.3))
+    world.apply_command(TwistCommand(0.2, 0.3))
     world.step(4 * CONTROL)
     sensors = world.sensors()
     assert [sensor.topic for sensor in sensors] == [topic for topic, _ in PROFILE.driver_topics]
@@ -382,7 +372,7 @@ def test_latched_sensors_say_where_the_camera_is(floor):
     assert sensor.frame_id == "locobot/base_footprint"
     assert sensor.value.child_frame == PROFILE.cameras[0].frame_id
     world.set_entity_state("locobot", EntityState(Pose()))
-    seen = world.camera_pose("camera")
+    seen = world.cameras.pose("camera")
     assert seen.position == pytest.approx(sensor.value.pose.position, abs=1e-9)
     assert np.abs(np.dot(seen.orientation, sensor.value.pose.orientation)) == pytest.approx(1.0)
 
@@ -390,10 +380,10 @@ def test_latched_sensors_say_where_the_camera_is(floor):
 def test_contacts_are_those_of_the_last_step_call(world):
     world.spawn("crate", Pose.planar(2.0, 0.0), resource=CRATE)
     world.set_entity_state("locobot", EntityState(Pose.planar(2.0 - 0.3 - RADIUS - 0.02, 0.0)))
-    world.follow(TwistCommand(0.3, 0.0))
+    world.apply_command(TwistCommand(0.3, 0.0))
     world.step(100)
     assert world.touched() == ("crate",)
-    world.follow(TwistCommand(-0.3, 0.0))
+    world.apply_command(TwistCommand(-0.3, 0.0))
     world.step(400)
     assert world.touched() == ("crate",), "it did at the beginning of these steps"
     world.step(CONTROL)
@@ -407,16 +397,16 @@ def test_the_camera_sees_a_box_that_is_put_before_it(floor):
     world = make_world(floor, Camera("camera", 160, 120))
     try:
         world.set_entity_state("locobot", EntityState(Pose.planar(0.0, 0.0, 0.0)))
-        empty = world.render("camera").astype(int)
+        empty = world.cameras.render("camera").astype(int)
         world.spawn("crate", Pose.planar(2.5, 0.6), resource=CRATE)
-        image = world.render("camera").astype(int)
+        image = world.cameras.render("camera").astype(int)
         seen = np.argwhere(np.abs(image - empty).max(axis=2) > 60)
         assert len(seen) > 200
         red, green, blue = image[tuple(seen.T)].mean(axis=0)
         assert red > 2 * max(green, blue)
         assert seen[:, 1].mean() < 80, "it is to the left"
         world.set_entity_state("locobot", EntityState(Pose.planar(0.0, 0.0, math.pi)))
-        behind = world.render("camera").astype(int)
+        behind = world.cameras.render("camera").astype(int)
         assert not ((behind[..., 0] > 120) & (behind[..., 1] < 60)).any(), "it is behind the robot now"
     finally:
         world.close()
@@ -424,7 +414,7 @@ def test_the_camera_sees_a_box_that_is_put_before_it(floor):
 
 def test_the_view_keeps_its_width_at_every_resolution(floor):
     world = make_world(floor, Camera("camera", 224, 224))
-    info = world.camera_info("camera")
+    info = world.cameras.info("camera")
     assert 2 * math.atan(112 / info.k[0]) == pytest.approx(PROFILE.mount.horizontal_view, rel=1e-6)
 
 
@@ -449,7 +439,7 @@ def test_the_same_calls_give_the_same_states_to_the_last_bit_whatever_happened_b
 
     assert episode(world, actions) == expected, "after it was put back"
 
-    world.follow(TwistCommand(0.7, -1.0))
+    world.apply_command(TwistCommand(0.7, -1.0))
     world.step(333)
     world.reset(ResetScope.STATE)
     assert episode(world, actions) == expected, "after a reset that follows another history"

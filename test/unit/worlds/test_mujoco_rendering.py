@@ -46,10 +46,11 @@ def test_the_environment_decides_it():
 def test_a_world_draws_although_mujoco_was_imported_for_another_platform():
     draw = (
         "import mujoco; from robocontrast_ros.robots.profile import load_profile;"
-        "from robocontrast_ros.worlds.mujoco import Camera, World;"
+        "from robocontrast_ros.worlds.mujoco.rendering import Camera;"
+        "from robocontrast_ros.worlds.mujoco.world import World;"
         "world = World(load_profile('franka'), 'package://robocontrast_ros/models/language_table/world.xml',"
         " cameras=(Camera('board', 32, 32),));"
-        "print(world.render('board').shape); world.close()"
+        "print(world.cameras.render('board').shape); world.close()"
     )
     environment = os.environ | {"MUJOCO_GL": "glfw", "PYOPENGL_PLATFORM": "glx"}
     done = subprocess.run(

@@ -15,8 +15,7 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.controllers.registry import make_controller
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.worlds.mujoco import (
-    Camera,
+from robocontrast_ros.worlds.mujoco.entities import (
     Category,
     EntityState,
     InvalidModel,
@@ -27,8 +26,9 @@ from robocontrast_ros.worlds.mujoco import (
     ResourceNotFound,
     Twist,
     UnknownEntity,
-    World,
 )
+from robocontrast_ros.worlds.mujoco.rendering import Camera
+from robocontrast_ros.worlds.mujoco.world import World
 
 MODELS = "package://robocontrast_ros/models/language_table"
 WORLD = f"{MODELS}/world.xml"
@@ -109,7 +109,7 @@ def test_the_tool_starts_at_the_start_position_at_rest(any_world):
     assert any_world.joint_state().velocities == (0.0,) * len(any_world.profile.joints)
 
 
-def test_the_robot_holds_still_when_it_is_not_told_anything(any_world):
+def test_the_robot_holds_still_without_a_command(any_world):
     any_world.reset()
     any_world.step(500)
     assert any_world.tool_pose().position == pytest.approx(START, abs=1e-3)
@@ -120,13 +120,6 @@ def test_a_start_out_of_reach_is_refused(franka):
         World(franka, WORLD, (3.0, 0.0, 0.01))
 
 
-def test_the_tool_can_be_placed_elsewhere_and_resets_keep_it_there(world):
-    world.place_robot(0.4, 0.1, 0.02)
-    world.step(10)
-    world.reset()
-    assert world.tool_pose().position == pytest.approx((0.4, 0.1, 0.02), abs=5e-4)
-
-
 def test_commanded_deltas_add_up_to_the_motion_of_the_tool(any_world):
     any_world.reset(ResetScope.ALL)
     controller = make_controller(any_world.profile, "planar_delta", 0.1)
@@ -135,7 +128,7 @@ def test_commanded_deltas_add_up_to_the_motion_of_the_tool(any_world):
     for delta in deltas:
         step = command(any_world, controller, delta)
         assert not step.clamped
-        any_world.follow(step.command)
+        any_world.apply_command(step.command)
         any_world.step(CONTROL)
     expected = np.asarray(START[:2]) + np.sum(deltas, axis=0)
     x, y, z = any_world.tool_pose().position
@@ -152,14 +145,14 @@ def test_joint_positions_drive_the_arm_where_they_say_and_never_into_the_board(a
     through_the_board = kinematics.posture((0.3, 0.1, -0.15))
     for _ in range(10):
         step = command(any_world, controller, through_the_board)
-        any_world.follow(step.command)
+        any_world.apply_command(step.command)
         any_world.step(CONTROL)
         assert not any(profile.name in contact for contact in any_world.contacts())
     assert "the workspace ends there" in step.reasons
     above = kinematics.posture((0.3, 0.1, 0.1))
     while step.clamped:
         step = command(any_world, controller, above)
-        any_world.follow(step.command)
+        any_world.apply_command(step.command)
         any_world.step(CONTROL)
     any_world.step(CONTROL)
     assert any_world.tool_pose().position == pytest.approx((0.3, 0.1, 0.1), abs=2e-3)
@@ -169,7 +162,7 @@ def test_joints_arrive_on_time_and_hold_the_last_point(world):
     joints = world.joint_state()
     goal = (joints.positions[0] + 0.2, *joints.positions[1:])
     # In the reverse order: names decide, not places.
-    world.follow(JointTrajectoryCommand(joints.names[::-1], goal[::-1], 0.5))
+    world.apply_command(JointTrajectoryCommand(joints.names[::-1], goal[::-1], 0.5))
     world.step(125)
     half = [(a + b) / 2 for a, b in zip(joints.positions, goal, strict=True)]
     assert world.joint_state().positions == pytest.approx(half, abs=5e-3)
@@ -192,7 +185,7 @@ def test_a_command_that_does_not_fit_is_refused_and_changes_nothing(world, chang
     joints = world.joint_state()
     good = {"names": joints.names, "positions": joints.positions, "duration": 0.1}
     with pytest.raises(ValueError, match="joint trajectory: got"):
-        world.follow(JointTrajectoryCommand(**(good | change)))
+        world.apply_command(JointTrajectoryCommand(**(good | change)))
     world.step(CONTROL)
     assert world.joint_state().positions == pytest.approx(joints.positions, abs=1e-3)
 
@@ -325,7 +318,7 @@ def push(world: World, controller, deltas) -> list[float]:
     """Carry out deltas of the tool; return the greatest tilt of the block meanwhile."""
     tilts = []
     for delta in deltas:
-        world.follow(command(world, controller, delta).command)
+        world.apply_command(command(world, controller, delta).command)
         world.step(CONTROL)
         tilts.append(tilt(world.entity_state("block").pose))
     return tilts
@@ -342,7 +335,7 @@ def test_a_pushed_block_moves_with_the_tool_stays_flat_and_stops_with_it(any_wor
     assert pushed.position[0] > 0.29
     assert max(tilts) < math.radians(4)
     assert (block_and_robot := tuple(sorted(("block", any_world.profile.name)))) in any_world.contacts()
-    any_world.follow(controller.hold(arm_state(any_world)))
+    any_world.apply_command(controller.hold(arm_state(any_world)))
     any_world.step(2 * CONTROL)
     at_rest = any_world.entity_state("block")
     assert pushed.distance_to(at_rest.pose) < 0.006
@@ -359,7 +352,7 @@ def test_a_block_pushes_another_and_both_contacts_are_reported(world):
     controller.reset(arm_state(world))
     seen = set()
     for _ in range(5):
-        world.follow(command(world, controller, (0.02, 0.0)).command)
+        world.apply_command(command(world, controller, (0.02, 0.0)).command)
         world.step(CONTROL)
         seen |= world.contacts()
     assert {("far", "near"), ("franka", "near"), ("board", "near")} <= seen
@@ -402,7 +395,7 @@ def test_a_block_that_rested_moves_when_the_tool_or_another_block_touches_it_as_
         controller = make_controller(world.profile, "planar_delta", 0.1)
         controller.reset(arm_state(world))
         for _ in range(7):
-            world.follow(command(world, controller, (0.02, 0.0)).command)
+            world.apply_command(command(world, controller, (0.02, 0.0)).command)
             world.step(CONTROL)
         return tuple(world.entity_state(name).pose.position[0] for name in ("near", "far"))
 
@@ -438,8 +431,6 @@ def test_a_reset_restores_what_its_scope_names_and_nothing_else(world):
     spread(world)
     start = everything(world)
     world.set_entity_state("red_moon", EntityState(Pose.planar(0.5, 0.25)))
-    world.place_robot(0.3, 0.2, 0.01)
-    world.place_robot(*START)
     world.step(10)
     world.reset(ResetScope.STATE)
     assert everything(world) == start
@@ -458,7 +449,7 @@ def episode(world: World, seed: int) -> list[tuple]:
     states = []
     for _ in range(25):
         delta = rng.uniform((0.0, -0.01), (0.03, 0.03))
-        world.follow(command(world, controller, delta).command)
+        world.apply_command(command(world, controller, delta).command)
         world.step(CONTROL)
         states.append((world.contacts(), *everything(world)))
     return states
@@ -492,26 +483,26 @@ def test_the_same_calls_give_the_same_states_to_the_last_bit_whatever_happened_b
 
 def test_images_have_the_resolution_that_was_asked_for_and_show_what_is_there(pictures):
     pictures.reset(ResetScope.ALL)
-    empty = pictures.render("board")
+    empty = pictures.cameras.render("board")
     assert empty.shape == (180, 320, 3)
     assert empty.dtype == np.uint8
-    assert pictures.render("scene").shape == (224, 224, 3)
+    assert pictures.cameras.render("scene").shape == (224, 224, 3)
     pictures.spawn("block", Pose.planar(0.45, 0.1), uri=uri("red_pentagon"))
-    changed = np.argwhere((pictures.render("board") != empty).any(axis=2))
+    changed = np.argwhere((pictures.cameras.render("board") != empty).any(axis=2))
     assert len(changed) > 50
 
 
 @pytest.mark.parametrize("place", [(0.45, 0.15), (0.55, -0.25), (0.3, 0.1)])
 def test_camera_info_and_pose_project_a_block_to_where_it_is_seen(pictures, place):
     pictures.reset(ResetScope.ALL)
-    empty = pictures.render("board").astype(int)
+    empty = pictures.cameras.render("board").astype(int)
     red = '<geom type="box" size=".015 .015 .001" rgba="1 0 0 1"/>'
     flat = f"<mujoco><worldbody><body>{red}</body></worldbody></mujoco>"
     pictures.spawn("marker", Pose.planar(*place), resource=flat)
-    seen = np.argwhere(np.abs(pictures.render("board").astype(int) - empty).max(axis=2) > 30)
+    seen = np.argwhere(np.abs(pictures.cameras.render("board").astype(int) - empty).max(axis=2) > 30)
     row, column = seen.mean(axis=0)
 
-    camera = pictures.camera_pose("board")
+    camera = pictures.cameras.pose("board")
     x, y, z, w = camera.orientation
     rotation = np.array(
         [
@@ -520,25 +511,25 @@ def test_camera_info_and_pose_project_a_block_to_where_it_is_seen(pictures, plac
             [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
         ]
     )
-    u, v, depth = np.reshape(pictures.camera_info("board").k, (3, 3)) @ (
+    u, v, depth = np.reshape(pictures.cameras.info("board").k, (3, 3)) @ (
         rotation.T @ (np.array([*place, 0.0]) - camera.position)
     )
     assert (u / depth, v / depth) == pytest.approx((column, row), abs=0.8)
 
 
 def test_the_camera_of_language_table_sees_the_board_upright(pictures):
-    info = pictures.camera_info("board")
+    info = pictures.cameras.info("board")
     assert info.k[0] == pytest.approx(0.8 * info.width, rel=1e-3)
-    camera = pictures.camera_pose("board")
+    camera = pictures.cameras.pose("board")
     assert camera.position == pytest.approx((0.75, 0.0, 0.5))
     pictures.reset(ResetScope.ALL)
-    empty = pictures.render("board").astype(int)
+    empty = pictures.cameras.render("board").astype(int)
     rows = {}
     for name, place in {"top": (0.3, 0.2), "bottom": (0.5, 0.2), "left": (0.5, -0.2)}.items():
         pictures.spawn(name, Pose.planar(*place), uri=uri("blue_cube"))
-        rows[name] = np.argwhere(np.abs(pictures.render("board").astype(int) - empty).max(axis=2) > 30).mean(
-            axis=0
-        )
+        rows[name] = np.argwhere(
+            np.abs(pictures.cameras.render("board").astype(int) - empty).max(axis=2) > 30
+        ).mean(axis=0)
         pictures.delete(name)
     assert rows["top"][0] < rows["bottom"][0], "small x is up"
     assert rows["left"][1] < rows["bottom"][1], "small y is left"
@@ -547,9 +538,9 @@ def test_the_camera_of_language_table_sees_the_board_upright(pictures):
 @pytest.mark.parametrize("block", BLOCKS)
 def test_each_block_shows_its_colour(pictures, block):
     pictures.reset(ResetScope.ALL)
-    empty = pictures.render("board").astype(int)
+    empty = pictures.cameras.render("board").astype(int)
     pictures.spawn("block", Pose.planar(0.5, 0.1), uri=uri(block))
-    image = pictures.render("board").astype(int)
+    image = pictures.cameras.render("board").astype(int)
     red, green, blue = image[np.abs(image - empty).max(axis=2) > 30].mean(axis=0)
     colour = block.split("_")[0]
     assert {
@@ -566,7 +557,7 @@ def test_the_same_scene_gives_the_same_pixels_whatever_was_drawn_before(pictures
     other = World(franka, WORLD, START, (Camera("board"),))
     try:
         other.spawn("block", Pose.planar(0.5, 0.1), uri=uri("yellow_star"))
-        assert np.array_equal(other.render("board"), pictures.render("board"))
+        assert np.array_equal(other.cameras.render("board"), pictures.cameras.render("board"))
     finally:
         other.close()
 

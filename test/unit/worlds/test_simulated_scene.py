@@ -153,7 +153,7 @@ def test_a_robot_that_moves_about_is_put_where_the_scene_says_after_the_objects_
 
 def test_a_robot_that_stands_still_is_no_part_of_the_scene():
     assert make(Simulator()).set_up(scene(cup=(0.3, 0.0)))[1].robot is None
-    with pytest.raises(BenchFault, match="the robot stands still here") as error:
+    with pytest.raises(BenchFault, match="the robot is fixed") as error:
         make(Simulator()).set_up(replace(scene(), robot=START))
     assert error.value.fault is Fault.SETUP_FAILED
 

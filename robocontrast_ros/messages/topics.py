@@ -1,0 +1,49 @@
+"""Topics with their message types."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robocontrast_ros.configuration import ConfigurationError
+
+
+class Topic(NamedTuple):
+    """A topic and the type of its messages.
+
+    Attributes:
+        name: of the topic, relative to the namespace.
+        type_name: for instance ``sensor_msgs/msg/Image``.
+    """
+
+    name: str
+    type_name: str
+
+    @classmethod
+    def parse(cls, text: str, source: str, key: str) -> Topic:
+        """Return the topic that a parameter names.
+
+        Args:
+            text: ``topic package/msg/Type``, as ``str`` writes it.
+            source: what holds the parameter, for the error.
+            key: the parameter.
+
+        Raises:
+            ConfigurationError: the text has another form.
+        """
+        name, _, type_name = text.partition(" ")
+        if not name or type_name.count("/") != 2:
+            raise ConfigurationError(source, key, text, "'topic package/msg/Type'")
+        return cls(name, type_name)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.type_name}"
+
+
+TRIAL_TOPICS = (
+    Topic("trial", "robocontrast_ros/msg/Trial"),
+    Topic("scene", "robocontrast_ros/msg/Scene"),
+    Topic("tool_pose", "geometry_msgs/msg/PoseStamped"),
+    Topic("progress", "robocontrast_ros/msg/Progress"),
+    Topic("trial_result", "robocontrast_ros/msg/TrialResult"),
+)
+"""What a trial is scored from again; each bag has them."""

@@ -1,0 +1,33 @@
+"""Calls of other nodes; one without a response, or with a fault in it, is a fault of the bench."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.client import Client
+
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.nodes.conversions.domain import fault_from_msg
+from robocontrast_ros.nodes.runtime.channel import Call, NoAnswer, call
+
+
+def ask(client: Client, request: Any, lost: Fault, timeout: float) -> Any:
+    """Return a service's response that has no fault; raise BenchFault else, see ``answer`` and ``checked``."""
+    return checked(answer(client, request, lost, timeout))
+
+
+def answer(client: Client, request: Any, lost: Fault, timeout: float, calling: Call = call) -> Any:
+    """Return a service's response; raise BenchFault with the fault ``lost`` where none comes within the time [s]."""
+    try:
+        return calling(client, request, timeout)
+    except NoAnswer as error:
+        raise BenchFault(lost, str(error)) from None
+
+
+def checked(response: Any) -> Any:
+    """Return a response; raise the fault that it has as BenchFault."""
+    fault, detail = fault_from_msg(response.fault)
+    if fault is not Fault.NONE:
+        raise BenchFault(fault, detail)
+    return response

@@ -1,0 +1,74 @@
+"""The recorder as the bench asks it: a bag for each trial, from which no message is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from pathlib import Path
+
+from rclpy.node import Node
+
+from robocontrast_ros.action import RunEpisode
+from robocontrast_ros.bags.recorder_lag import counts_in_words
+from robocontrast_ros.domain import Fault, Trial
+from robocontrast_ros.episodes.bench import BenchFault, Recording
+from robocontrast_ros.msg import TopicCount
+from robocontrast_ros.nodes.bench.asking import answer, ask, checked
+from robocontrast_ros.nodes.bench.parameters import BenchParameters
+from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.runtime.channel import patient_call
+from robocontrast_ros.srv import StartRecording, StopRecording
+
+
+class RecordingClients:
+    """Opens and closes the bags; does nothing where there is no recorder."""
+
+    def __init__(
+        self, node: Node, parameters: BenchParameters, run_folder: Path, recorded: Container[str]
+    ) -> None:
+        """Make the clients; the other arguments are those of ``RosBench``."""
+        recorder, self._timeout = parameters.recorder, parameters.recording_timeout
+        self._run_folder, self._recorded = run_folder, recorded
+        self._to_stop: StopRecording.Request | None = None
+        self.clients = ()
+        if recorder:
+            self._start = node.create_client(StartRecording, f"{recorder}/start")
+            self._stop = node.create_client(StopRecording, f"{recorder}/stop")
+            self.clients = (self._start, self._stop)
+
+    def open(self, trial: Trial, attempt: int, start: float) -> str:
+        """Begin the bag of a trial that starts at a time [s]; return its folder, relative to the run folder."""
+        if not self.clients:
+            return ""
+        if self._to_stop is not None:
+            # The recorder did not answer, so it may be recording still. What it has not received yet must not get
+            # into the next bag.
+            self._end(self._to_stop)
+        bag = f"bags/{trial.trial_id}" + (f"_attempt{attempt}" if attempt else "")
+        self._to_stop = StopRecording.Request()
+        request = StartRecording.Request(bag=self.folder(bag), after=time_to_msg(start))
+        ask(self._start, request, Fault.RECORDER_LOST, self._timeout)
+        return bag
+
+    def folder(self, bag: str) -> str:
+        """Return the bag as the recorder knows it; empty where nothing is recorded."""
+        return str(self._run_folder / bag) if bag else ""
+
+    def close(self, bag: str, episode: RunEpisode.Result | None) -> Recording:
+        """End a bag; wait for the messages of its episode, of which none may be missing, or for none."""
+        if not bag:
+            return Recording()
+        expected = []
+        if episode is not None:
+            expected = [count for count in episode.published if count.topic in self._recorded]
+            expected += [TopicCount(topic="trial", count=1), TopicCount(topic="trial_result", count=1)]
+        response = checked(self._end(StopRecording.Request(expected=expected)))
+        if response.missing:
+            lost = counts_in_words({c.topic: c.count for c in response.missing})
+            raise BenchFault(Fault.RECORDER_LOST, f"{bag} misses {lost}")
+        return Recording(bag=bag, messages=tuple((c.topic, c.count) for c in response.received))
+
+    def _end(self, request: StopRecording.Request) -> StopRecording.Response:
+        self._to_stop = request
+        response = answer(self._stop, request, Fault.RECORDER_LOST, self._timeout, patient_call)
+        self._to_stop = None
+        return response

@@ -1,0 +1,76 @@
+"""The simulator's camera topics: images and intrinsics, drawn when nothing else waits for it."""
+
+from __future__ import annotations
+
+import math
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import CameraInfo, Image
+
+from robocontrast_ros.nodes.conversions.observation import array_to_image
+from robocontrast_ros.nodes.conversions.simulation import camera_info_to_msg
+from robocontrast_ros.nodes.runtime.qos import RECORDED, recorded
+from robocontrast_ros.worlds.mujoco.world import World
+from robocontrast_ros.worlds.timing import Periodic
+
+DRAWING_DELAY = 0.0005
+"""How long the images of a control step wait for a request of the entities' states [s].
+
+Drawing takes longer than anything else in a control step; meanwhile the scene can be scored. No image is of a later
+time than it would be without the delay: every request that can move the world has the images drawn first.
+"""
+
+
+class CameraPublishers:
+    """Draws and publishes the images of a world's cameras."""
+
+    def __init__(self, node: Node, world: World, period: float) -> None:
+        """Make the publishers; the period is the least time between two images [s], 0 for images on request only."""
+        self._world = world
+        interfaces = {camera.name: camera for camera in world.profile.cameras}
+        self._cameras = [
+            (
+                interface := interfaces[camera.name],
+                node.create_publisher(CameraInfo, interface.info_topic, RECORDED),
+                node.create_publisher(
+                    Image, interface.image_topic, recorded(3 * camera.width * camera.height)
+                ),
+            )
+            for camera in world.cameras
+        ]
+        self._schedule = Periodic(period)
+        self._due = False
+        self._timer = node.create_timer(
+            DRAWING_DELAY, self.draw_due, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
+        self._timer.cancel()
+
+    def time_passed(self) -> None:
+        """See whether images of the present time are due."""
+        self._due = self._schedule.due(self._world.time)
+
+    def draw_soon(self) -> None:
+        """Draw what is due after the delay."""
+        if self._due:
+            self._timer.reset()
+
+    def draw_due(self) -> None:
+        """Draw what is due now."""
+        self._timer.cancel()
+        if self._due:
+            self.draw()
+
+    def draw(self) -> int:
+        """Publish an image of each camera, stamped with the present time; return their number."""
+        self._due = False
+        now = self._world.time
+        self._schedule.done(now)
+        for camera, infos, images in self._cameras:
+            infos.publish(camera_info_to_msg(self._world.cameras.info(camera.name), camera.frame_id, now))
+            images.publish(array_to_image(self._world.cameras.render(camera.name), camera.frame_id, now))
+        return len(self._cameras)
+
+    def reset(self) -> None:
+        """Have images drawn at the next time, whichever that is."""
+        self._schedule.done(-math.inf)

@@ -1,0 +1,191 @@
+"""The entities of one compiled model: where they are, how they move, how large they are, what touches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.products import product
+from robocontrast_ros.worlds.mujoco.entities import Bounds, EntityState, NotMovable, Twist, UnknownEntity
+
+# Numbers that describe the position and the velocity of a joint, by its type: free, ball, slide, hinge.
+POSITIONS = {0: 7, 1: 4, 2: 1, 3: 1}
+VELOCITIES = {0: 6, 1: 3, 2: 1, 3: 1}
+
+
+class Bodies:
+    """The state of a composed model, by entity. Each method with a name raises UnknownEntity where there is none.
+
+    Attributes:
+        model: the compiled model.
+        data: its state.
+        names: of the entities, in the order of the model.
+    """
+
+    def __init__(self, model: mujoco.MjModel, roots: Mapping[str, str]) -> None:
+        """Make the initial state of a model whose entities' top-level bodies are given; refresh it before use."""
+        self.model = model
+        self.data = mujoco.MjData(model)
+        self._roots = {name: model.body(body).id for name, body in roots.items()}
+        self.names = tuple(self._roots)
+        joints = {body: self._free_joint(body) for body in self._roots.values()}
+        self._free = {body: int(model.jnt_qposadr[j]) for body, j in joints.items() if j is not None}
+        entity_of = {body: index for index, body in enumerate(self._roots.values())}
+        tops = model.body_rootid[model.geom_bodyid]
+        self._geom_entity = np.array([entity_of.get(top, len(entity_of)) for top in tops], dtype=int)
+
+    def restore(self, before: Bodies) -> None:
+        """Take over, by name, where everything was in the previous model, and how it moved."""
+        slots = self._slots()
+        for key, (position, velocity) in before._slots().items():
+            if key in slots:
+                qpos, qvel = slots[key]
+                self.data.qpos[qpos] = before.data.qpos[position]
+                self.data.qvel[qvel] = before.data.qvel[velocity]
+        for name, body in before._roots.items():
+            if before._mocap(body) is not None and name in self._roots:
+                self.put(name, EntityState(before._pose(body)))
+
+    def movable(self, name: str) -> bool:
+        """Tell whether an entity can be put elsewhere."""
+        body = self.body(name)
+        return self._free_joint(body) is not None or self._mocap(body) is not None
+
+    def poses(self) -> dict[str, Pose]:
+        """Return the pose of every entity."""
+        return {name: self._pose(body) for name, body in self._roots.items()}
+
+    def state(self, name: str) -> EntityState:
+        """Return pose and twist of an entity."""
+        body = self.body(name)
+        velocity = np.zeros(6)
+        mujoco.mj_objectVelocity(self.model, self.data, mujoco.mjtObj.mjOBJ_XBODY.value, body, velocity, 0)
+        angular, linear = velocity[:3].tolist(), velocity[3:].tolist()
+        return EntityState(self._pose(body), Twist(tuple(linear), tuple(angular)))
+
+    def put(self, name: str, state: EntityState) -> None:
+        """Put an entity somewhere, with a velocity, and wake everything.
+
+        Raises:
+            NotMovable: it is fixed.
+        """
+        body = self.body(name)
+        joint, mocap = self._free_joint(body), self._mocap(body)
+        if joint is None and mocap is None:
+            raise NotMovable(f"entity '{name}' is fixed and cannot be moved")
+        x, y, z, w = state.pose.orientation
+        self.data.qacc_warmstart[:] = 0.0
+        self._wake_all()
+        if mocap is not None:
+            self.data.mocap_pos[mocap], self.data.mocap_quat[mocap] = state.pose.position, (w, x, y, z)
+            return
+        qpos, qvel = self.model.jnt_qposadr[joint], self.model.jnt_dofadr[joint]
+        quaternion = np.array([w, x, y, z])
+        rotation = np.empty(9)
+        mujoco.mju_quat2Mat(rotation, quaternion)
+        self.data.qpos[qpos : qpos + 7] = (*state.pose.position, *quaternion)
+        self.data.qvel[qvel : qvel + 3] = state.twist.linear
+        # A free joint's angular velocity is in the body's own frame.
+        self.data.qvel[qvel + 3 : qvel + 6] = product([state.twist.angular], rotation.reshape(3, 3))[0]
+
+    def bounds(self, name: str) -> Bounds | None:
+        """Return the box around an entity as it is now, in its own frame; None when it has no extent."""
+        body = self.body(name)
+        rotation = self.data.xmat[body].reshape(3, 3)
+        return _box(product(self._corners(name) - self.data.xpos[body], rotation))
+
+    def world_bounds(self, name: str) -> Bounds | None:
+        """Return the box around an entity as it is now, in the frame `world`; None when it has no extent."""
+        return _box(self._corners(name))
+
+    def touching(self, contacts: Iterable[bytes]) -> frozenset[tuple[str, str]]:
+        """Return the pairs of entities, each in order of names, whose geometries touch.
+
+        Args:
+            contacts: pairs of geometries, as the bytes of ``MjData.contact.geom``.
+        """
+        geometries = np.frombuffer(b"".join(contacts), dtype=np.int32).reshape(-1, 2)
+        pairs = np.unique(self._geom_entity[geometries], axis=0).tolist()
+        named = ((self.names[a], self.names[b]) for a, b in pairs if a != b and max(a, b) < len(self.names))
+        return frozenset((a, b) if a < b else (b, a) for a, b in named)
+
+    def refresh(self) -> None:
+        """Bring poses, velocities and cameras up to the joints; it leaves the solver's memory alone."""
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_comPos(self.model, self.data)
+        mujoco.mj_camlight(self.model, self.data)
+        mujoco.mj_comVel(self.model, self.data)
+
+    def body(self, name: str) -> int:
+        """Return the index of an entity's top-level body in the model."""
+        if name not in self._roots:
+            raise UnknownEntity(name, self.names)
+        return self._roots[name]
+
+    def _free_joint(self, body: int) -> int | None:
+        """Return the index of a body's free joint, or None when it is fixed."""
+        joint = self.model.body_jntadr[body]
+        free = joint >= 0 and self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
+        return int(joint) if free else None
+
+    def _mocap(self, body: int) -> int | None:
+        """Return the index of a mocap body, which only `put` moves, among those; None for another."""
+        index = int(self.model.body_mocapid[body])
+        return index if index >= 0 else None
+
+    def _pose(self, body: int) -> Pose:
+        """Return where an entity is; what was set is read back to the last bit."""
+        data, start = self.data, self._free.get(body)
+        if start is not None:
+            x, y, z, qw, qx, qy, qz = data.qpos[start : start + 7].tolist()
+        elif (mocap := self._mocap(body)) is not None:
+            (x, y, z), (qw, qx, qy, qz) = data.mocap_pos[mocap].tolist(), data.mocap_quat[mocap].tolist()
+        else:
+            (x, y, z), (qw, qx, qy, qz) = data.xpos[body].tolist(), data.xquat[body].tolist()
+        return Pose((x, y, z), (qx, qy, qz, qw))
+
+    def _slots(self) -> dict[tuple[str, int], tuple[slice, slice]]:
+        """Return where each joint's position and velocity are, by name of body and place in it."""
+        model = self.model
+        slots = {}
+        for joint in range(model.njnt):
+            body = model.jnt_bodyid[joint]
+            kind = model.jnt_type[joint]
+            qpos, qvel = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
+            key = (model.body(body).name, joint - model.body_jntadr[body])
+            slots[key] = (slice(qpos, qpos + POSITIONS[kind]), slice(qvel, qvel + VELOCITIES[kind]))
+        return slots
+
+    def _corners(self, name: str) -> NDArray[np.float64]:
+        """Return the corners of the boxes around an entity's geometries in the world, shape (n, 3)."""
+        self.body(name)
+        model, data = self.model, self.data
+        own = self._geom_entity == self.names.index(name)
+        finite = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE.value
+        signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T
+        corners = [
+            data.geom_xpos[geom]
+            + product(
+                model.geom_aabb[geom, :3] + signs * model.geom_aabb[geom, 3:],
+                data.geom_xmat[geom].reshape(3, 3).T,
+            )
+            for geom in np.flatnonzero(own & finite)
+        ]
+        return np.concatenate(corners) if corners else np.empty((0, 3))
+
+    def _wake_all(self) -> None:
+        """Have nothing sleep from the next `refresh` on, nor be about to, however long it has rested."""
+        asleep = self.data.tree_asleep
+        asleep[asleep < 0] = -(1 + mujoco.mjMINAWAKE)
+        self.data.tree_awake[:] = 1
+
+
+def _box(points: NDArray[np.float64]) -> Bounds | None:
+    """Return the axis-aligned box around points, shape (n, 3); None for none."""
+    if not len(points):
+        return None
+    return Bounds(tuple(points.min(axis=0).tolist()), tuple(points.max(axis=0).tolist()))

@@ -1,0 +1,96 @@
+"""The cameras of a world: images, intrinsics and poses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.worlds.mujoco.bodies import Bodies
+from robocontrast_ros.worlds.mujoco.embodiment import xyzw
+from robocontrast_ros.worlds.mujoco.entities import InvalidModel
+from robocontrast_ros.worlds.mujoco.rendering import Camera, CameraInfo, Renderer, RenderingUnavailable
+
+
+class Cameras:
+    """The cameras that are rendered, of the robot or else of the world model. Use it from one thread."""
+
+    def __init__(self, cameras: Sequence[Camera], prefix: str, source: str) -> None:
+        """Take the cameras; the prefix of the robot's own names, and the model's source for errors."""
+        self._cameras = tuple(cameras)
+        self._prefix, self._source = prefix, source
+        self._renderer: Renderer | None = None
+
+    def __iter__(self) -> Iterator[Camera]:
+        return iter(self._cameras)
+
+    def bind(self, bodies: Bodies) -> None:
+        """Take the place in a newly composed model; a camera keeps its horizontal field of view at its resolution.
+
+        Raises:
+            InvalidModel: the model has no camera of that name.
+        """
+        self._model, self._data = bodies.model, bodies.data
+        for camera in self._cameras:
+            index = self._index(camera.name)
+            width, height = self._model.cam_resolution[index]
+            half = math.tan(math.radians(self._model.cam_fovy[index]) / 2) * width / height
+            self._model.cam_fovy[index] = math.degrees(2 * math.atan(half * camera.height / camera.width))
+
+    def render(self, name: str) -> NDArray[np.uint8]:
+        """Return a camera's image, shape (height, width, 3), RGB.
+
+        Raises:
+            RenderingUnavailable: OpenGL does not work on this machine.
+        """
+        return self._opened().render(self._model, self._data, name, self._index(name))
+
+    @property
+    def renderer(self) -> str:
+        """What draws the images, in words."""
+        if not self._cameras:
+            return "nothing is drawn"
+        try:
+            return f"drawn by {self._opened().description}"
+        except RenderingUnavailable:
+            return "nothing can be drawn here"
+
+    def info(self, name: str) -> CameraInfo:
+        """Return a camera's intrinsics; pixel (0, 0) is the centre of the upper left pixel."""
+        chosen = next(c for c in self if c.name == name)
+        fovy = math.radians(self._model.cam_fovy[self._index(name)])
+        focal = chosen.height / 2 / math.tan(fovy / 2)
+        centre_x, centre_y = (chosen.width - 1) / 2, (chosen.height - 1) / 2
+        return CameraInfo(
+            chosen.width, chosen.height, (focal, 0.0, centre_x, 0.0, focal, centre_y, 0.0, 0.0, 1.0)
+        )
+
+    def pose(self, name: str) -> Pose:
+        """Return the pose of a camera's optical frame (REP-103: z forward, y down)."""
+        index = self._index(name)
+        matrix = self._data.cam_xmat[index].reshape(3, 3) * np.array([1.0, -1.0, -1.0])
+        x, y, z = self._data.cam_xpos[index].tolist()
+        return Pose((x, y, z), xyzw(matrix))
+
+    def close(self) -> None:
+        """Free the renderer."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def _opened(self) -> Renderer:
+        if self._renderer is None:
+            self._renderer = Renderer(self._cameras)
+        return self._renderer
+
+    def _index(self, name: str) -> int:
+        for candidate in (self._prefix + name, name):
+            index = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA.value, candidate)
+            if index >= 0:
+                return index
+        known = (self._model.camera(i).name.removeprefix(self._prefix) for i in range(self._model.ncam))
+        raise InvalidModel(f"{self._source}: no camera '{name}'; there are: {', '.join(known)}")
