@@ -1,7 +1,7 @@
 """What the policy server adds to a policy that does nothing; beside it openpi's websocket protocol doing the same.
 
 Ours is the `policy_server` node in a process of its own and a client that does what the rollout does for one answer:
-from camera messages that it has received to an array of actions, on the server's direct line (the rollout's way on
+from camera messages that it has received to an array of actions, over the server's local connection (the rollout's way on
 one machine) and by its service `~/act` (the way between machines). The other is openpi's protocol as openpi's own
 server and client speak it (websockets without compression, msgpack with arrays as bytes): from camera arrays to an
 array of actions. All policies get the same pixels and joint positions, check their shapes, and answer with zeros.
@@ -165,14 +165,20 @@ def ask_openpi(cameras: int, port: int) -> None:
 
 
 def ask_ours(cameras: int, by_service: bool) -> None:
-    """Call the policy server as the rollout does, on the direct line or by `~/act`, whenever told to."""
+    """Call the policy server as the rollout does, over its local connection or by `~/act`, whenever told to."""
     import rclpy
     from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
     from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
-    from robocontrast_ros.nodes.rollout_node import ActionsOnLine, PendingActions
-    from robocontrast_ros.nodes.runtime.channel import Acquaintance, Channel, PendingResponse, call, wait_for
-    from robocontrast_ros.policies.serving.direct_line import Caller
+    from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions
+    from robocontrast_ros.nodes.runtime.channel import (
+        Channel,
+        DiscoveryProbe,
+        PendingResponse,
+        call,
+        wait_for,
+    )
+    from robocontrast_ros.policies.serving.local_connection import LocalClient
 
     images = {name: array_to_image(image, name, 0.0) for name, image in pixels_of(cameras).items()}
     names = tuple(f"joint_{number}" for number in range(JOINTS))
@@ -183,24 +189,24 @@ def ask_ours(cameras: int, by_service: bool) -> None:
         channel.node.create_client(kind, f"policy_server/{name}")
         for kind, name in ((Act, "act"), (ResetPolicy, "reset"), (DescribePolicy, "describe"))
     )
-    acquaintance = Acquaintance(channel.node, "policy_server")
+    probe = DiscoveryProbe(channel.node, "policy_server")
     channel.start()
     for each in (client, reset, describe):
         wait_for(each, TIMEOUT)
-    acquaintance.wait(TIMEOUT)
+    probe.wait(TIMEOUT)
     call(reset, ResetPolicy.Request(instruction="push the block", seed=1), TIMEOUT)
-    line = Caller(call(describe, DescribePolicy.Request(), TIMEOUT).line, TIMEOUT)
+    local = LocalClient(call(describe, DescribePolicy.Request(), TIMEOUT).line, TIMEOUT)
 
     def act() -> NDArray[np.float64]:
         pose = Pose((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
         observation = Observation(0.0, {}, names, (0.0,) * JOINTS, pose)
         if not by_service:
-            return ActionsOnLine(line, observation, images).result().actions
+            return LocalActions(local, observation, images).result().actions
         request = Act.Request(observation=observation_to_msg(observation, "world", images))
         return PendingActions(PendingResponse(client, request), 0.0, TIMEOUT).result().actions
 
     answer_blocks(act)
-    line.close()
+    local.close()
     channel.close()
     owner.destroy_node()
     rclpy.shutdown()

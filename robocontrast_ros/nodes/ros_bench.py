@@ -36,8 +36,8 @@ from robocontrast_ros.nodes.conversions.domain import (
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.runtime.channel import (
-    Acquaintance,
     Channel,
+    DiscoveryProbe,
     NoAnswer,
     PendingResponse,
     call,
@@ -143,7 +143,7 @@ class RosBench:
             (p.rollout, Fault.SENSOR_LOST),
             *([(p.recorder, Fault.RECORDER_LOST)] if p.recorder else []),
         ]
-        self._others = [(Acquaintance(node, name), fault) for name, fault in others]
+        self._others = [(DiscoveryProbe(node, name), fault) for name, fault in others]
         self._start: tuple[float, Scene] | None = None
         self._to_stop: StopRecording.Request | None = None
         self.now = 0.0

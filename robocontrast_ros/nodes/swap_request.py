@@ -9,7 +9,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from robocontrast_ros.nodes.runtime.channel import Acquaintance, Channel, NoAnswer, call, wait_for
+from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, NoAnswer, call, wait_for
 from robocontrast_ros.srv import SwapPolicy
 
 TIMEOUT = 20.0
@@ -29,7 +29,7 @@ def main() -> None:
     try:
         client = channel.node.create_client(SwapPolicy, f"{manager}/swap_policy")
         # Who asked twice would have the policy loaded twice.
-        other = Acquaintance(channel.node, manager)
+        other = DiscoveryProbe(channel.node, manager)
         channel.start()
         wait_for(client, TIMEOUT)
         other.wait(TIMEOUT)
