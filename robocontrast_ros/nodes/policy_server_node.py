@@ -17,10 +17,9 @@ from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.serving.lifecycle import PolicyLifecycle
+from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicyLifecycle
 from robocontrast_ros.policies.serving.local_connection import LocalServer
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT, Answer, PolicyRunner
-from robocontrast_ros.policies.serving.swapping import NothingStaged
 from robocontrast_ros.srv import Act, DescribePolicy, LoadPolicy, ResetPolicy
 
 END_TIMEOUT = 1.0

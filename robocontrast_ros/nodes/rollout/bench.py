@@ -7,6 +7,7 @@ import time
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from sensor_msgs.msg import Image
+from simulation_interfaces.srv import StepSimulation
 
 from robocontrast_ros.domain import Fault, Progress
 from robocontrast_ros.episodes.bench import BenchFault
@@ -21,13 +22,15 @@ from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions, PolicyClient
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
-from robocontrast_ros.nodes.rollout.simulator import LockstepSimulator
 from robocontrast_ros.nodes.runtime.channel import (
     FIRST_CALL_PERIOD,
+    Call,
     Channel,
     DiscoveryProbe,
+    call,
     fault_without_answer,
     first_call,
+    wait_for,
 )
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
 from robocontrast_ros.nodes.runtime.qos import RECORDED
@@ -37,6 +40,7 @@ from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.registry import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import NotAtStart, make_state_estimator
+from robocontrast_ros.srv import CaptureImages
 
 
 class RosEpisodeBench:
@@ -61,7 +65,9 @@ class RosEpisodeBench:
         self._channel = Channel(owner)
         node = self._channel.node
         self._server = PolicyClient(node, parameters, owner.get_logger())
-        self._simulator = LockstepSimulator(node, parameters)
+        self._step = node.create_client(StepSimulation, parameters.step_simulation)
+        capture = parameters.capture_images
+        self._capture = node.create_client(CaptureImages, capture) if capture else None
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
         command = self.profile.command
         self._command = node.create_publisher(command_message_type(command.type), command.topic, RECORDED)
@@ -72,7 +78,9 @@ class RosEpisodeBench:
         self._stamp = 0.0
         self._channel.start()
         self._server.wait(parameters.startup_timeout)
-        self._simulator.wait(parameters.startup_timeout)
+        with fault_without_answer(Fault.SIMULATOR_LOST):
+            for client in filter(None, (self._step, self._capture)):
+                wait_for(client, parameters.startup_timeout)
         self._take(self._server.describe(first_call))
         self._discover()
 
@@ -117,10 +125,14 @@ class RosEpisodeBench:
         """Tell the policy the instruction."""
         self._server.reset(instruction, seed)
 
-    def step(self) -> None:
+    def step(self, how: Call = call) -> None:
         """Let one control period of simulated time pass, once the recorder is not too far behind."""
         self._recorder.wait()
-        self._simulator.step()
+        request = StepSimulation.Request(steps=self._parameters.steps_per_control)
+        with fault_without_answer(Fault.SIMULATOR_LOST):
+            result = how(self._step, request, self._parameters.simulator_timeout).result
+        if result.result != result.RESULT_OK:
+            raise BenchFault(Fault.SIMULATOR_LOST, f"it refused to step: {result.error_message}")
 
     def observe(self, after: float) -> Observation:
         """Return the observation of the control step that follows a time [s], and publish the tool's pose."""
@@ -138,7 +150,7 @@ class RosEpisodeBench:
             PoseStamped(header=header(self.profile.world_frame, self._stamp), pose=pose_to_msg(robot.pose))
         )
         self._recorder.count(self._recorder.steps)
-        if not self._simulator.captures:
+        if self._capture is None:
             self._recorder.count(self._recorder.images)
         return Observation(
             stamp=self._stamp,
@@ -151,9 +163,7 @@ class RosEpisodeBench:
 
     def request_actions(self, observation: Observation) -> PendingActions | LocalActions:
         """Ask the policy, with images of this control step, without waiting for it."""
-        self._simulator.capture()
-        if self._simulator.captures:
-            self._recorder.count(self._recorder.images)
+        self._capture_images()
         topics, due = tuple(self._cameras.values()), observation.stamp - 0.5 * self._parameters.control_period
         received = self._inbox.wait(topics, due, self._parameters.sensor_timeout)
         images = {name: received[topic] for name, topic in self._cameras.items()}
@@ -173,6 +183,14 @@ class RosEpisodeBench:
         self._command.publish(command_to_msg(command, self._stamp))
         self._recorder.count(self._recorder.commands)
 
+    def _capture_images(self, how: Call = call) -> None:
+        """Have images taken, where they do not come at every step."""
+        if self._capture is None:
+            return
+        with fault_without_answer(Fault.SIMULATOR_LOST):
+            how(self._capture, CaptureImages.Request(), self._parameters.simulator_timeout)
+        self._recorder.count(self._recorder.images)
+
     def _discover(self) -> None:
         """Step the simulator until all sensors of a step arrive, and the scorer is there.
 
@@ -181,8 +199,8 @@ class RosEpisodeBench:
         """
 
         def step_and_capture() -> None:
-            self._simulator.step(first_call)
-            self._simulator.capture(first_call)
+            self.step(first_call)
+            self._capture_images(first_call)
 
         limit = self._parameters.startup_timeout
         deadline = time.monotonic() + limit

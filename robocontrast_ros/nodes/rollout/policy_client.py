@@ -145,24 +145,21 @@ class LocalActions:
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
         self._client = client
-        with _server_lost():
+        with _faults_by_owner():
             self._number = client.ask(replace(observation, images=pixels))
 
     def result(self) -> Answer:
         """Wait for the actions."""
-        try:
-            with _server_lost():
-                return self._client.answer(self._number)
-        except PolicyFault as error:
-            raise _exception_of(error.fault, error.detail) from None
+        with _faults_by_owner():
+            return self._client.answer(self._number)
 
 
 @contextlib.contextmanager
-def _server_lost() -> Iterator[None]:
+def _faults_by_owner() -> Iterator[None]:
     try:
         yield
-    except ConnectionLost as error:
-        raise BenchFault(Fault.POLICY_SERVER_LOST, str(error)) from None
+    except PolicyFault as error:
+        raise _exception_of(error.fault, error.detail) from None
 
 
 def _raise_fault(message: Any) -> None:

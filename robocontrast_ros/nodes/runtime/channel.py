@@ -34,8 +34,8 @@ Call = Callable[[Client, Any, float], Any]
 FIRST_CALL_PERIOD = 1.0
 """How long a first call waits for an answer before it is repeated [s]."""
 
-CLOSED_POLL = 0.2
-"""How often a wait for a response checks whether its own channel was closed [s]."""
+POLL = 0.2
+"""How often a wait for a response checks whether its own channel was closed, or the service is gone [s]."""
 
 
 class NoAnswer(Exception):
@@ -121,27 +121,27 @@ class PendingResponse:
         """Wait up to a time [s], and return whether the response is there."""
         return bool(wait([self._answer], timeout).done)
 
-    def result(self, timeout: float) -> Any:
+    def result(self, timeout: float, while_there: bool = False) -> Any:
         """Wait for the response on a thread that does not serve the client.
 
+        Args:
+            timeout: limit of the wait [s].
+            while_there: whether to stop waiting where the service is gone: for a service that may need long.
+
         Raises:
-            NoAnswer: it did not come within the time [s], or the client was destroyed.
+            NoAnswer: it did not come within the time, the client was destroyed, or the service is gone.
         """
         deadline = time.monotonic() + timeout
-        while True:
-            left = max(deadline - time.monotonic(), 0.0)
-            try:
-                return self._answer.result(min(CLOSED_POLL, left))
-            except FutureTimeout:
-                closed = self.closed
-                if left > 0.0 and not closed:
-                    continue
+        while not self.arrived(min(POLL, left := max(deadline - time.monotonic(), 0.0))):
+            gone = self._closed or (while_there and not self._client.service_is_ready())
+            if gone or left == 0.0:
                 self.give_up()
-                what = "is not waited for any more" if closed else f"did not answer within {timeout:g} s"
-                raise NoAnswer(f"'{self._client.srv_name}' {what}") from None
+                what = "is gone" if gone else f"did not answer within {timeout:g} s"
+                raise NoAnswer(f"'{self._client.srv_name}' {what}")
+        return self._answer.result()
 
     @property
-    def closed(self) -> bool:
+    def _closed(self) -> bool:
         """Whether the client was destroyed, so that no response can come."""
         try:
             with self._client.handle:
@@ -185,17 +185,9 @@ def patient_call(client: Client, request: Any, timeout: float) -> Any:
     """Return the response of a slow service, as ``call`` does; stop waiting where the service is gone.
 
     Raises:
-        NoAnswer: it did not come within the time [s], or the service is not there any more.
+        NoAnswer: it did not come within the time [s], or the service is gone.
     """
-    response, deadline = PendingResponse(client, request), time.monotonic() + timeout
-    while not response.arrived(min(1.0, max(deadline - time.monotonic(), 0.0))):
-        if response.closed or not client.service_is_ready():
-            response.give_up()
-            raise NoAnswer(f"'{client.srv_name}' is gone")
-        if time.monotonic() >= deadline:
-            response.give_up()
-            raise NoAnswer(f"'{client.srv_name}' did not answer within {timeout:g} s")
-    return response.result(0.0)
+    return PendingResponse(client, request).result(timeout, while_there=True)
 
 
 class DiscoveryProbe:

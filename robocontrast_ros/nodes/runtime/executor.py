@@ -1,9 +1,11 @@
 """An executor for nodes in lockstep, whose every message is on the critical path of a control step.
 
-rclpy's SingleThreadedExecutor makes a wait set from scratch for every wait, and wakes itself once more
-after every callback: some 0.5 ms of CPU a message for a node with twenty services, seven nodes on two
-cores. This one does the same work, in the same order (waitables, timers, subscriptions, clients,
-services), with a wait set that is made once. benchmark/graph_overhead.py says what it saves.
+rclpy's SingleThreadedExecutor makes a wait set from scratch for every wait, and wakes itself once more after every
+callback: some 0.5 ms of CPU a message for a node with twenty services, seven nodes on two cores. This one does the same
+work, in the same order (waitables, timers, subscriptions, clients, services), with a wait set that is made once.
+
+rclpy's own EventsExecutor (experimental, rclpy 9.1.2) was tried in its place. It hangs once a timer or a service is
+added: five of the six tests of test/graph/test_executor.py never end, and no session starts (benchmark/README.md).
 
 It takes messages through methods of rclpy's Executor that are private; where they are not as in rclpy 7 to
 9 (Jazzy, Kilted), ``lockstep_executor`` returns rclpy's own executor.
@@ -90,15 +92,8 @@ class LockstepExecutor(SingleThreadedExecutor):
             coroutine.send(None)
         except StopIteration:
             return
-        self._resume_later(coroutine)
-
-    def _resume_later(self, coroutine: Coroutine[None, None, None]) -> None:
-        """Let a callback that waits for a future go on as a task."""
-
-        async def rest() -> None:
-            await _Rest(coroutine)
-
-        self.create_task(rest)
+        # It waits for a future: the rest of it is a task.
+        self.create_task(coroutine)
 
     def _run_tasks(self) -> None:
         while True:
@@ -111,16 +106,6 @@ class LockstepExecutor(SingleThreadedExecutor):
                 task()
             if not any(task.done() for task in tasks):
                 return
-
-
-class _Rest:
-    """The rest of a coroutine, as something to await."""
-
-    def __init__(self, coroutine: Coroutine[None, None, None]) -> None:
-        self._coroutine = coroutine
-
-    def __await__(self) -> Any:
-        return self._coroutine.__await__()
 
 
 class _Entities:

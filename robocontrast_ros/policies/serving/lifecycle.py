@@ -1,4 +1,4 @@
-"""The policies of a server whose lifecycle has the states of a ROS 2 node: unconfigured, inactive, active."""
+"""Which policy serves: swapped in two steps, and over the lifecycle of a server (unconfigured, inactive, active)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,60 @@ from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.protocol import PolicyFault
 from robocontrast_ros.policies.serving.runner import PolicyRunner
-from robocontrast_ros.policies.serving.swapping import PolicySlot
+
+
+class NothingStaged(Exception):
+    """No policy is staged that could replace the one that serves."""
+
+
+class PolicySlot:
+    """Holds the policy that serves, and at most one that was loaded to replace it.
+
+    Attributes:
+        serving: the policy that serves.
+        staged: the one that was loaded and warmed up to replace it; None without one.
+    """
+
+    def __init__(self, serving: PolicyRunner) -> None:
+        """Take the policy that serves first; its limits hold for later ones, too."""
+        self.serving = serving
+        self.staged: PolicyRunner | None = None
+
+    def stage(self, path: Path) -> PolicyRunner:
+        """Drop the policy staged before; load and warm up another, beside the one that serves.
+
+        Raises:
+            ConfigurationError: it cannot be loaded; the one that serves goes on.
+        """
+        self.drop()
+        serving = self.serving
+        runner = PolicyRunner(path, serving.timeout, serving.load_timeout, serving.own_thread)
+        runner.warm_up()
+        self.staged = runner
+        return runner
+
+    def drop(self) -> None:
+        """Free the staged policy, where there is one."""
+        if self.staged is not None:
+            self.staged.close()
+        self.staged = None
+
+    def serve(self) -> PolicyRunner:
+        """Let the staged policy serve, and free the one that did.
+
+        Raises:
+            NothingStaged: none is staged.
+        """
+        if self.staged is None:
+            raise NothingStaged("no policy was loaded to follow the one that serves")
+        before, self.serving, self.staged = self.serving, self.staged, None
+        before.close()
+        return self.serving
+
+    def close(self) -> None:
+        """Free both."""
+        self.drop()
+        self.serving.close()
 
 
 class PolicyLifecycle:

@@ -42,8 +42,12 @@ _in_process: dict[str, Callable[[Observation], Answer]] = {}
 """Name of each server in this process -> the function that answers."""
 
 
-class ConnectionLost(Exception):
+class ConnectionLost(PolicyFault):
     """The server cannot be reached, or does not answer."""
+
+    def __init__(self, detail: str) -> None:
+        """Say why; the fault is POLICY_SERVER_LOST."""
+        super().__init__(Fault.POLICY_SERVER_LOST, detail)
 
 
 class LocalServer:
