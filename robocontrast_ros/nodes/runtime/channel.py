@@ -1,8 +1,8 @@
 """A node's connections to other nodes, served by a thread of their own.
 
-A callback that has to wait for other nodes (a service that asks services, an episode) would starve the
-executor that must bring it the answers. So such a node keeps its clients and inputs in a second,
-hidden node with its own executor: the callback may block, the answers still arrive.
+A callback that waits for other nodes (a service that calls services, an episode) would block the
+executor that must deliver the answers. So such a node keeps its clients and inputs in a second,
+hidden node with its own executor: the callback may block, and the answers still arrive.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Channel:
         self._thread = threading.Thread(target=self._spin, name="io", daemon=True)
 
     def start(self) -> None:
-        """Begin to serve the hidden node's inputs."""
-        # A node that is refused while it is made has no end of its own, and Python must not end before this thread.
+        """Start to serve the hidden node's inputs."""
+        # A node whose constructor fails has no orderly end, and Python must not end before this thread.
         atexit.register(self.close)
         self._thread.start()
 
