@@ -4,7 +4,7 @@ The same session (same instances, policy, loop and scoring) runs twice: in one p
 the whole graph with its processes and its bags. A step's time in the graph is the difference between
 the moments at which the recorder received the tool's pose of two control steps, so nothing is instrumented.
 In one process physics, rendering and policy are timed around their calls; bookkeeping (scene, scoring,
-limits) is what is left of a step; transport is what the graph adds.
+limits) is the rest of a step; transport is what the graph adds.
 
     make bench        (or python benchmark/graph_overhead.py --trials 10 --robot ur5e --set composed=false)
 """

@@ -1,12 +1,12 @@
 """What the policy server adds to a policy that does nothing; beside it openpi's websocket protocol doing the same.
 
 Ours is the `policy_server` node in a process of its own and a client that does what the rollout does for one answer:
-from camera messages that it has received to an array of actions, on the server's direct line (the rollout's way on
-one machine) and by its service `~/act` (the way between machines). The other is openpi's protocol as openpi's own
+from camera messages that it has received to an array of actions, over the server's local connection (as the rollout
+does on one machine) and by its service `~/act` (between machines). The other is openpi's protocol as openpi's own
 server and client speak it (websockets without compression, msgpack with arrays as bytes): from camera arrays to an
 array of actions. All policies get the same pixels and joint positions, check their shapes, and answer with zeros.
 One call is timed on the client, with all packing and unpacking on both sides. They take turns, block by block, so
-that whatever else the machine does hits them alike.
+that other load on the machine affects all of them.
 
     python benchmark/policy_server.py        (--cameras 1 3 --json numbers.json)
 """
@@ -147,7 +147,7 @@ def serve_openpi(cameras: int) -> None:
 
 
 def ask_openpi(cameras: int, port: int) -> None:
-    """Call the openpi server as openpi's WebsocketClientPolicy does, whenever told to."""
+    """Call the openpi server as openpi's WebsocketClientPolicy does, when asked to."""
     images, state = pixels_of(cameras), np.zeros(JOINTS)
     packer = msgpack.Packer(default=pack_array)
     with websockets.sync.client.connect(
@@ -165,14 +165,20 @@ def ask_openpi(cameras: int, port: int) -> None:
 
 
 def ask_ours(cameras: int, by_service: bool) -> None:
-    """Call the policy server as the rollout does, on the direct line or by `~/act`, whenever told to."""
+    """Call the policy server as the rollout does, over its local connection or by `~/act`, as often as asked."""
     import rclpy
     from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
     from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
-    from robocontrast_ros.nodes.rollout_node import ActionsOnLine, PendingActions
-    from robocontrast_ros.nodes.runtime.channel import Acquaintance, Channel, PendingResponse, call, wait_for
-    from robocontrast_ros.policies.serving.direct_line import Caller
+    from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions
+    from robocontrast_ros.nodes.runtime.channel import (
+        Channel,
+        DiscoveryProbe,
+        PendingResponse,
+        call,
+        wait_for,
+    )
+    from robocontrast_ros.policies.serving.local_connection import LocalClient
 
     images = {name: array_to_image(image, name, 0.0) for name, image in pixels_of(cameras).items()}
     names = tuple(f"joint_{number}" for number in range(JOINTS))
@@ -183,24 +189,24 @@ def ask_ours(cameras: int, by_service: bool) -> None:
         channel.node.create_client(kind, f"policy_server/{name}")
         for kind, name in ((Act, "act"), (ResetPolicy, "reset"), (DescribePolicy, "describe"))
     )
-    acquaintance = Acquaintance(channel.node, "policy_server")
+    probe = DiscoveryProbe(channel.node, "policy_server")
     channel.start()
     for each in (client, reset, describe):
         wait_for(each, TIMEOUT)
-    acquaintance.wait(TIMEOUT)
+    probe.wait(TIMEOUT)
     call(reset, ResetPolicy.Request(instruction="push the block", seed=1), TIMEOUT)
-    line = Caller(call(describe, DescribePolicy.Request(), TIMEOUT).line, TIMEOUT)
+    local = LocalClient(call(describe, DescribePolicy.Request(), TIMEOUT).line, TIMEOUT)
 
     def act() -> NDArray[np.float64]:
         pose = Pose((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
         observation = Observation(0.0, {}, names, (0.0,) * JOINTS, pose)
         if not by_service:
-            return ActionsOnLine(line, observation, images).result().actions
+            return LocalActions(local, observation, images).result().actions
         request = Act.Request(observation=observation_to_msg(observation, "world", images))
         return PendingActions(PendingResponse(client, request), 0.0, TIMEOUT).result().actions
 
     answer_blocks(act)
-    line.close()
+    local.close()
     channel.close()
     owner.destroy_node()
     rclpy.shutdown()
@@ -261,7 +267,7 @@ def start(role: list[str], environment: dict[str, str]) -> subprocess.Popen[str]
 
 
 def stop(process: subprocess.Popen[str]) -> None:
-    """End a process that was told to, or tell it harder."""
+    """Wait until a process ends; kill it where it does not."""
     try:
         process.wait(TIMEOUT)
     except subprocess.TimeoutExpired:

@@ -23,14 +23,14 @@ COMPOSABLE = {
 """The nodes that may be in one process, in the order in which they are made: `rollout` waits for the others."""
 
 HANDED_OVER = {"scene": "sim_bridge", "progress": "scorer", "tool_pose": "rollout"}
-"""Topic that subscribers in this process get by reference -> the node that publishes it."""
+"""Topic that subscribers in this process receive by reference -> the node that publishes it."""
 
 SWITCH_INTERVAL = 0.0005
-"""How long a thread may keep the interpreter while another waits [s]; Python's own 0.005 is half a control step."""
+"""How long a thread may hold the interpreter while another waits [s]; the default, 0.005, is half a control step."""
 
 
 def main() -> None:
-    """Run the nodes that the arguments name; each has the parameters that belong to its name."""
+    """Run the nodes that the arguments name, each with its own parameters."""
     wanted = remove_ros_args(sys.argv)[1:]
     for name in wanted or [""]:
         if name not in COMPOSABLE:

@@ -1,6 +1,6 @@
-"""Look which sessions run in a ROS domain: a short-lived process, before any node of a session is started.
+"""Find the sessions that run in a ROS domain: a short-lived process, before any node of a session is started.
 
-``robocontrast_ros.graph.ros_domain`` starts it, so that the command and the launch file look in the same way.
+``robocontrast_ros.graph.ros_domain`` starts it, for the command and for the launch file.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 POLL = 0.02
-"""How often the services that were discovered are listed [s]."""
+"""How often the discovered services are listed [s]."""
 
 PARTICIPANTS, APART = 4, 0.4
-"""How many participants look, one after the other, and how long after the one before [s].
+"""How many participants search, and how long each one starts after the one before [s].
 
-Where the first messages of a new participant are lost, as in one case of six, an existing one is discovered with its
-next announcement only, which comes every 3 s. Another new participant does not have to wait for that.
+Where the first messages of a new participant are lost, as in one case of six, it discovers an existing one only with
+that one's next announcement, which comes every 3 s. Another new participant does not have to wait for that.
 """
 
 SERVICE, TYPE = "/swap_policy", "robocontrast_ros/srv/SwapPolicy"
@@ -31,7 +31,7 @@ SERVICE, TYPE = "/swap_policy", "robocontrast_ros/srv/SwapPolicy"
 def main() -> None:
     """Print the full names of the episode managers that are visible, one a line.
 
-    The arguments are how long to look [s], and the name that is looked for, empty for any. Ends as soon as it is seen.
+    The arguments are how long to search [s], and the name to find, empty for any. Ends as soon as it is found.
     """
     seconds, wanted = sys.argv[1:]
     began, nodes, found = time.monotonic(), [_join(0)], set[str]()
@@ -44,14 +44,14 @@ def main() -> None:
         time.sleep(POLL)
         found = {name for node in nodes for name in _managers(node)}
     print("\n".join(sorted(found)), flush=True)
-    # A participant that does not leave in order is missed by the others for seconds, which slows down the next probe.
+    # Others wait for seconds for a participant that does not leave in order, which slows down the next probe.
     for node in nodes:
         node.destroy_node()
         rclpy.try_shutdown(context=node.context)
 
 
 def _join(number: int) -> Node:
-    """Return a node in a participant of its own. Its name is that of a hidden node."""
+    """Return a hidden node in a participant of its own."""
     context = Context()
     rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
     return Node(
@@ -65,8 +65,8 @@ def _join(number: int) -> Node:
 def _managers(node: Node) -> list[str]:
     """Return the episode managers that are visible.
 
-    By a service and not by the names of nodes: those come in a later round of the discovery, up to 3 s later where a
-    message of it is lost.
+    By a service and not by the names of nodes, which come in a later round of the discovery, up to 3 s later where a
+    message is lost.
     """
     return [
         name.removesuffix(SERVICE)

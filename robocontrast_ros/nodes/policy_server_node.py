@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import Field
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 
 from robocontrast_ros.configuration import ConfigurationError, record
-from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.domain import Fault
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.observation import observation_from_msg
 from robocontrast_ros.nodes.conversions.policy import description_to_msg
@@ -19,13 +17,13 @@ from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.serving.direct_line import DirectLine
+from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicyLifecycle
+from robocontrast_ros.policies.serving.local_connection import LocalServer
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT, Answer, PolicyRunner
-from robocontrast_ros.policies.serving.swapping import NothingStaged, PolicySlot
 from robocontrast_ros.srv import Act, DescribePolicy, LoadPolicy, ResetPolicy
 
 END_TIMEOUT = 1.0
-"""How long the end of the process waits for a policy that is just being loaded [s]."""
+"""How long the end of the process waits for a policy that is still loading [s]."""
 
 
 @record
@@ -51,129 +49,87 @@ class PolicyServer(LifecycleNode):
     def __init__(self) -> None:
         """Declare the parameters and the services; load the policy when `autostart` is set."""
         super().__init__("policy_server")
-        self._node_parameters = declare_record(self, PolicyServerParameters)
-        self._slot: PolicySlot | None = None
-        self._active = False
-        # Held while policies come and go; never while one answers.
-        self._changing = threading.Lock()
+        p = declare_record(self, PolicyServerParameters)
+        self._policies = PolicyLifecycle(p.policy, p.timeout, p.load_timeout)
         self.create_service(DescribePolicy, "~/describe", self._describe)
         self.create_service(ResetPolicy, "~/reset", self._reset)
         self.create_service(Act, "~/act", self._act)
-        self._line = DirectLine(self._answer)
+        self._local = LocalServer(self._answer)
         # Loading takes long; meanwhile the policy that serves goes on answering.
         self._loading = Channel(self)
-        self._loading.node.create_service(LoadPolicy, f"{self.get_name()}/load", self._on_load)
-        if self._node_parameters.autostart:
-            self._load()
-            self._slot.serving.warm_up()
+        self._loading.node.create_service(LoadPolicy, f"{self.get_name()}/load", self._load)
+        if p.autostart:
+            self._policies.activate()
             self.trigger_configure()
             self.trigger_activate()
         self._loading.start()
 
     def on_configure(self, state: State) -> TransitionCallbackReturn:
-        """Load the policy; one that cannot be loaded leaves the node unconfigured and says why."""
-        try:
-            self._load()
-        except ConfigurationError as error:
-            self.get_logger().error(str(error))
-            return TransitionCallbackReturn.FAILURE
-        return TransitionCallbackReturn.SUCCESS
+        """Load the policy; where that fails, the node stays unconfigured and logs the reason."""
+        return self._try(self._policies.configure)
 
     def on_activate(self, state: State) -> TransitionCallbackReturn:
-        """Warm the policy up, and serve; a warm-up that fails leaves the node inactive and says why."""
-        try:
-            self._load()
-            if self._slot.serving.warm_up_time is None:
-                self._slot.serving.warm_up()
-        except ConfigurationError as error:
-            self.get_logger().error(str(error))
-            self._free()
-            return TransitionCallbackReturn.FAILURE
-        self._active = True
-        self.get_logger().info(_serves(self._slot.serving))
+        """Warm the policy up, and serve; where that fails, the node stays inactive and logs the reason."""
+        done = self._try(self._policies.activate)
+        if done is not TransitionCallbackReturn.SUCCESS:
+            return done
+        self.get_logger().info(_serves(self._policies.serving))
         return super().on_activate(state)
 
     def on_deactivate(self, state: State) -> TransitionCallbackReturn:
         """Refuse calls until activated again."""
-        self._active = False
+        self._policies.deactivate()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: State) -> TransitionCallbackReturn:
         """Free the policy."""
-        self._free()
-        return TransitionCallbackReturn.SUCCESS
+        return self._try(self._policies.free)
 
     def on_shutdown(self, state: State) -> TransitionCallbackReturn:
         """Free the policy for good."""
-        self._free()
-        return TransitionCallbackReturn.SUCCESS
+        return self._try(self._policies.free)
 
     def on_end(self) -> None:
         """Free the policy before the process ends."""
-        self._line.close()
-        self._free(END_TIMEOUT)
+        self._local.close()
+        self._policies.free(END_TIMEOUT)
         self._loading.close()
 
-    def _load(self) -> None:
-        if self._slot is None:
-            p = self._node_parameters
-            runner = PolicyRunner(p.policy.expanduser().absolute(), p.timeout, p.load_timeout)
-            self._slot = PolicySlot(runner)
-
-    def _free(self, timeout: float = -1) -> None:
-        held = self._changing.acquire(timeout=timeout)
-        slot, self._slot, self._active = self._slot, None, False
-        if slot is not None and held:
-            slot.close()
-        if held:
-            self._changing.release()
-
-    def _serving(self) -> PolicyRunner:
-        slot = self._slot
-        if slot is None or not self._active:
-            raise PolicyFault(
-                Fault.POLICY_SERVER_LOST, "no policy is active; configure and activate the node"
-            )
-        return slot.serving
+    def _try(self, transition: Callable[[], None]) -> TransitionCallbackReturn:
+        try:
+            transition()
+        except ConfigurationError as error:
+            self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
 
     def _describe(
         self, _: DescribePolicy.Request, response: DescribePolicy.Response
     ) -> DescribePolicy.Response:
         try:
-            _tell(self._serving(), response)
+            _fill(response, self._policies.serving)
         except PolicyFault as error:
             response.fault = fault_to_msg(error.fault, error.detail)
-        response.line = self._line.name
+        response.line = self._local.name
         return response
 
-    def _on_load(self, request: LoadPolicy.Request, response: LoadPolicy.Response) -> LoadPolicy.Response:
-        with self._changing:
-            slot = self._slot
-            try:
-                self._serving()
-                runner = self._change(slot, request)
-            except (ConfigurationError, NothingStaged, PolicyFault) as error:
-                response.detail = error.detail if isinstance(error, PolicyFault) else str(error)
-                self.get_logger().warning(f"the policy stays as it is: {response.detail}")
-                return response
+    def _load(self, request: LoadPolicy.Request, response: LoadPolicy.Response) -> LoadPolicy.Response:
+        try:
+            runner = self._policies.swap(request.policy, request.serve)
+        except (ConfigurationError, NothingStaged, PolicyFault) as error:
+            response.detail = error.detail if isinstance(error, PolicyFault) else str(error)
+            self.get_logger().warning(f"the policy is not changed: {response.detail}")
+            return response
         response.accepted = True
         if runner is not None:
-            _tell(runner, response)
-        if runner is slot.serving:
+            _fill(response, runner)
+        if request.serve:
             self.get_logger().info(_serves(runner))
         return response
 
-    def _change(self, slot: PolicySlot, request: LoadPolicy.Request) -> PolicyRunner | None:
-        if request.serve:
-            return slot.serve()
-        if request.policy:
-            return slot.stage(find_file("policies", request.policy, "~/load", "policy", Path.cwd()))
-        slot.drop()
-        return None
-
     def _reset(self, request: ResetPolicy.Request, response: ResetPolicy.Response) -> ResetPolicy.Response:
         try:
-            self._serving().reset(request.instruction, request.seed)
+            self._policies.serving.reset(request.instruction, request.seed)
         except PolicyFault as error:
             self.get_logger().warning(str(error))
             response.fault = fault_to_msg(error.fault, error.detail)
@@ -194,16 +150,16 @@ class PolicyServer(LifecycleNode):
         return response
 
     def _answer(self, observation: Observation) -> Answer:
-        """Ask the policy: for `~/act`, and on the direct line's own thread."""
+        """Ask the policy: for `~/act`, and on the thread of a local connection."""
         try:
-            return self._serving().act(observation)
+            return self._policies.serving.act(observation)
         except PolicyFault as error:
             self.get_logger().warning(str(error))
             raise
 
 
-def _tell(runner: PolicyRunner, response: DescribePolicy.Response | LoadPolicy.Response) -> None:
-    """Fill in what both services tell of a policy."""
+def _fill(response: DescribePolicy.Response | LoadPolicy.Response, runner: PolicyRunner) -> None:
+    """Describe a policy in the response of either service."""
     response.description = description_to_msg(runner.description, runner.text, str(runner.path))
     response.load_time = runner.load_time
     response.warm_up_time = math.nan if runner.warm_up_time is None else runner.warm_up_time

@@ -31,7 +31,7 @@ from robocontrast_ros.nodes.conversions.domain import (
     trial_to_msg,
 )
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
-from robocontrast_ros.nodes.runtime.channel import Acquaintance, Channel, NoAnswer
+from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, NoAnswer
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.srv import FinishScoring, GetScene, SetupScene, StartScoring
@@ -89,7 +89,7 @@ class RosBench:
             Fault.SENSOR_LOST: p.rollout,
             Fault.RECORDER_LOST: p.recorder,
         }
-        self._others = {fault: Acquaintance(node, name) for fault, name in others.items() if name}
+        self._others = {fault: DiscoveryProbe(node, name) for fault, name in others.items() if name}
         self._start: tuple[float, Scene] | None = None
         self.now = 0.0
         """Stamp of the newest scene or observation, in the clock of the graph [s]; 0 before the first."""

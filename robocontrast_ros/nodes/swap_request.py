@@ -1,4 +1,4 @@
-"""Ask a running session for another policy, where ros2cli is not at hand: the process of `robocontrast swap`."""
+"""Ask a running session for another policy: the process of `robocontrast swap`, which needs no ros2cli."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from robocontrast_ros.nodes.runtime.channel import Acquaintance, Channel, NoAnswer, call, wait_for
+from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, NoAnswer, call, wait_for
 from robocontrast_ros.srv import SwapPolicy
 
 TIMEOUT = 20.0
@@ -19,8 +19,8 @@ TIMEOUT = 20.0
 def main() -> None:
     """Print the session's answer.
 
-    The arguments are the full name of the episode manager's node, and the policy. Ends with 0 when the session will try
-    the policy, with 1 when it will not, with 3 when it does not answer.
+    The arguments are the full name of the episode manager's node, and the policy. The exit code is 0 when the session
+    will try the policy, 1 when it refuses, 3 when it does not answer.
     """
     manager, policy = sys.argv[1:]
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
@@ -28,11 +28,11 @@ def main() -> None:
     channel = Channel(owner)
     try:
         client = channel.node.create_client(SwapPolicy, f"{manager}/swap_policy")
-        # Who asked twice would have the policy loaded twice.
-        other = Acquaintance(channel.node, manager)
+        # A request that is sent twice would load the policy twice.
+        probe = DiscoveryProbe(channel.node, manager)
         channel.start()
         wait_for(client, TIMEOUT)
-        other.wait(TIMEOUT)
+        probe.wait(TIMEOUT)
         answer = call(client, SwapPolicy.Request(policy=policy), TIMEOUT)
     except NoAnswer as error:
         print(error)

@@ -19,8 +19,8 @@ from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlot
 from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
-from robocontrast_ros.policies.serving.swapping import NothingStaged, PolicySlot
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.registry import Controller, make_controller
 from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator, make_state_estimator

@@ -847,7 +847,8 @@ def node_parameters(node: str) -> str:
     (cls,) = (
         value
         for name, value in vars(module).items()
-        if name.endswith("Parameters") and getattr(value, "__module__", "") == module.__name__
+        if name.endswith("Parameters")
+        and getattr(value, "__module__", "").startswith(f"robocontrast_ros.nodes.{node}")
     )
     hints = get_type_hints(cls)
     rows = [("parameter", "type", "default", "description")]

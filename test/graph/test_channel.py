@@ -61,8 +61,8 @@ def test_a_service_that_goes_away_ends_the_wait_before_its_limit(client, server)
     assert time.monotonic() - began < 30.0
 
 
-@pytest.mark.parametrize(("ask", "words"), [(call, "is not waited for any more"), (patient_call, "is gone")])
-def test_a_channel_that_is_closed_ends_the_waits_for_its_answers(client, ask, words):
+@pytest.mark.parametrize("ask", [call, patient_call])
+def test_a_channel_that_is_closed_ends_the_waits_for_its_answers(client, ask):
     rclpy.init()
     owner = Node("closing")
     channel = Channel(owner)
@@ -71,7 +71,7 @@ def test_a_channel_that_is_closed_ends_the_waits_for_its_answers(client, ask, wo
     wait_for(silent, 120.0)
     threading.Timer(0.3, channel.close).start()
     began = time.monotonic()
-    with pytest.raises(NoAnswer, match=f"'swap' {words}"):
+    with pytest.raises(NoAnswer, match="'swap' is gone"):
         ask(silent, SwapPolicy.Request(), 60.0)
     assert time.monotonic() - began < 30.0
     owner.destroy_node()

@@ -10,7 +10,7 @@ from robocontrast_ros.srv import Act
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.nodes.rollout_node import PendingActions
+from robocontrast_ros.nodes.rollout.policy_client import PendingActions
 from robocontrast_ros.policies.protocol import PolicyFault
 
 

@@ -13,7 +13,7 @@ from session_runs import Workplace, events_of, finish, finished, node_pids, wait
 from spinning import spun_node
 
 from robocontrast_ros.analysis.data.trials import trials_table
-from robocontrast_ros.nodes.runtime.channel import Acquaintance, call
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.runs.events import Paused, PolicyLoaded, PolicyRefused, TrialStarted
 
@@ -49,7 +49,7 @@ def test_a_policy_is_swapped_between_two_trials_and_a_swap_that_fails_says_why(p
     clients = {
         name: operator.create_client(kind, f"episode_manager/{name}") for name, kind in services.items()
     }
-    known = Acquaintance(operator, "episode_manager")
+    known = DiscoveryProbe(operator, "episode_manager")
 
     def ask(name, **fields):
         return call(clients[name], services[name].Request(**fields), 120.0)

@@ -17,7 +17,7 @@ from spinning import spun_node
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.nodes.runtime.channel import Acquaintance
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe
 from robocontrast_ros.runs.events import SessionInterrupted, TrialFinished, TrialVoid
 
 SCORER = "from robocontrast_ros.nodes.scorer_node import main; main()"
@@ -50,7 +50,7 @@ def scorer():
         process = subprocess.Popen([sys.executable, "-c", SCORER, "--ros-args", *words])
         wait_until(lambda: "scorer" in manager.get_node_names(), "the scorer")
         # It is there before it has been made completely; then a signal is the end of it.
-        Acquaintance(manager, "scorer").wait(60.0)
+        DiscoveryProbe(manager, "scorer").wait(60.0)
         # What it answers it knows, but the names of nodes are told a little later.
         time.sleep(2.0)
         yield process

@@ -1,1 +1,1 @@
-"""What every node process needs: executor, parameters, quality of service, start and end."""
+"""What every node process needs: executor, channel, parameters, quality of service, start and end."""

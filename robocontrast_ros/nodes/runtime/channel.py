@@ -1,8 +1,8 @@
 """A node's connections to other nodes, served by a thread of their own.
 
-A callback that has to wait for other nodes (a service that asks services, an episode) would starve the
-executor that must bring it the answers. So such a node keeps its clients and inputs in a second,
-hidden node with its own executor: the callback may block, the answers still arrive.
+A callback that waits for other nodes (a service that calls services, an episode) would block the
+executor that must deliver the answers. So such a node keeps its clients and inputs in a second,
+hidden node with its own executor: the callback may block, and the answers still arrive.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import atexit
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, TypeVar
@@ -22,6 +22,8 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor
 
 Result = TypeVar("Result")
@@ -30,14 +32,23 @@ Call = Callable[[Client, Any, float], Any]
 """``call``, or ``first_call``."""
 
 FIRST_CALL_PERIOD = 1.0
-"""How long a first call waits before it is made again [s]."""
+"""How long a first call waits for an answer before it is repeated [s]."""
 
-CLOSED_POLL = 0.2
-"""How often who waits for a response looks whether its own channel was closed [s]."""
+POLL = 0.2
+"""How often a wait for a response checks whether its own channel was closed, or the service is gone [s]."""
 
 
 class NoAnswer(Exception):
     """A service did not answer in time, or is not there."""
+
+
+@contextlib.contextmanager
+def fault_without_answer(fault: Fault) -> Iterator[None]:
+    """Raise BenchFault with this fault where a service does not answer."""
+    try:
+        yield
+    except NoAnswer as error:
+        raise BenchFault(fault, str(error)) from None
 
 
 class Channel:
@@ -57,24 +68,24 @@ class Channel:
         self._thread = threading.Thread(target=self._spin, name="io", daemon=True)
 
     def start(self) -> None:
-        """Begin to serve the hidden node's inputs."""
-        # A node that is refused while it is made has no end of its own, and Python must not end before this thread.
+        """Start to serve the hidden node's inputs."""
+        # A node whose constructor fails has no orderly end, and Python must not end before this thread.
         atexit.register(self.close)
         self._thread.start()
 
     def do(self, work: Callable[[], Result], timeout: float) -> Result:
-        """Do something on the thread that takes the answers, and return what comes of it.
+        """Call a function on the thread that takes the answers, and return its result.
 
         Raises:
-            NoAnswer: it was not done within the time [s].
-            Exception: what it raises.
+            NoAnswer: it did not return within the time [s].
+            Exception: what the function raises.
         """
         outcome: Future[Result] = Future()
 
         def task() -> None:
             try:
                 outcome.set_result(work())
-            except Exception as error:  # it is the caller's
+            except Exception as error:  # raised again for the caller
                 outcome.set_exception(error)
 
         self._executor.create_task(task)
@@ -97,7 +108,7 @@ class Channel:
 
 
 class PendingResponse:
-    """A response that is on its way."""
+    """A response that has not been taken yet."""
 
     def __init__(self, client: Client, request: Any) -> None:
         """Send the request."""
@@ -107,30 +118,30 @@ class PendingResponse:
         self._request.add_done_callback(lambda done: self._answer.set_result(done.result()))
 
     def arrived(self, timeout: float) -> bool:
-        """Wait up to a time [s], and tell whether the response is there."""
+        """Wait up to a time [s], and return whether the response is there."""
         return bool(wait([self._answer], timeout).done)
 
-    def result(self, timeout: float) -> Any:
+    def result(self, timeout: float, while_there: bool = False) -> Any:
         """Wait for the response on a thread that does not serve the client.
 
+        Args:
+            timeout: limit of the wait [s].
+            while_there: whether to stop waiting where the service is gone: for a service that may need long.
+
         Raises:
-            NoAnswer: it did not come within the time [s], or the client was destroyed.
+            NoAnswer: it did not come within the time, the client was destroyed, or the service is gone.
         """
         deadline = time.monotonic() + timeout
-        while True:
-            left = max(deadline - time.monotonic(), 0.0)
-            try:
-                return self._answer.result(min(CLOSED_POLL, left))
-            except FutureTimeout:
-                closed = self.closed
-                if left > 0.0 and not closed:
-                    continue
+        while not self.arrived(min(POLL, left := max(deadline - time.monotonic(), 0.0))):
+            gone = self._closed or (while_there and not self._client.service_is_ready())
+            if gone or left == 0.0:
                 self.give_up()
-                what = "is not waited for any more" if closed else f"did not answer within {timeout:g} s"
-                raise NoAnswer(f"'{self._client.srv_name}' {what}") from None
+                what = "is gone" if gone else f"did not answer within {timeout:g} s"
+                raise NoAnswer(f"'{self._client.srv_name}' {what}")
+        return self._answer.result()
 
     @property
-    def closed(self) -> bool:
+    def _closed(self) -> bool:
         """Whether the client was destroyed, so that no response can come."""
         try:
             with self._client.handle:
@@ -139,7 +150,7 @@ class PendingResponse:
             return True
 
     def give_up(self) -> None:
-        """Forget the request; an answer that comes later is dropped."""
+        """Forget the request; a later answer is dropped."""
         self._client.remove_pending_request(self._request)
 
 
@@ -155,8 +166,8 @@ def call(client: Client, request: Any, timeout: float) -> Any:
 def first_call(client: Client, request: Any, timeout: float) -> Any:
     """Return the response of a service that was never called before, to a request that may be repeated.
 
-    A server that has not yet discovered the client's reader gives its answer up after 0.1 s and says so in its
-    own log alone; on a busy machine that happens to first calls. So the request is sent again every second.
+    A server that has not discovered the client's reader drops its answer after 0.1 s and reports that only in its own
+    log; on a busy machine that happens to first calls. So the request is sent again every second.
 
     Raises:
         NoAnswer: no response came within the time [s].
@@ -171,29 +182,22 @@ def first_call(client: Client, request: Any, timeout: float) -> Any:
 
 
 def patient_call(client: Client, request: Any, timeout: float) -> Any:
-    """Return the response of a service that may need long, as ``call`` does; give up where the service is gone.
+    """Return the response of a slow service, as ``call`` does; stop waiting where the service is gone.
 
     Raises:
-        NoAnswer: it did not come within the time [s], or the service is not there any more.
+        NoAnswer: it did not come within the time [s], or the service is gone.
     """
-    response, deadline = PendingResponse(client, request), time.monotonic() + timeout
-    while not response.arrived(min(1.0, max(deadline - time.monotonic(), 0.0))):
-        if response.closed or not client.service_is_ready():
-            response.give_up()
-            raise NoAnswer(f"'{client.srv_name}' is gone")
-        if time.monotonic() >= deadline:
-            response.give_up()
-            raise NoAnswer(f"'{client.srv_name}' did not answer within {timeout:g} s")
-    return response.result(0.0)
+    return PendingResponse(client, request).result(timeout, while_there=True)
 
 
-class Acquaintance:
-    """Makes sure that another node has discovered the clients that ask it what may not be asked twice."""
+class DiscoveryProbe:
+    """Checks that another node has discovered the clients whose requests must not be repeated."""
 
     def __init__(self, node: Node, other: str) -> None:
-        """Make a client of a service that every node of ours has; to be made after the clients that matter.
+        """Make a client of a service that every node of ours has, after the clients that matter.
 
-        Readers are discovered in the order in which they were made: who answers this client knows those before it.
+        Readers are discovered in the order in which they were made: a node that answers this client has discovered
+        those before it.
         """
         self._client = node.create_client(GetParameters, f"{other}/get_parameters")
 
@@ -201,7 +205,7 @@ class Acquaintance:
         """Wait until the other node answers.
 
         Raises:
-            NoAnswer: it did not within the time [s].
+            NoAnswer: it did not answer within the time [s].
         """
         deadline = time.monotonic() + timeout
         wait_for(self._client, timeout)

@@ -1,12 +1,14 @@
 """An executor for nodes in lockstep, whose every message is on the critical path of a control step.
 
-rclpy's SingleThreadedExecutor makes a wait set from scratch for every wait, and wakes itself once more
-after every callback: some 0.5 ms of CPU a message for a node with twenty services, seven nodes on two
-cores. This one does the same work, in the same order (waitables, timers, subscriptions, clients,
-services), with a wait set that is made once. benchmark/graph_overhead.py says what it saves.
+rclpy's SingleThreadedExecutor makes a wait set from scratch for every wait, and wakes itself once more after every
+callback: some 0.5 ms of CPU a message for a node with twenty services, seven nodes on two cores. This one does the same
+work, in the same order (waitables, timers, subscriptions, clients, services), with a wait set that is made once.
 
-It takes messages through methods of rclpy's Executor that are private; where they are not as in rclpy 7 to
-9 (Jazzy, Kilted), ``lockstep_executor`` returns rclpy's own executor.
+rclpy's own EventsExecutor (experimental, rclpy 9.1.2) was tried in its place. It hangs once a timer or a service is
+added: five of the six tests of test/graph/test_executor.py never end, and no session starts (benchmark/README.md).
+
+It takes messages through private methods of rclpy's Executor; where they are not as in rclpy 7 to 9 (Jazzy, Kilted),
+``lockstep_executor`` returns rclpy's own executor.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _TAKES = ("_take_subscription", "_take_service", "_take_client", "_take_timer", 
 
 
 def lockstep_executor() -> SingleThreadedExecutor:
-    """Return the executor of lockstep nodes, or rclpy's where this rclpy is not one that it knows."""
+    """Return the executor of lockstep nodes, or rclpy's own where its private methods differ."""
     known = all(hasattr(SingleThreadedExecutor, name) for name in _TAKES) and hasattr(_rclpy, "WaitSet")
     return LockstepExecutor() if known else SingleThreadedExecutor()
 
@@ -57,7 +59,7 @@ class LockstepExecutor(SingleThreadedExecutor):
                 entities = self._current_entities()
                 entities.wait(guard, -1 if timeout_sec is None else int(timeout_sec * _NANOSECONDS))
         except InvalidHandle:
-            # An entity was destroyed by another thread while it was listed: list them anew.
+            # Another thread destroyed an entity while it was listed: list them again.
             self._changes += 1
             return
         if not self._context.ok():
@@ -66,12 +68,12 @@ class LockstepExecutor(SingleThreadedExecutor):
             work = take(entity)
             if work is not None:
                 self._run(work)
-        # Tasks are callbacks of futures and coroutines that wait for something: they are looked at
+        # Tasks are callbacks of futures and coroutines that wait for something: they are run
         # whenever something has come in.
         self._run_tasks()
 
     def wake(self) -> None:
-        """Look again at what the nodes have to wait for: rclpy says with this that entities came or went."""
+        """List again what the nodes have to wait for: rclpy calls this when entities were added or removed."""
         self._changes += 1
         super().wake()
 
@@ -90,15 +92,8 @@ class LockstepExecutor(SingleThreadedExecutor):
             coroutine.send(None)
         except StopIteration:
             return
-        self._resume_later(coroutine)
-
-    def _resume_later(self, coroutine: Coroutine[None, None, None]) -> None:
-        """Let a callback that waits for a future go on as a task."""
-
-        async def rest() -> None:
-            await _Rest(coroutine)
-
-        self.create_task(rest)
+        # It waits for a future: the rest of it is a task.
+        self.create_task(coroutine)
 
     def _run_tasks(self) -> None:
         while True:
@@ -111,16 +106,6 @@ class LockstepExecutor(SingleThreadedExecutor):
                 task()
             if not any(task.done() for task in tasks):
                 return
-
-
-class _Rest:
-    """The rest of a coroutine, as something to await."""
-
-    def __init__(self, coroutine: Coroutine[None, None, None]) -> None:
-        self._coroutine = coroutine
-
-    def __await__(self) -> Any:
-        return self._coroutine.__await__()
 
 
 class _Entities:
@@ -150,7 +135,7 @@ class _Entities:
         )
 
     def wait(self, wake: GuardCondition, nanoseconds: int) -> None:
-        """Wait until something is ready; for ever when negative."""
+        """Wait until something is ready, up to a time [ns]; without limit when negative."""
         wait_set = self._wait_set
         wait_set.clear_entities()
         for subscription in self.subscriptions:

@@ -1,7 +1,7 @@
-"""Messages between nodes of one process: handed over at once, by reference, beside what is published.
+"""Messages between nodes of one process: handed over at once, by reference, and published as well.
 
-rclpy has no intra-process communication: between two nodes of one process a message is made into bytes, sent, waited
-for and made again. Where the publisher of a topic is in this process, its subscribers here get the message itself, in
+rclpy has no intra-process communication: between two nodes of one process a message is serialised, sent, waited for
+and deserialised. Where the publisher of a topic is in this process, its subscribers here get the message itself, in
 the thread that publishes it, before it goes out to all others. They must not change it, and their callbacks must not
 block.
 """
@@ -20,7 +20,7 @@ _subscribers: dict[str, list[Callable[[Any], None]]] = {}
 
 
 def hand_over(topics: Iterable[str]) -> None:
-    """Say which topics have their publisher in this process; to be called before the nodes are made."""
+    """Set which topics have their publisher in this process; to be called before the nodes are made."""
     _subscribers.clear()
     _subscribers.update((topic, []) for topic in topics)
 
@@ -28,13 +28,13 @@ def hand_over(topics: Iterable[str]) -> None:
 def subscribe(
     node: Node, kind: type, topic: str, callback: Callable[[Any], None], quality: QoSProfile
 ) -> None:
-    """Have a callback called with each message of a topic, from this process or from elsewhere.
+    """Call a callback with each message of a topic, from this process or from elsewhere.
 
     Args:
         node: the subscriber, where the topic comes from elsewhere.
         kind: type of its messages.
         topic: its name, relative to the namespace.
-        callback: what is called.
+        callback: called with each message.
         quality: of the subscription.
     """
     if topic in _subscribers:

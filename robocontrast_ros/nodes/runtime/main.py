@@ -1,4 +1,4 @@
-"""Start and end of every node process, so that all of them behave alike."""
+"""Start and end of every node process, the same for all of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from robocontrast_ros.runs.journal import JournalError
 from robocontrast_ros.system.disk import DiskError
 
 POLL = 0.1
-"""How often a node is asked whether it is done [s]."""
+"""How often a node is checked for its end [s]."""
 
 ORDERLY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AT_ONCE = signal.SIGQUIT
@@ -34,31 +34,31 @@ SAME_REQUEST = 1.0
 """Time in which a further signal is the same request [s]."""
 
 END_WITH_PARENT = "ROBOCONTRAST_END_WITH_PARENT"
-"""Environment variable: the process id of what starts the node, which ends in order when that process is gone."""
+"""Environment variable: id of the process that starts the node; when that process is gone, the node ends in order."""
 
 
 def run_node(cls: type[Node]) -> None:
-    """Run one node in this process until it is told to end, and exit; see ``run_nodes``."""
+    """Run one node in this process until it must end, and exit; see ``run_nodes``."""
     run_nodes([cls])
 
 
 def run_nodes(classes: Sequence[type[Node]]) -> None:
-    """Initialise ROS, run nodes in this process until they are told to end, and exit.
+    """Initialise ROS, run nodes in this process until they must end, and exit.
 
     Ends the process with one line and code 2 on a mistake in the parameters, or a session that is running already; code
     3 when another node that is needed from the start does not come up, or the disk is full; else with the last node's
     ``exit_code``, or 0.
 
-    SIGINT, SIGTERM and SIGHUP are the ordinary end. A node with ``interrupt()`` is asked to end its work, and the
-    process ends once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter
-    ``leader``, goes on until that node is gone: who interrupts a launch interrupts all nodes at once, and the manager
-    needs the others to stop the robot and to close the bag. Any other node ends at once, and so does each at a second
-    signal, or at SIGQUIT. A node with ``on_end()`` is told before its handles go.
+    SIGINT, SIGTERM and SIGHUP are the ordinary end. ``interrupt()`` of a node that has it is called, and the process
+    ends once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter
+    ``leader``, goes on until that node is gone: an interrupted launch interrupts all nodes at once, and the manager
+    needs the others to stop the robot and to close the bag. Any other node ends at once, and every node ends at once at
+    a second signal, or at SIGQUIT. ``on_end()`` of a node that has it is called before its handles are destroyed.
 
     Args:
-        classes: what makes each node, with the parameters that ROS was started with. Its ``threads``, where it has
-            such an attribute, is more than one for callbacks that wait for other nodes; its ``pause`` is how long
-            messages may wait to be taken together [s]. Each node is served before the next one is made.
+        classes: of the nodes. The attribute ``threads``, where a class has it, is more than one for callbacks that
+            wait for other nodes; ``pause`` is how long messages may wait to be taken together [s]. Each node is
+            served before the next one is made.
     """
     tune_middleware()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -133,47 +133,47 @@ class _Running:
 
 
 class _Signals:
-    """The signals that came, and what follows from them."""
+    """The signals that were received, and when the process has to end."""
 
     def __init__(self) -> None:
         self._first: float | None = None
-        self._at_once, self._told, self._made = False, False, False
+        self._at_once, self._interrupted, self._made = False, False, False
         for number in (*ORDERLY, AT_ONCE):
             signal.signal(number, self._handle)
 
     def nodes_are_made(self) -> None:
-        """From now on a signal does not end the process by itself."""
+        """From now on a signal does not end the process at once."""
         self._made = True
 
     def ignore(self) -> None:
-        """Let no signal change the exit code of a process that is ending already."""
+        """Ignore further signals: they must not change the exit code of a process that is ending."""
         for number in (*ORDERLY, AT_ONCE):
             signal.signal(number, signal.SIG_IGN)
 
     def time_to_end(self, nodes: list[Node]) -> bool:
-        """Tell whether the process is to end now; the first time that it is asked to, tell the nodes."""
+        """Return whether the process must end now; after the first signal, interrupt the nodes."""
         if self._first is None:
             return False
         interruptible = [node for node in nodes if hasattr(node, "interrupt")]
-        if not self._told:
-            self._told = True
+        if not self._interrupted:
+            self._interrupted = True
             for node in interruptible:
                 node.interrupt()
         return self._at_once or not (interruptible or any(map(_has_leader, nodes)))
 
     def _handle(self, number: int, frame: object) -> None:
         now = time.monotonic()
-        # One request may come twice: a terminal that closes tells a node and what launched it, which tells the node.
+        # One request may come twice: a closing terminal signals a node and its launcher, which signals the node.
         again = self._first is not None and now > self._first + SAME_REQUEST
         self._first = self._first or now
         self._at_once |= again or number == AT_ONCE
-        # A node that is being made may be waiting for others that have ended already.
+        # A node whose constructor runs may be waiting for others that have ended already.
         if not self._made:
             raise KeyboardInterrupt
 
 
 def _end_with_parent() -> None:
-    """End in order when what started us is gone, where it asked for that.
+    """End in order when the process that started this one is gone, where it asked for that.
 
     `ros2 launch` leaves its nodes behind when it is killed, and when it gets SIGTERM.
     """
@@ -184,14 +184,14 @@ def _end_with_parent() -> None:
     try:
         os.kill(int(parent), 0)
     except ProcessLookupError:
-        # It was gone before the kernel was told.
+        # It was gone before the kernel watched it.
         _end_at_once(0)
     except PermissionError:
         pass
 
 
 def _has_leader(node: Node) -> bool:
-    """Tell whether the node serves a session whose manager is still there."""
+    """Return whether the node serves a session whose manager is still there."""
     leader = node.get_parameter("leader").value if node.has_parameter("leader") else ""
     if not leader:
         return False
@@ -200,11 +200,11 @@ def _has_leader(node: Node) -> bool:
 
 
 def refuse(module: str, error: Exception, code: int) -> NoReturn:
-    """Say why a node cannot be, as an error of that node, and end the process with a code.
+    """Log why a node cannot start, as an error of that node, and end the process with a code.
 
     Args:
         module: of the node, which is named after it.
-        error: why.
+        error: the reason.
         code: exit code.
     """
     get_logger(module.rpartition(".")[2].removesuffix("_node")).fatal(str(error))
@@ -214,8 +214,8 @@ def refuse(module: str, error: Exception, code: int) -> NoReturn:
 def _end_at_once(code: int) -> NoReturn:
     """End the process at once.
 
-    What was made of the node has threads and handles. At an ordinary end they go in no certain order, and one process
-    in some hundreds ended with a segmentation fault in place of its code.
+    A half-made node has threads and handles. At an ordinary end they are destroyed in no certain order, and one process
+    in some hundreds ended with a segmentation fault instead of its code.
     """
     sys.stdout.flush()
     os._exit(code)

@@ -1,4 +1,4 @@
-"""Declare a node's parameters from its record, read them once, refuse what does not fit by name."""
+"""Declare a node's parameters from its record, read them once, and refuse by name those that do not fit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from robocontrast_ros.configuration import ConfigurationError, parse_record, rec
 
 Record = TypeVar("Record")
 
-# Every node of ROS 2 has these; they are not ours to refuse.
+# Every node of ROS 2 has these.
 _OF_ROS = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 _TYPES: dict[Any, Parameter.Type] = {
@@ -35,7 +35,7 @@ _TYPES: dict[Any, Parameter.Type] = {
 
 @record
 class LedParameters:
-    """What every node has that serves a session."""
+    """Parameters of every node of a session."""
 
     leader: str = Field(
         default="",
@@ -73,14 +73,14 @@ def declare_record(node: Node, cls: type[Record]) -> Record:
 
 
 def _declare(node: Node, name: str, kind: Parameter.Type, info: Any) -> Parameter:
-    """Declare a parameter with its default, so that ROS's tools show its value even where nobody gave one."""
+    """Declare a parameter with its default, so that ROS's tools show its value where none was given."""
     descriptor = _descriptor(info, kind)
     if info.is_required():
         return node.declare_parameter(name, kind, descriptor)
     default = info.get_default(call_default_factory=True)
     if default != ():
         return node.declare_parameter(name, _plain(default), descriptor)
-    # rclpy takes the type from the default, and an empty list has none: it is set, then made read-only.
+    # rclpy takes the type from the default, and an empty list has none: set it, then make it read-only.
     parameter = node.declare_parameter(name, kind, ParameterDescriptor())
     if parameter.type_ is Parameter.Type.NOT_SET:
         node.set_parameters([Parameter(name, kind, [])])

@@ -19,21 +19,21 @@ def _reliable(depth: int, durability: DurabilityPolicy = DurabilityPolicy.VOLATI
 def recorded(size: int) -> QoSProfile:
     """Return what a publisher offers on a topic that is recorded, for messages of a size [byte].
 
-    A publisher that keeps the last messages never waits for a subscriber. One that is behind by more than the depth
-    loses messages, so the depth is large; rollout makes sure that the recorder is not behind so far. A subscriber that
-    nobody waits for, for instance in a second terminal, loses its own messages alone.
+    A publisher that keeps the last messages never waits for a subscriber. A subscriber that is behind by more than the
+    depth loses messages, so the depth is large, and rollout waits for a recorder that is too far behind. Any other
+    subscriber, for instance in a second terminal, loses only its own messages.
     """
     return _reliable(history_depth(size))
 
 
 RECORDED = recorded(1000)
-"""Publishers of sensors, scenes and scores. None of these messages is as large as images are."""
+"""Publishers of sensors, scenes and scores, whose messages are smaller than images."""
 
 LOCKSTEP = _reliable(10)
-"""Subscriptions to sensors, scenes and scores: the next one is published when the last one was taken."""
+"""Subscriptions to sensors, scenes and scores: the next message is published after the last one was taken."""
 
 LATCHED = _reliable(1, DurabilityPolicy.TRANSIENT_LOCAL)
-"""State that a late subscriber must still see: the present trial, the session's status.
+"""State that a late subscriber must still receive: the present trial, the session's status.
 
-The last message is enough for the recorder, too: the next trial is published when the recording of this one is over.
+The last message is enough for the recorder, too: the next trial is published after the recording of this one.
 """

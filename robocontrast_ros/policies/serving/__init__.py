@@ -1,1 +1,1 @@
-"""What stands between a policy and whoever asks it: checks, time limits, another policy while it runs."""
+"""Serving a policy: checks and time limits, its lifecycle, swapping it while it runs, the local connection."""

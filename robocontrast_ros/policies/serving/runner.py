@@ -1,4 +1,4 @@
-"""Run a policy so that whatever it does is answered in time and named: the core of the policy server."""
+"""Run a policy with checks and time limits, so that each failure has a code: the core of the policy server."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescri
 Result = TypeVar("Result")
 
 LOAD_TIMEOUT = 120.0
-"""Limit of loading a policy, and of warming it up, where nobody says another [s]."""
+"""Default limit of loading a policy, and of warming it up [s]."""
 
 CLOSE_TIMEOUT = 5.0
-"""How long a policy may take to free what it holds; then it is left behind [s]."""
+"""How long a policy may take to free its resources; then its thread is abandoned [s]."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Answer:
     Attributes:
         actions: shape (n, action_size), finite.
         latency: time the policy itself took [s].
-        observed: what it received, in the first answer after a reset; else empty.
+        observed: what the policy received, in the first answer after a reset; else empty.
     """
 
     actions: NDArray[np.float64]
@@ -46,15 +46,15 @@ class Answer:
 
 
 class PolicyRunner:
-    """Holds one policy, makes and calls it on a thread of its own, and checks what it answers.
+    """Holds one policy, makes and calls it on a thread of its own, and checks its answers.
 
-    A call that does not come back in time leaves its thread behind; the next reset loads the policy
-    afresh, since the stuck one can be trusted with nothing.
+    A call that does not return in time is abandoned with its thread; the next reset loads the policy
+    again, since the state of the stuck one is unknown.
 
     Attributes:
         path: the policy's parameter file.
-        text: what stood in it when it was loaded.
-        description: what the policy says of itself.
+        text: content of that file when it was loaded.
+        description: what the policy needs and answers with.
         load_time: time that loading it took [s].
         warm_up_time: time that its warm-up took [s]; None without one.
     """
@@ -69,7 +69,7 @@ class PolicyRunner:
             timeout: limit of every call [s].
             load_timeout: limit of loading, and of warming up [s].
             own_thread: whether the policy has a thread of its own. Without one a call costs less, and the limits are
-                judged when it has come back: one that never does is waited for.
+                checked after it has returned: a call that never returns blocks.
 
         Raises:
             ConfigurationError: the file does not fit, or the policy cannot be loaded, or not in time.
@@ -85,10 +85,10 @@ class PolicyRunner:
         self._load()
 
     def warm_up(self) -> None:
-        """Let the policy answer once on made-up input, where it has a way to.
+        """Call the policy's `warm_up`, where it has one.
 
         Raises:
-            ConfigurationError: it failed, or did not come back in time.
+            ConfigurationError: it failed, or did not return in time.
         """
         function = getattr(self._policy, "warm_up", None)
         if function is None:
@@ -101,8 +101,8 @@ class PolicyRunner:
         """Begin a trial.
 
         Raises:
-            PolicyFault: the policy raised, or did not come back in time; POLICY_SERVER_LOST when it hung before
-                and cannot be loaded afresh.
+            PolicyFault: the policy raised, or did not return in time; POLICY_SERVER_LOST when it hung before
+                and cannot be loaded again.
         """
         if self._stuck:
             self._reload()
@@ -113,7 +113,7 @@ class PolicyRunner:
         """Return the next actions.
 
         Raises:
-            PolicyFault: the policy raised, did not come back in time, or answered something else than
+            PolicyFault: the policy raised, did not return in time, or its answer is not an array of
                 finite numbers of shape (n, action_size) with 1 <= n <= chunk_length.
         """
         observed = (
@@ -125,7 +125,7 @@ class PolicyRunner:
         return Answer(actions, time.perf_counter() - start, observed)
 
     def close(self) -> None:
-        """Free the policy, on its own thread; one that is stuck, or does not end, is left behind."""
+        """Free the policy, on its own thread; one that is stuck, or does not end, is abandoned."""
         if self._policy is not None:
             _close(self._policy, None if self._stuck else self._worker)
         self._policy = None
@@ -136,7 +136,7 @@ class PolicyRunner:
 
     def _load(self) -> None:
         start = time.perf_counter()
-        # Read before the policy is made: what is written down must not be newer than what runs.
+        # Read before the policy is made: the recorded text must not be newer than what runs.
         read_yaml(self.path)
         self.text = self.path.read_text(encoding="utf-8")
         policy = self._prepare(lambda: load_configured("policies", self.path), "is loaded")
@@ -153,20 +153,20 @@ class PolicyRunner:
             if warm:
                 self.warm_up()
         except ConfigurationError as error:
-            detail = f"it hung before, and cannot be loaded afresh: {error}"
+            detail = f"it hung before, and cannot be loaded again: {error}"
             raise PolicyFault(Fault.POLICY_SERVER_LOST, detail) from None
         self._stuck = False
 
     def _prepare(self, function: Callable[[], Result], what: str) -> Result:
-        """Return what the function does on the worker's thread.
+        """Return the result of a function that is called on the worker's thread.
 
         Raises:
-            ConfigurationError: it raised, or did not come back in time; then the policy is closed.
+            ConfigurationError: it raised, or did not return in time; then the policy is closed.
         """
         future = self._worker.submit(function)
         if not self._worker.done(future, self.load_timeout):
             self._stuck = True
-            # Whatever comes of it, later or too late, has nobody who would use or free it.
+            # Nothing else will free what it returns too late.
             future.add_done_callback(_close_late)
             self.close()
             expected = f"a policy that {what} within {self.load_timeout:g} s"
@@ -175,7 +175,7 @@ class PolicyRunner:
                 "policy",
                 self._name(),
                 expected,
-                "See what it waits for, or raise the limit (`timeouts.load` of the session, `load_timeout` of "
+                "Find out what it waits for, or raise the limit (`timeouts.load` of the session, `load_timeout` of "
                 "policy_server).",
             )
         try:
@@ -183,11 +183,11 @@ class PolicyRunner:
         except ConfigurationError:
             self.close()
             raise
-        except Exception as error:  # whatever a user's policy raises is to be told, not to end us
+        except Exception as error:  # a user's policy may raise anything
             self.close()
-            said = error.detail if isinstance(error, PolicyFault) else f"{type(error).__name__}: {error}"
+            cause = error.detail if isinstance(error, PolicyFault) else f"{type(error).__name__}: {error}"
             raise ConfigurationError(
-                str(self.path), "policy", self._name(), f"a policy that {what}", f"It raised {said}."
+                str(self.path), "policy", self._name(), f"a policy that {what}", f"It raised {cause}."
             ) from error
 
     def _name(self) -> object:
@@ -196,7 +196,7 @@ class PolicyRunner:
 
     def _call(self, function: Callable[[], Result]) -> Result:
         if self._stuck:
-            raise PolicyFault(Fault.POLICY_TIMEOUT, "an earlier call has not come back")
+            raise PolicyFault(Fault.POLICY_TIMEOUT, "an earlier call has not returned")
         future = self._worker.submit(function)
         if not self._worker.done(future, self.timeout):
             self._stuck = True
@@ -206,7 +206,7 @@ class PolicyRunner:
             return future.result()
         except PolicyFault:
             raise
-        except Exception as error:  # whatever a user's policy raises is its fault, not ours
+        except Exception as error:  # a user's policy may raise anything: its fault
             raise PolicyFault(Fault.POLICY_RAISED, f"{type(error).__name__}: {error}") from error
 
     def _check(self, answer: Any) -> NDArray[np.float64]:
@@ -244,7 +244,7 @@ def _close(policy: Any, worker: _Worker | _Here | None) -> None:
     if function is None:
         return
     worker, borrowed = worker or _Worker(), worker is not None
-    # A policy that is not used again cannot do harm by the way it ends.
+    # The policy is not used again: how it ends does not matter.
     with contextlib.suppress(Exception):
         worker.submit(function).result(CLOSE_TIMEOUT)
     if not borrowed:
@@ -257,7 +257,7 @@ def _close_late(loaded: Future[Any]) -> None:
 
 
 class _Worker:
-    """One daemon thread that runs calls in order; a stuck one must not keep the process alive."""
+    """One daemon thread that runs calls in order; a stuck call must not keep the process alive."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
@@ -270,7 +270,7 @@ class _Worker:
 
     @staticmethod
     def done(future: Future[Any], timeout: float) -> bool:
-        """Wait, and tell whether it came back in time; what the policy raised itself may be a TimeoutError, too."""
+        """Wait, and return whether the call returned in time; the policy itself may raise a TimeoutError, too."""
         try:
             future.exception(timeout)
         except FutureTimeout:
@@ -285,14 +285,14 @@ class _Worker:
             function, future = job
             try:
                 future.set_result(function())
-            except Exception as error:  # handed to the caller, who names it
+            except Exception as error:  # raised again for the caller
                 future.set_exception(error)
-            # The thread waits for the next job; what the last one held must not wait with it.
+            # What the last job holds is freed before the thread waits for the next one.
             del function, future, job
 
 
 class _Here:
-    """Runs calls at once, on the thread that asks; what comes back too late counts as if it had not."""
+    """Runs calls at once, on the caller's thread; one that returns too late counts as one that did not return."""
 
     def __init__(self) -> None:
         self._took = 0.0
@@ -302,13 +302,13 @@ class _Here:
         start = time.perf_counter()
         try:
             future.set_result(function())
-        except Exception as error:  # handed to the caller, who names it
+        except Exception as error:  # raised again for the caller
             future.set_exception(error)
         self._took = time.perf_counter() - start
         return future
 
     def done(self, future: Future[Any], timeout: float) -> bool:
-        """Tell whether the last call came back in time."""
+        """Return whether the last call returned in time."""
         return self._took <= timeout
 
     def stop(self) -> None:

@@ -14,8 +14,8 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.serving import runner as runners
+from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlot
 from robocontrast_ros.policies.serving.runner import PolicyRunner
-from robocontrast_ros.policies.serving.swapping import NothingStaged, PolicySlot
 
 OBSERVATION = Observation(0.1, {}, ("j",), (0.0,), Pose())
 

@@ -120,10 +120,10 @@ def test_the_refusal_of_a_shape_names_both_shapes(runner):
 def test_a_policy_that_does_not_answer_is_left_behind_and_loaded_afresh(runner):
     release = threading.Event()
     try:
-        # Without a thread of its own it is waited for; when it has come back, it was too late.
+        # Without a thread of its own the call is waited for, and counts as too late when it has returned.
         limit = None if runner.own_thread else 1.1 * runner.timeout
         assert fault(runner, lambda: release.wait(limit)).fault is Fault.POLICY_TIMEOUT
-        with pytest.raises(PolicyFault, match="has not come back"):
+        with pytest.raises(PolicyFault, match="has not returned"):
             runner.act(OBSERVATION)
         made = Scripted.made
         assert answer(runner, lambda: [[0.0, 0.0]]).actions.shape == (1, 2)

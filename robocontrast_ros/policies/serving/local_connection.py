@@ -1,13 +1,13 @@
-"""Observations to a policy server on the same machine, and its answers back, over a socket of that machine.
+"""Connection of a rollout to a policy server of the same machine, over a local socket.
 
-A ROS service in Python costs some 0.5 ms before it has carried anything (benchmark/policy_server.py). This line carries
-the same observation as pixels and a few numbers from thread to thread. It is an addition for who is near: who is not
-asks the service, and is answered by the same policy.
+A ROS service in Python costs some 0.5 ms before it has carried anything (benchmark/policy_server.py). This connection
+carries the same observation as pixels and a few numbers from thread to thread. It is kept beside the service because,
+with a policy server in its own process, a control step takes a seventh more processor time without it
+(benchmark/README.md). All other clients call the service, and the same policy answers them.
 
-A message is two lengths (little-endian, 32 bits each), that many bytes of msgpack, and that many of pixels or
-float64.
-The socket has a name and no file (Linux's abstract namespace): it ends with its process, and is out of reach for other
-machines, other network namespaces and other users.
+A message is two lengths (little-endian, 32 bits each), that many bytes of msgpack, and that many of pixels or float64.
+The socket has a name and no file (Linux's abstract namespace): it ends with its process, and other machines, network
+namespaces and users cannot reach it.
 """
 
 from __future__ import annotations
@@ -32,23 +32,26 @@ from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 
 PREFIX = "robocontrast-line-1-"
-"""Begins every name; its number is raised when what is said on the line changes."""
+"""Begins every name; its number is raised when the messages change."""
 
 _LENGTHS = struct.Struct("<II")
 _CREDENTIALS = struct.Struct("3i")
 _BUFFER = 1 << 20
 
-
-_here: dict[str, Callable[[Observation], Answer]] = {}
-"""Name of each line that is served in this process -> what answers."""
-
-
-class LineLost(Exception):
-    """The other end is not there, or does not answer."""
+_in_process: dict[str, Callable[[Observation], Answer]] = {}
+"""Name of each server in this process -> the function that answers."""
 
 
-class DirectLine:
-    """The policy server's end: answers every caller, each on a thread of its own."""
+class ConnectionLost(PolicyFault):
+    """The server cannot be reached, or does not answer."""
+
+    def __init__(self, detail: str) -> None:
+        """Say why; the fault is POLICY_SERVER_LOST."""
+        super().__init__(Fault.POLICY_SERVER_LOST, detail)
+
+
+class LocalServer:
+    """The policy server's end: answers every client, each on a thread of its own."""
 
     def __init__(self, act: Callable[[Observation], Answer]) -> None:
         """Listen, on Linux.
@@ -57,7 +60,7 @@ class DirectLine:
             act: answers an observation, or raises PolicyFault.
 
         Attributes:
-            name: what a caller needs; empty where there is no line.
+            name: what a client connects to; empty where the system is not Linux.
         """
         self.name = ""
         self._act = act
@@ -65,19 +68,19 @@ class DirectLine:
         if sys.platform != "linux":
             return
         self.name = PREFIX + secrets.token_hex(16)
-        _here[self.name] = act
+        _in_process[self.name] = act
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(_address(self.name))
         self._listening.listen()
-        threading.Thread(target=self._listen, name="direct line", daemon=True).start()
+        threading.Thread(target=self._listen, name="local server", daemon=True).start()
 
     def close(self) -> None:
-        """Hang up on everybody."""
+        """Close the connections to all clients."""
         if not self.name:
             return
-        _here.pop(self.name, None)
+        _in_process.pop(self.name, None)
         for end in (self._listening, *tuple(self._connections)):
-            _hang_up(end)
+            _shut(end)
 
     def _listen(self) -> None:
         with contextlib.suppress(OSError):
@@ -87,15 +90,17 @@ class DirectLine:
                     connection.close()
                     continue
                 self._connections.add(connection)
-                threading.Thread(target=self._serve, args=(connection,), name="caller", daemon=True).start()
+                threading.Thread(
+                    target=self._serve, args=(connection,), name="local client", daemon=True
+                ).start()
 
     def _serve(self, connection: socket.socket) -> None:
         try:
-            with contextlib.suppress(LineLost, OSError):
+            with contextlib.suppress(ConnectionLost, OSError):
                 while True:
-                    asked, pixels = _receive(connection)
-                    said, actions = self._answer(_observation(asked, pixels))
-                    _send(connection, {"number": asked["number"], **said}, [actions])
+                    request, pixels = _receive(connection)
+                    reply, actions = self._answer(_observation(request, pixels))
+                    _send(connection, {"number": request["number"], **reply}, [actions])
         finally:
             self._connections.discard(connection)
             connection.close()
@@ -105,40 +110,40 @@ class DirectLine:
             answer = self._act(observation)
         except PolicyFault as error:
             return {"fault": int(error.fault), "detail": error.detail}, np.empty(0)
-        said = {
+        reply = {
             "fault": int(Fault.NONE),
             "shape": answer.actions.shape,
             "latency": answer.latency,
             "instruction": answer.observed.instruction,
             "digest": answer.observed.image_digest,
         }
-        return said, np.ascontiguousarray(answer.actions, dtype="<f8")
+        return reply, np.ascontiguousarray(answer.actions, dtype="<f8")
 
 
-def call(name: str, timeout: float) -> Caller | CallerHere:
-    """Return the other end of a line; ``timeout`` [s] is the limit of every answer that comes over the socket.
+def connect(name: str, timeout: float) -> LocalClient | InProcessClient:
+    """Return a client of a local server; ``timeout`` [s] is the limit of every answer that comes over the socket.
 
     Raises:
-        LineLost: no such server is in reach.
+        ConnectionLost: there is no such server on this machine.
     """
-    return CallerHere(name, _here[name]) if name in _here else Caller(name, timeout)
+    return InProcessClient(name, _in_process[name]) if name in _in_process else LocalClient(name, timeout)
 
 
-class CallerHere:
-    """The other end, in the policy server's own process: the policy is called, and nothing is sent."""
+class InProcessClient:
+    """A client in the policy server's own process: it calls the policy and sends nothing."""
 
     def __init__(self, name: str, act: Callable[[Observation], Answer]) -> None:
-        """Take a name, and what answers there."""
+        """Take the server's name, and the function that answers."""
         self._name, self._act = name, act
         self._answer: Answer | PolicyFault | None = None
         self._number = 0
 
-    def serves(self, name: str) -> bool:
-        """Return whether this is that server, which still serves."""
-        return self._name == name and name in _here
+    def is_connected_to(self, name: str) -> bool:
+        """Return whether this is a client of that server, and the server is not closed."""
+        return self._name == name and name in _in_process
 
     def ask(self, observation: Observation) -> int:
-        """Ask and wait, as long as the policy may take; return the number of the question."""
+        """Call the policy and wait for it; return the number of the request."""
         self._number += 1
         try:
             self._answer = self._act(observation)
@@ -147,7 +152,7 @@ class CallerHere:
         return self._number
 
     def answer(self, number: int) -> Answer:
-        """Return the answer to the last question.
+        """Return the answer to the last request.
 
         Raises:
             PolicyFault: the policy failed.
@@ -158,22 +163,22 @@ class CallerHere:
         return self._answer
 
     def close(self) -> None:
-        """Nothing is to be freed."""
+        """Do nothing: there is no socket."""
 
 
-class Caller:
-    """The other end: asks, does something else, and takes the answer."""
+class LocalClient:
+    """A client over the socket: sends an observation, and takes the answer later."""
 
     def __init__(self, name: str, timeout: float) -> None:
-        """Call a policy server that has told its name; ``timeout`` [s] is the limit of every answer.
+        """Connect to the server of a name; ``timeout`` [s] is the limit of every answer.
 
         Raises:
-            LineLost: no such server is in reach.
+            ConnectionLost: there is no such server on this machine.
         """
         if not name.startswith(PREFIX):
-            raise LineLost(f"'{name}' is not a line of this version")
+            raise ConnectionLost(f"'{name}' is not a local policy server of this version")
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        # Limits that the kernel keeps: Python's own cost a call to poll() for each call.
+        # The kernel keeps these limits; Python's own timeout costs a poll() for each call.
         for limit in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             self._connection.setsockopt(socket.SOL_SOCKET, limit, _time_value(timeout))
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
@@ -181,18 +186,18 @@ class Caller:
             self._connection.connect(_address(name))
         self._name, self._timeout, self._number = name, timeout, 0
 
-    def serves(self, name: str) -> bool:
-        """Return whether this is a connection to that server, and not closed."""
+    def is_connected_to(self, name: str) -> bool:
+        """Return whether this is a client of that server, and not closed."""
         return self._name == name and self._connection.fileno() >= 0
 
     def ask(self, observation: Observation) -> int:
-        """Send an observation without ground truth; return the number of the question.
+        """Send an observation without ground truth; return the number of the request.
 
         Raises:
-            LineLost: nobody took it in time; the line is closed.
+            ConnectionLost: the server did not take it in time; the connection is closed.
         """
         self._number += 1
-        said = {
+        request = {
             "number": self._number,
             "stamp": observation.stamp,
             "joints": observation.joint_names,
@@ -201,29 +206,29 @@ class Caller:
             "images": [(name, image.shape) for name, image in observation.images.items()],
         }
         with self._lost_on_error():
-            _send(self._connection, said, [np.ascontiguousarray(i) for i in observation.images.values()])
+            _send(self._connection, request, [np.ascontiguousarray(i) for i in observation.images.values()])
         return self._number
 
     def answer(self, number: int) -> Answer:
-        """Wait for the answer to a question; answers to earlier ones, which nobody waited for, are dropped.
+        """Wait for the answer to a request; late answers to earlier requests are dropped.
 
         Raises:
             PolicyFault: the policy failed.
-            LineLost: no answer came in time, or the server is gone; the line is closed.
+            ConnectionLost: no answer came in time, or the server is gone; the connection is closed.
         """
         with self._lost_on_error():
-            said, body = _receive(self._connection)
-            while said["number"] < number:
-                said, body = _receive(self._connection)
-        fault = Fault(said["fault"])
+            reply, body = _receive(self._connection)
+            while reply["number"] < number:
+                reply, body = _receive(self._connection)
+        fault = Fault(reply["fault"])
         if fault is not Fault.NONE:
-            raise PolicyFault(fault, said["detail"])
-        actions = body.view("<f8").reshape(said["shape"])
-        return Answer(actions, said["latency"], Observed(said["instruction"], said["digest"]))
+            raise PolicyFault(fault, reply["detail"])
+        actions = body.view("<f8").reshape(reply["shape"])
+        return Answer(actions, reply["latency"], Observed(reply["instruction"], reply["digest"]))
 
     def close(self) -> None:
-        """Hang up."""
-        _hang_up(self._connection)
+        """Close the connection."""
+        _shut(self._connection)
 
     @contextlib.contextmanager
     def _lost_on_error(self):
@@ -231,11 +236,11 @@ class Caller:
             yield
         except BlockingIOError:
             self.close()
-            raise LineLost(f"no answer within {self._timeout:g} s") from None
+            raise ConnectionLost(f"no answer within {self._timeout:g} s") from None
         except OSError as error:
             self.close()
-            raise LineLost(str(error)) from None
-        except LineLost:
+            raise ConnectionLost(str(error)) from None
+        except ConnectionLost:
             self.close()
             raise
 
@@ -254,31 +259,31 @@ def _user_of(connection: socket.socket) -> int:
     return _CREDENTIALS.unpack(credentials)[1]
 
 
-def _hang_up(end: socket.socket) -> None:
+def _shut(end: socket.socket) -> None:
     # close() alone would not wake a thread that waits in accept() or recv().
     with contextlib.suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)
     end.close()
 
 
-def _observation(said: dict[str, Any], pixels: NDArray[np.uint8]) -> Observation:
+def _observation(request: dict[str, Any], pixels: NDArray[np.uint8]) -> Observation:
     images, begin = {}, 0
-    for name, shape in said["images"]:
+    for name, shape in request["images"]:
         end = begin + math.prod(shape)
         images[name] = pixels[begin:end].reshape(shape)
         begin = end
-    position, orientation = said["pose"]
+    position, orientation = request["pose"]
     return Observation(
-        stamp=said["stamp"],
+        stamp=request["stamp"],
         images=images,
-        joint_names=tuple(said["joints"]),
-        joint_positions=tuple(said["positions"]),
+        joint_names=tuple(request["joints"]),
+        joint_positions=tuple(request["positions"]),
         tool_pose=Pose(tuple(position), tuple(orientation)),
     )
 
 
-def _send(connection: socket.socket, said: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> None:
-    text = msgpack.packb(said)
+def _send(connection: socket.socket, fields: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> None:
+    text = msgpack.packb(fields)
     bodies = [memoryview(array).cast("B") for array in arrays if array.size]
     parts = [_LENGTHS.pack(len(text), sum(map(len, bodies))) + text, *bodies]
     sent = connection.sendmsg(parts)
@@ -298,7 +303,7 @@ def _receive(connection: socket.socket) -> tuple[dict[str, Any], NDArray[np.uint
     try:
         return msgpack.unpackb(text), body
     except ValueError as error:
-        raise LineLost(f"the other end is not understood: {error}") from None
+        raise ConnectionLost(f"the message cannot be read: {error}") from None
 
 
 def _fill(connection: socket.socket, buffers: Sequence[Any]) -> None:
@@ -306,7 +311,7 @@ def _fill(connection: socket.socket, buffers: Sequence[Any]) -> None:
     while rest:
         count = connection.recvmsg_into(rest, 0, socket.MSG_WAITALL)[0]
         if not count:
-            raise LineLost("the other end hung up")
+            raise ConnectionLost("the other side closed the connection")
         while rest and count >= len(rest[0]):
             count -= len(rest.pop(0))
         if count:

@@ -1,4 +1,4 @@
-"""The policy server's direct line says the same as its service."""
+"""The policy server answers over its local connection as it does over its service."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from spinning import spun_node
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
-from robocontrast_ros.nodes.rollout_node import ActionsOnLine, PendingActions
-from robocontrast_ros.nodes.runtime.channel import Acquaintance, PendingResponse, call
+from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, PendingResponse, call
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.serving.direct_line import Caller
+from robocontrast_ros.policies.serving.local_connection import LocalClient
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -53,7 +53,7 @@ def asked(tmp_path):
                 (ChangeState, "change_state"),
             )
         }
-        Acquaintance(node, "policy_server").wait(240.0)
+        DiscoveryProbe(node, "policy_server").wait(240.0)
 
         def ask(kind, wait=True, **fields):
             request = kind.Request(**fields)
@@ -65,23 +65,23 @@ def asked(tmp_path):
 
 
 @pytest.fixture
-def line(asked):
-    caller = Caller(asked(DescribePolicy).line, 60.0)
-    yield caller
-    caller.close()
+def client(asked):
+    client = LocalClient(asked(DescribePolicy).line, 60.0)
+    yield client
+    client.close()
 
 
-def test_the_same_observation_gets_the_same_answer_on_the_line_as_from_the_service(asked, line):
+def test_the_same_observation_gets_the_same_answer_from_the_connection_as_from_the_service(asked, client):
     pixels = np.random.default_rng(1).integers(0, 256, (2, 96, 128, 3), dtype=np.uint8)
     board, wrist = (array_to_image(image, "camera", NOW.stamp) for image in pixels)
     bgr = array_to_image(pixels[1][:, :, ::-1], "camera", NOW.stamp)
     bgr.encoding = "bgr8"
     answers = []
     for images in ({"board": board, "wrist": wrist}, {"board": board, "wrist": bgr}):
-        for on_line in (False, True):
+        for locally in (False, True):
             asked(ResetPolicy, instruction="push the block", seed=7)
-            if on_line:
-                pending = ActionsOnLine(line, NOW, images)
+            if locally:
+                pending = LocalActions(client, NOW, images)
             else:
                 response = asked(Act, wait=False, observation=observation_to_msg(NOW, "world", images))
                 pending = PendingActions(response, NOW.stamp, 60.0)
@@ -93,20 +93,20 @@ def test_the_same_observation_gets_the_same_answer_on_the_line_as_from_the_servi
         assert answer.latency > 0.0
 
 
-def test_faults_on_the_line_are_whose_they_are(asked, line):
+def test_faults_over_the_connection_name_who_caused_them(asked, client):
     asked(ResetPolicy, instruction="push the block", seed=7)
     with pytest.raises(PolicyFault, match="where is the elbow") as raised:
-        ActionsOnLine(line, replace(NOW, joint_names=(), joint_positions=()), {}).result()
+        LocalActions(client, replace(NOW, joint_names=(), joint_positions=()), {}).result()
     assert raised.value.fault is Fault.POLICY_RAISED
-    assert ActionsOnLine(line, NOW, {}).result().actions.shape == (8, 4), "the line goes on"
+    assert LocalActions(client, NOW, {}).result().actions.shape == (8, 4), "still connected"
 
     unreadable = array_to_image(np.zeros((4, 4, 3), np.uint8), "camera", NOW.stamp)
     unreadable.encoding = "mono8"
     with pytest.raises(BenchFault, match="mono8") as raised:
-        ActionsOnLine(line, NOW, {"board": unreadable})
+        LocalActions(client, NOW, {"board": unreadable})
     assert raised.value.fault is Fault.SENSOR_LOST
 
     assert asked(ChangeState, transition=Transition(id=Transition.TRANSITION_DEACTIVATE)).success
     with pytest.raises(BenchFault, match="no policy is active") as raised:
-        ActionsOnLine(line, NOW, {}).result()
+        LocalActions(client, NOW, {}).result()
     assert raised.value.fault is Fault.POLICY_SERVER_LOST

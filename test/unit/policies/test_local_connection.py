@@ -1,4 +1,4 @@
-"""The direct line: the same observation and the same answer at the other end, and no end that is lost silently."""
+"""The local connection: observation and answer arrive unchanged, and no lost connection goes unnoticed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from robocontrast_ros.domain import Fault, Observed, Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.serving.direct_line import (
+from robocontrast_ros.policies.serving.local_connection import (
     PREFIX,
-    Caller,
-    CallerHere,
-    DirectLine,
-    LineLost,
-    call,
+    ConnectionLost,
+    InProcessClient,
+    LocalClient,
+    LocalServer,
+    connect,
 )
 from robocontrast_ros.policies.serving.runner import Answer
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the line is a socket without a file")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the socket has no file")
 
 POSE = Pose((0.1, 0.2, 0.3), (0.0, 0.0, 0.6, 0.8))
 NOW = Observation(1.5, {}, ("elbow",), (0.25,), POSE)
@@ -40,23 +40,23 @@ images = st.dictionaries(st.text(max_size=5), arrays(np.uint8, shapes), max_size
 
 
 @pytest.fixture
-def line():
-    """Return a function that opens a line and calls it; both ends are closed afterwards."""
+def connected():
+    """Return a function that starts a server and returns its client; both are closed afterwards."""
     ends = []
 
-    def open_line(act, timeout: float = 60.0) -> Caller:
-        served = DirectLine(act)
+    def open_connection(act, timeout: float = 60.0) -> LocalClient:
+        served = LocalServer(act)
         ends.append(served)
-        ends.append(Caller(served.name, timeout))
+        ends.append(LocalClient(served.name, timeout))
         return ends[-1]
 
-    yield open_line
+    yield open_connection
     for end in reversed(ends):
         end.close()
 
 
-def ask(caller: Caller, observation: Observation = NOW) -> Answer:
-    return caller.answer(caller.ask(observation))
+def ask(client: LocalClient, observation: Observation = NOW) -> Answer:
+    return client.answer(client.ask(observation))
 
 
 @settings(max_examples=30)
@@ -74,11 +74,11 @@ def test_observation_and_answer_arrive_as_they_were_sent(stamp, pictures, joints
         received.append(observation)
         return Answer(actions, 0.25, observed)
 
-    served = DirectLine(act)
-    caller = Caller(served.name, 60.0)
+    served = LocalServer(act)
+    client = LocalClient(served.name, 60.0)
     sent = Observation(stamp, pictures, tuple(joints), tuple(joints.values()), POSE)
-    answer = ask(caller, sent)
-    caller.close()
+    answer = ask(client, sent)
+    client.close()
     served.close()
     assert replace(received[0], images={}) == replace(sent, images={})
     assert list(received[0].images) == list(pictures)
@@ -88,24 +88,24 @@ def test_observation_and_answer_arrive_as_they_were_sent(stamp, pictures, joints
     assert (answer.latency, answer.observed) == (0.25, observed)
 
 
-def test_images_larger_than_the_sockets_buffer_arrive(line):
+def test_images_larger_than_the_sockets_buffer_arrive(connected):
     seen = []
-    caller = line(lambda observation: seen.append(observation.images["wide"]) or ZEROS)
+    client = connected(lambda observation: seen.append(observation.images["wide"]) or ZEROS)
     wide = np.random.default_rng(0).integers(0, 256, (1080, 1920, 3), dtype=np.uint8)
     for shown in (wide, wide[:, ::-1, ::-1]):
-        ask(caller, replace(NOW, images={"wide": shown}))
+        ask(client, replace(NOW, images={"wide": shown}))
         np.testing.assert_array_equal(seen[-1], shown)
 
 
-def test_an_image_that_a_policy_keeps_stays_as_it_was(line):
+def test_an_image_that_a_policy_keeps_stays_as_it_was(connected):
     kept = []
-    caller = line(lambda observation: kept.append(observation.images["board"]) or ZEROS)
+    client = connected(lambda observation: kept.append(observation.images["board"]) or ZEROS)
     for value in (1, 2, 3):
-        ask(caller, replace(NOW, images={"board": np.full((224, 224, 3), value, np.uint8)}))
+        ask(client, replace(NOW, images={"board": np.full((224, 224, 3), value, np.uint8)}))
     assert [int(image.max()) for image in kept] == [1, 2, 3]
 
 
-def test_the_policys_fault_is_raised_at_the_callers_end_and_the_line_goes_on(line):
+def test_the_policys_fault_is_raised_in_the_client_which_stays_connected(connected):
     faults = [PolicyFault(Fault.POLICY_TIMEOUT, "no answer within 1 s")]
 
     def act(observation: Observation) -> Answer:
@@ -113,50 +113,50 @@ def test_the_policys_fault_is_raised_at_the_callers_end_and_the_line_goes_on(lin
             raise faults.pop()
         return ZEROS
 
-    caller = line(act)
+    client = connected(act)
     with pytest.raises(PolicyFault, match="no answer within 1 s") as raised:
-        ask(caller)
+        ask(client)
     assert raised.value.fault is Fault.POLICY_TIMEOUT
-    assert ask(caller).latency == ZEROS.latency
+    assert ask(client).latency == ZEROS.latency
 
 
-def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next_one(line):
-    caller = line(lambda observation: replace(ZEROS, latency=observation.stamp))
-    caller.ask(replace(NOW, stamp=1.0))
-    caller.ask(replace(NOW, stamp=2.0))
-    assert ask(caller, replace(NOW, stamp=3.0)).latency == 3.0
+def test_a_late_answer_is_not_taken_for_the_next_one(connected):
+    client = connected(lambda observation: replace(ZEROS, latency=observation.stamp))
+    client.ask(replace(NOW, stamp=1.0))
+    client.ask(replace(NOW, stamp=2.0))
+    assert ask(client, replace(NOW, stamp=3.0)).latency == 3.0
 
 
-def test_two_callers_get_each_their_own_answers(line):
-    served = DirectLine(lambda observation: replace(ZEROS, latency=observation.stamp))
-    one, other = Caller(served.name, 60.0), Caller(served.name, 60.0)
+def test_each_of_two_clients_gets_its_own_answers():
+    served = LocalServer(lambda observation: replace(ZEROS, latency=observation.stamp))
+    one, other = LocalClient(served.name, 60.0), LocalClient(served.name, 60.0)
     numbers = one.ask(replace(NOW, stamp=1.0)), other.ask(replace(NOW, stamp=2.0))
     assert (other.answer(numbers[1]).latency, one.answer(numbers[0]).latency) == (2.0, 1.0)
     for end in (one, other, served):
         end.close()
 
 
-def test_silence_beyond_the_limit_is_a_lost_line_and_closes_it(line):
+def test_no_answer_within_the_limit_is_a_lost_connection_and_closes_it(connected):
     released = threading.Event()
-    caller = line(lambda observation: released.wait(60.0) and ZEROS, timeout=0.2)
+    client = connected(lambda observation: released.wait(60.0) and ZEROS, timeout=0.2)
     began = time.monotonic()
-    with pytest.raises(LineLost, match=r"no answer within 0\.2 s"):
-        ask(caller)
+    with pytest.raises(ConnectionLost, match=r"no answer within 0\.2 s"):
+        ask(client)
     assert 0.15 < time.monotonic() - began < 20.0
     released.set()
-    with pytest.raises(LineLost):
-        ask(caller)
+    with pytest.raises(ConnectionLost):
+        ask(client)
 
 
-def test_a_server_that_takes_nothing_is_a_lost_line():
+def test_a_server_that_reads_nothing_is_a_lost_connection():
     name = f"{PREFIX}test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as deaf:
         deaf.bind("\0" + name)
         deaf.listen()
-        caller = Caller(name, 0.3)
-        with pytest.raises(LineLost, match=r"no answer within 0\.3 s"):
-            caller.ask(replace(NOW, images={"wide": np.zeros((2000, 2000, 3), np.uint8)}))
-        assert not caller.serves(name)
+        client = LocalClient(name, 0.3)
+        with pytest.raises(ConnectionLost, match=r"no answer within 0\.3 s"):
+            client.ask(replace(NOW, images={"wide": np.zeros((2000, 2000, 3), np.uint8)}))
+        assert not client.is_connected_to(name)
 
 
 DYING = """
@@ -174,76 +174,76 @@ def test_a_server_that_dies_is_lost_at_once_and_not_after_the_limit():
     name = f"{PREFIX}dying-{os.getpid()}"
     with subprocess.Popen([sys.executable, "-c", DYING, name], stdout=subprocess.PIPE) as server:
         server.stdout.readline()
-        caller = Caller(name, 30.0)
+        client = LocalClient(name, 30.0)
         began = time.monotonic()
-        with pytest.raises(LineLost):
-            ask(caller)
+        with pytest.raises(ConnectionLost):
+            ask(client)
         assert time.monotonic() - began < 20.0
 
 
-def test_closing_the_servers_end_hangs_up_and_frees_the_name():
-    served = DirectLine(lambda observation: ZEROS)
-    caller = Caller(served.name, 60.0)
-    ask(caller)
+def test_a_server_that_is_closed_ends_its_connections_and_frees_its_name():
+    served = LocalServer(lambda observation: ZEROS)
+    client = LocalClient(served.name, 60.0)
+    ask(client)
     served.close()
-    with pytest.raises(LineLost):
-        ask(caller)
-    assert not caller.serves(served.name)
-    with pytest.raises(LineLost):
-        Caller(served.name, 1.0)
+    with pytest.raises(ConnectionLost):
+        ask(client)
+    assert not client.is_connected_to(served.name)
+    with pytest.raises(ConnectionLost):
+        LocalClient(served.name, 1.0)
 
 
 @pytest.mark.parametrize("name", ["", "somebody-else", PREFIX + "that-is-not-there"])
-def test_a_name_that_nobody_here_answers_to_is_refused_at_once(name):
+def test_a_name_without_a_server_is_refused_at_once(name):
     began = time.monotonic()
-    with pytest.raises(LineLost):
-        Caller(name, 30.0)
+    with pytest.raises(ConnectionLost):
+        LocalClient(name, 30.0)
     assert time.monotonic() - began < 20.0
 
 
-def test_a_caller_of_another_user_is_not_answered(line, monkeypatch):
+def test_a_client_of_another_user_is_not_answered(monkeypatch):
     user = os.getuid()
-    served = DirectLine(lambda observation: ZEROS)
+    served = LocalServer(lambda observation: ZEROS)
     monkeypatch.setattr(os, "getuid", lambda: user + 1)
-    caller = Caller(served.name, 60.0)
-    with pytest.raises(LineLost):
-        ask(caller)
-    caller.close()
+    client = LocalClient(served.name, 60.0)
+    with pytest.raises(ConnectionLost):
+        ask(client)
+    client.close()
     served.close()
 
 
-def test_who_says_something_else_on_the_line_is_hung_up_on():
-    served = DirectLine(lambda observation: ZEROS)
+def test_a_client_that_sends_something_else_is_disconnected():
+    served = LocalServer(lambda observation: ZEROS)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stranger:
         stranger.settimeout(10.0)
         stranger.connect("\0" + served.name)
         stranger.sendall(b"\x01\x00\x00\x00\x00\x00\x00\x00\xc1")
         assert stranger.recv(1) == b""
-    caller = Caller(served.name, 60.0)
-    assert ask(caller).latency == ZEROS.latency
-    caller.close()
+    client = LocalClient(served.name, 60.0)
+    assert ask(client).latency == ZEROS.latency
+    client.close()
     served.close()
 
 
-def test_in_the_servers_own_process_the_policy_is_called_and_sees_the_very_observation():
+def test_in_the_servers_own_process_the_policy_is_called_with_the_same_object():
     seen = []
-    served = DirectLine(lambda observation: seen.append(observation) or ZEROS)
-    caller = call(served.name, 60.0)
-    assert isinstance(caller, CallerHere) and caller.serves(served.name)
-    assert ask(caller) is ZEROS and seen[0] is NOW
+    served = LocalServer(lambda observation: seen.append(observation) or ZEROS)
+    client = connect(served.name, 60.0)
+    assert isinstance(client, InProcessClient) and client.is_connected_to(served.name)
+    assert ask(client) is ZEROS and seen[0] is NOW
     served.close()
-    assert not caller.serves(served.name)
-    with pytest.raises(LineLost):
-        call(served.name, 1.0)
+    assert not client.is_connected_to(served.name)
+    with pytest.raises(ConnectionLost):
+        connect(served.name, 1.0)
 
 
 def test_a_fault_in_the_same_process_is_raised_where_the_answer_is_taken():
     def fail(observation: Observation) -> Answer:
         raise PolicyFault(Fault.POLICY_TIMEOUT, "no answer within 1 s")
 
-    served = DirectLine(fail)
-    caller = call(served.name, 60.0)
-    number = caller.ask(NOW)
+    served = LocalServer(fail)
+    client = connect(served.name, 60.0)
+    number = client.ask(NOW)
     with pytest.raises(PolicyFault, match="no answer within 1 s"):
-        caller.answer(number)
+        client.answer(number)
     served.close()

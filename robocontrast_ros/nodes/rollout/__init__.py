@@ -1,0 +1,1 @@
+"""What the rollout node consists of: the episode bench over ROS, its inputs, the policy client, the recorder watch."""

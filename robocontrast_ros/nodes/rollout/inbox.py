@@ -1,0 +1,71 @@
+"""The rollout's inputs: the latest message of each topic, and a wait for one that is new enough."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.runtime.intra_process import subscribe
+from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
+
+
+class Inbox:
+    """Holds the latest message of each topic; messages come from another thread than the one that waits.
+
+    Attributes:
+        topics: the topics that it subscribes to.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Start without subscriptions; they will be those of this node."""
+        self._node = node
+        self._changed = threading.Condition()
+        self._latest: dict[str, tuple[float, Any]] = {}
+        self._received: Counter[str] = Counter()
+        self.topics: frozenset[str] = frozenset()
+
+    def subscribe(self, kind: type, topic: str) -> None:
+        """Subscribe to a topic whose messages have a header, unless that was done before."""
+        if topic not in self.topics:
+            self.topics |= {topic}
+            subscribe(self._node, kind, topic, lambda message: self._put(topic, message), LOCKSTEP)
+
+    def wait(self, topics: tuple[str, ...], stamp: float, timeout: float) -> dict[str, Any]:
+        """Return the latest message of each topic, all of them of that time [s] or later.
+
+        Raises:
+            BenchFault: one did not come within the time [s].
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: not self._missing(topics, stamp), timeout):
+                raise BenchFault(
+                    Fault.SENSOR_LOST,
+                    f"nothing on {', '.join(self._missing(topics, stamp))} of {stamp:.3f} s within {timeout:g} s",
+                )
+            return {topic: self._latest[topic][1] for topic in topics}
+
+    def wait_for_new(self, topics: tuple[str, ...], timeout: float, cause: Callable[[], None]) -> bool:
+        """Call what causes a message on each topic, and return whether all of them came within the time [s]."""
+        with self._changed:
+            before = self._received.copy()
+        cause()
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: all(self._received[topic] > before[topic] for topic in topics), timeout
+            )
+
+    def _put(self, topic: str, message: Any) -> None:
+        with self._changed:
+            self._latest[topic] = (seconds(message.header.stamp), message)
+            self._received[topic] += 1
+            self._changed.notify_all()
+
+    def _missing(self, topics: tuple[str, ...], stamp: float) -> list[str]:
+        return [topic for topic in topics if topic not in self._latest or self._latest[topic][0] < stamp]

@@ -1,0 +1,59 @@
+"""What the rollout reads from its ROS parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from robocontrast_ros.bags.recorder_lag import SMALLEST_DEPTH
+from robocontrast_ros.configuration import record
+from robocontrast_ros.nodes.runtime.parameters import LedParameters
+from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
+
+
+@record
+class RolloutParameters(LedParameters):
+    """Parameters of the rollout."""
+
+    robot: Path = Field(description="Parameter file of the robot.")
+    policy_server: str = Field(default="policy_server", description="Name of the policy server's node.")
+    step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
+    capture_images: str = Field(
+        default="",
+        description="CaptureImages service, asked before the policy is; empty where images come at every step.",
+    )
+    steps_per_control: int = Field(ge=1, description="Physics steps in one control period.")
+    control_period: float = Field(gt=0.0, description="Simulated time of one control step [s].")
+    policy_timeout: float = Field(
+        default=15.0, gt=0.0, description="Silence after which the policy server counts as gone [s]."
+    )
+    load_timeout: float = Field(
+        default=LOAD_TIMEOUT,
+        gt=0.0,
+        description="What a reset may take longer, for a policy that hung is then loaded afresh [s].",
+    )
+    sources: tuple[str, ...] = Field(
+        default=("simulator", "sim_bridge"),
+        description="Nodes that publish images and the scene: when another policy serves, which needs more of them, "
+        "its first episode begins once they know of it.",
+    )
+    simulator_timeout: float = Field(
+        default=30.0, gt=0.0, description="Silence after which the simulator counts as gone [s]."
+    )
+    sensor_timeout: float = Field(
+        default=10.0, gt=0.0, description="Wait for the sensors and the score of a control step [s]."
+    )
+    startup_timeout: float = Field(
+        default=90.0, gt=0.0, description="Time for the other nodes to come up [s]."
+    )
+    recorder: str = Field(default="recorder", description="Name of the recorder's node.")
+    recording_timeout: float = Field(
+        default=30.0, gt=0.0, description="Wait for a recorder that is too far behind, wall clock [s]."
+    )
+    image_depth: int = Field(
+        default=SMALLEST_DEPTH,
+        ge=1,
+        description="Images that a camera's publisher keeps for subscribers that are behind: the recorder may be "
+        "behind by half of them.",
+    )

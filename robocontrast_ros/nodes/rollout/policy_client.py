@@ -1,0 +1,172 @@
+"""The policy server as the rollout asks it: over the local connection where there is one, else by its services."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.node import Node
+from sensor_msgs.msg import Image
+
+from robocontrast_ros.domain import Fault, Observed
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.nodes.conversions.domain import fault_from_msg
+from robocontrast_ros.nodes.conversions.observation import image_to_array, observation_to_msg
+from robocontrast_ros.nodes.conversions.policy import description_from_msg
+from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.runtime.channel import (
+    Call,
+    PendingResponse,
+    call,
+    fault_without_answer,
+    first_call,
+    patient_call,
+    wait_for,
+)
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.serving.local_connection import (
+    ConnectionLost,
+    InProcessClient,
+    LocalClient,
+    connect,
+)
+from robocontrast_ros.policies.serving.runner import Answer
+from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
+
+
+class PolicyClient:
+    """A client of the policy server. Its methods raise PolicyFault, or BenchFault where the server is lost."""
+
+    def __init__(self, node: Node, parameters: RolloutParameters, log: RcutilsLogger) -> None:
+        """Make the clients of the server's services."""
+        self._parameters, self._log, server = parameters, log, parameters.policy_server
+        self._act = node.create_client(Act, f"{server}/act")
+        self._reset = node.create_client(ResetPolicy, f"{server}/reset")
+        # Made last and called first: a server that has discovered this client has discovered those before it.
+        self._describe = node.create_client(DescribePolicy, f"{server}/describe")
+        self._local: LocalClient | InProcessClient | None = None
+
+    def close(self) -> None:
+        """Close the local connection."""
+        if self._local is not None:
+            self._local.close()
+        self._local = None
+
+    def wait(self, timeout: float) -> None:
+        """Wait up to a time [s] until each service is there."""
+        with fault_without_answer(Fault.POLICY_SERVER_LOST):
+            for client in (self._describe, self._reset, self._act):
+                wait_for(client, timeout)
+
+    def describe(self, how: Call = call) -> PolicyDescription:
+        """Ask which policy serves, and connect to its server where that is on this machine."""
+        # At start-up the policy may still be loading.
+        loading = self._parameters.load_timeout if how is first_call else 0.0
+        with fault_without_answer(Fault.POLICY_SERVER_LOST):
+            answer = how(self._describe, DescribePolicy.Request(), self._parameters.policy_timeout + loading)
+        _raise_fault(answer.fault)
+        self._connect(answer.line)
+        return description_from_msg(answer.description)
+
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial."""
+        request = ResetPolicy.Request(instruction=instruction, seed=seed)
+        limit = self._parameters.policy_timeout + self._parameters.load_timeout
+        with fault_without_answer(Fault.POLICY_SERVER_LOST):
+            answer = patient_call(self._reset, request, limit)
+        _raise_fault(answer.fault)
+
+    def request_actions(
+        self, observation: Observation, images: dict[str, Image], frame: str
+    ) -> PendingActions | LocalActions:
+        """Ask for actions, without waiting for them.
+
+        Args:
+            observation: without images.
+            images: of each camera, as they were received.
+            frame: world frame of the observation.
+        """
+        # The local connection carries no ground truth.
+        if self._local is not None and observation.scene is None:
+            return LocalActions(self._local, observation, images)
+        request = Act.Request(observation=observation_to_msg(observation, frame, images))
+        response = PendingResponse(self._act, request)
+        return PendingActions(response, observation.stamp, self._parameters.policy_timeout)
+
+    def _connect(self, name: str) -> None:
+        if self._local is not None and self._local.is_connected_to(name):
+            return
+        self.close()
+        with contextlib.suppress(ConnectionLost):
+            self._local = connect(name, self._parameters.policy_timeout)
+            self._log.info("the policy server is on this machine: using its local connection")
+
+
+class PendingActions:
+    """Actions that were requested from the policy server's service."""
+
+    def __init__(self, response: PendingResponse, stamp: float, timeout: float) -> None:
+        """Take the pending response, the observation's stamp, and the limit of waiting for it [s]."""
+        self._response, self._stamp, self._timeout = response, stamp, timeout
+
+    def result(self) -> Answer:
+        """Wait for the actions."""
+        with fault_without_answer(Fault.POLICY_SERVER_LOST):
+            answer = self._response.result(self._timeout)
+        _raise_fault(answer.fault)
+        stamp = seconds(answer.stamp)
+        if stamp != self._stamp:
+            raise PolicyFault(
+                Fault.POLICY_TIMEOUT,
+                f"late: it answered the observation of {stamp:.3f} s, asked about that of {self._stamp:.3f} s",
+            )
+        actions = np.asarray(answer.actions, dtype=np.float64).reshape(answer.count, answer.size)
+        return Answer(actions, answer.latency, Observed(answer.observed_instruction, answer.image_digest))
+
+
+class LocalActions:
+    """Actions that were requested over the local connection."""
+
+    def __init__(
+        self, client: LocalClient | InProcessClient, observation: Observation, images: dict[str, Image]
+    ) -> None:
+        """Request them, with the images as they were received.
+
+        Raises:
+            BenchFault: an image cannot be read, or the server is lost.
+        """
+        try:
+            pixels = {name: image_to_array(image) for name, image in images.items()}
+        except ValueError as error:
+            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+        self._client = client
+        with _faults_by_owner():
+            self._number = client.ask(replace(observation, images=pixels))
+
+    def result(self) -> Answer:
+        """Wait for the actions."""
+        with _faults_by_owner():
+            return self._client.answer(self._number)
+
+
+@contextlib.contextmanager
+def _faults_by_owner() -> Iterator[None]:
+    try:
+        yield
+    except PolicyFault as error:
+        raise _exception_of(error.fault, error.detail) from None
+
+
+def _raise_fault(message: Any) -> None:
+    fault, detail = fault_from_msg(message)
+    if fault is not Fault.NONE:
+        raise _exception_of(fault, detail)
+
+
+def _exception_of(fault: Fault, detail: str) -> PolicyFault | BenchFault:
+    return PolicyFault(fault, detail) if fault.of_policy else BenchFault(fault, detail)
