@@ -16,7 +16,7 @@ from rich.console import Console
 from robocontrast_ros.analysis.data.serving import serving_policies
 from robocontrast_ros.analysis.data.trials import trials_table, write_trials
 from robocontrast_ros.analysis.estimates.effort import (
-    Prices,
+    EffortModel,
     StandardTrial,
     compute_effort,
     standard_evaluation,
@@ -77,8 +77,8 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     if started is None:
         raise JournalError(f"{journal.path}: no session was started in it. Run the session first.")
     table = trials_table(journal.events)
-    prices = Prices(started)
-    standard = standard_evaluation(journal.events, prices)
+    model = EffortModel(started)
+    standard = standard_evaluation(journal.events, model)
     session = started.parameters.get("session", {})
     strategy = session.get("strategy", {})
     serving = serving_policies(journal.events)
@@ -121,7 +121,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         ended=_ending(journal),
         finished=any(isinstance(event, SessionFinished) for event in journal.events),
         rows=tuple(rows),
-        effort=compute_effort(journal.events, table, standard, prices),
+        effort=compute_effort(journal.events, table, standard, model),
         estimates={
             policy: test_set_estimates(table.filter(pl.col("policy") == policy), test_set, started.metric)
             for policy in policies

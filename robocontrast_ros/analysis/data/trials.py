@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.data.serving import serving_policies
-from robocontrast_ros.analysis.estimates.effort import Prices, Spent
+from robocontrast_ros.analysis.estimates.effort import EffortModel, Effort
 from robocontrast_ros.domain import Fault, Outcome, Trial, TrialResult
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
 from robocontrast_ros.system.disk import write_file
@@ -85,7 +85,7 @@ COLUMNS: Columns = {
 def trials_table(events: Sequence[Event]) -> pl.DataFrame:
     """Return the trials of a journal, with the columns of ``COLUMNS``, in the order they were run."""
     started = next((e for e in events if isinstance(e, SessionStarted)), None)
-    prices, unit = Prices(started), started.cost_unit if started else "m"
+    model, unit = EffortModel(started), started.cost_unit if started else "m"
     rows, spent = [], 0.0
     set_ups: list[SetUp] = []
     for event, policy in zip(events, serving_policies(events), strict=True):
@@ -97,7 +97,7 @@ def trials_table(events: Sequence[Event]) -> pl.DataFrame:
             rows.append(
                 conditions_of(event.trial)
                 | {"attempt": event.attempt}
-                | _set_up(set_ups, prices)
+                | _set_up(set_ups, model)
                 | given
                 | _results(event)
             )
@@ -148,8 +148,8 @@ def conditions_of(trial: Trial) -> dict[str, object]:
     }
 
 
-def _set_up(events: Sequence[SetUp], prices: Prices) -> dict[str, object]:
-    spent = sum((prices.of(e.moves, e.measured) for e in events), Spent())
+def _set_up(events: Sequence[SetUp], model: EffortModel) -> dict[str, object]:
+    spent = sum((model.of(e.moves, e.measured) for e in events), Effort())
     return {
         "setup_moves": sum(len(e.moves) for e in events),
         "setup_metres": spent.metres,

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.estimates.effort import Spent
+from robocontrast_ros.analysis.estimates.effort import Effort
 from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.analysis.tables.console import ALL_TRIALS, BASE_TRIALS, NONE
 from robocontrast_ros.domain import BASE
@@ -80,7 +80,7 @@ def precision(results: Results, half_widths: Sequence[float] = HALF_WIDTHS) -> t
         attempts = results.trials.filter(pl.col("policy") == policy)
         counting = attempts.filter(pl.col("counts") & pl.col(metric).is_not_null())
         number = counting["base_id"].n_unique()
-        spent = Spent(float(attempts["setup_metres"].sum()), float(attempts["setup_seconds"].sum()))
+        spent = Effort(float(attempts["setup_metres"].sum()), float(attempts["setup_seconds"].sum()))
         for estimator in ESTIMATORS:
             trials = counting.filter(pl.col("perturbation") == BASE) if estimator == "base" else counting
             scores, groups = trials[metric].to_numpy(), trials["base_id"].to_numpy()
@@ -93,7 +93,7 @@ def precision(results: Results, half_widths: Sequence[float] = HALF_WIDTHS) -> t
     return tuple(rows)
 
 
-def _needed(half_width: float, more: int | None, instances: int, trials: int, spent: Spent) -> Needed:
+def _needed(half_width: float, more: int | None, instances: int, trials: int, spent: Effort) -> Needed:
     if more is None:
         return Needed(half_width, None, None, None, None)
     each = spent / instances

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from robocontrast_ros.analysis.data.trials import ALL
-from robocontrast_ros.analysis.estimates.effort import Effort
+from robocontrast_ros.analysis.estimates.effort import RunEffort
 from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates
 from robocontrast_ros.domain import BASE, Outcome
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
@@ -140,7 +140,7 @@ class Summary:
     ended: str
     finished: bool
     rows: tuple[Row, ...]
-    effort: Effort
+    effort: RunEffort
     estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
 
     @property

@@ -52,7 +52,7 @@ REPORT = "report.html"
 
 
 @dataclass(frozen=True)
-class Happening:
+class RunEvent:
     """Something in a run that is no trial.
 
     Attributes:
@@ -137,7 +137,7 @@ def _content(
             (e.sequential for e in reversed(journal.events) if isinstance(e, SessionFinished)), None
         ),
         "skips": [event for event in journal.events if isinstance(event, TrialSkipped)],
-        "happenings": tuple(_happenings(journal.events)),
+        "run_events": tuple(_run_events(journal.events)),
         "reproduction": reproduction_of(run, journal),
     }
 
@@ -192,18 +192,18 @@ def _named(row: Row, summary: Summary) -> str:
     return f"{row.symbol} ({row.policy})" if len(summary.policies) > 1 else row.symbol
 
 
-def _happenings(events: Sequence[Event]) -> Iterable[Happening]:
+def _run_events(events: Sequence[Event]) -> Iterable[RunEvent]:
     loaded_before = False
     for event in events:
         if isinstance(event, PolicyLoaded):
             if loaded_before:
-                yield Happening(event.time, "policy", f"{event.name} serves from here on.")
+                yield RunEvent(event.time, "policy", f"{event.name} serves from here on.")
             loaded_before = True
         elif isinstance(event, PolicyRefused):
-            yield Happening(event.time, "policy refused", f"{event.policy}: {event.reason}")
+            yield RunEvent(event.time, "policy refused", f"{event.policy}: {event.reason}")
         elif isinstance(event, SessionInterrupted):
-            yield Happening(event.time, "interrupted", f"{event.fault.name}: {event.detail}")
+            yield RunEvent(event.time, "interrupted", f"{event.fault.name}: {event.detail}")
         elif isinstance(event, ProcessDied):
-            yield Happening(event.time, "process died", f"{event.process}: {event.detail}")
+            yield RunEvent(event.time, "process died", f"{event.process}: {event.detail}")
         elif isinstance(event, Resumed) and event.restarted:
-            yield Happening(event.time, "resumed", "The session went on in a new process.")
+            yield RunEvent(event.time, "resumed", "The session went on in a new process.")

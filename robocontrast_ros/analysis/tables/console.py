@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.estimates.effort import MeanSpent, Spent
+from robocontrast_ros.analysis.estimates.effort import MeanEffort, Effort
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
 from robocontrast_ros.analysis.estimates.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
 from robocontrast_ros.domain import METRICS
@@ -194,11 +194,11 @@ def _explained(summary: Summary) -> str:
     return f"{words}."
 
 
-def _both(spent: Spent) -> tuple[str, str]:
+def _both(spent: Effort) -> tuple[str, str]:
     return f"{spent.metres:.2f}", f"{spent.seconds:.0f}"
 
 
-def _mean(mean: MeanSpent) -> tuple[str, str]:
+def _mean(mean: MeanEffort) -> tuple[str, str]:
     return _both(mean.mean) if mean.mean else (NONE, NONE)
 
 
