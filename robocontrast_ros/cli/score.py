@@ -13,7 +13,8 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore, find_recorded, score_recorded
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
+from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore, score_recorded
 from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds
 from robocontrast_ros.domain import METRICS, Outcome
 from robocontrast_ros.domain.words import counted

@@ -186,11 +186,6 @@ def check_distinct(runs: Sequence[tuple[str, SessionStarted]]) -> None:
                 )
 
 
-def compare_runs(a: Results, b: Results) -> Comparison:
-    """Return what the trials say that both runs have: ``compare_all`` of two runs."""
-    return compare_all(a, (b,))[0]
-
-
 def compare_all(first: Results, others: Sequence[Results]) -> tuple[Comparison, ...]:
     """Compare a run with each of the others, on the trials that both have.
 

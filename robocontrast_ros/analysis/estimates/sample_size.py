@@ -17,7 +17,7 @@ from robocontrast_ros.analysis.tables.console import ALL_TRIALS, BASE_TRIALS, NO
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.statistics.planning import trials_for_half_width
+from robocontrast_ros.statistics.sample_size import further_instances
 
 PROMISE = (
     "Until the 95 % interval is no wider than ±, if further instances, with all their trials, cost and differ as "
@@ -85,7 +85,7 @@ def precision(results: Results, half_widths: Sequence[float] = HALF_WIDTHS) -> t
             trials = counting.filter(pl.col("perturbation") == BASE) if estimator == "base" else counting
             scores, groups = trials[metric].to_numpy(), trials["base_id"].to_numpy()
             needed = tuple(
-                _needed(width, trials_for_half_width(scores, groups, width), number, len(counting), spent)
+                _needed(width, further_instances(scores, groups, width), number, len(counting), spent)
                 for width in half_widths
             )
             instances = trials["base_id"].n_unique()

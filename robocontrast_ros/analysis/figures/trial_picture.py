@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robocontrast_ros.analysis.figures.maps import map_of_recording
 from robocontrast_ros.analysis.figures.run_figures import GREY
 from robocontrast_ros.analysis.figures.trial_map import draw_map, legend_of, title_of
-from robocontrast_ros.analysis.rescoring.scores_from_bags import find_task
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_task
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import BagContent, read_bag, read_trial
 from robocontrast_ros.configuration import ConfigurationError
@@ -56,7 +56,7 @@ def draw_trial(bag: Path, path: Path) -> None:
     figure = Figure(figsize=(13.0, 3.7), dpi=120, layout="constrained")
     ratios = [images[0].pixels.shape[1] / images[0].pixels.shape[0]] * FRAMES if images else []
     *frames, above = np.atleast_1d(figure.subplots(1, len(ratios) + 1, width_ratios=[*ratios, 2.0]))
-    content = map_of_recording(find_task(recording), recording)
+    content = map_of_recording(find_task(recording)[0], recording)
     who = f"{recording.policy} on {recording.robot}"
     figure.suptitle(f"{title_of(content)} · {who}", fontsize=9)
     for image, axes in zip(pick_at_equal_times(images, FRAMES), frames, strict=False):

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.estimates.effort import MeanEffort, Effort
+from robocontrast_ros.analysis.estimates.effort import Effort, MeanEffort
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
 from robocontrast_ros.analysis.estimates.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
 from robocontrast_ros.domain import METRICS

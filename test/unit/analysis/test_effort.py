@@ -13,9 +13,9 @@ from rich.console import Console
 
 from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.analysis.estimates.effort import (
-    MeanEffort,
-    EffortModel,
     Effort,
+    EffortModel,
+    MeanEffort,
     compute_effort,
     cumulative,
     standard_evaluation,

@@ -10,7 +10,7 @@ from robocontrast_ros.analysis.estimates.sample_size import precision, precision
 from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
-from robocontrast_ros.statistics.planning import trials_for_half_width
+from robocontrast_ros.statistics.sample_size import further_instances
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_further_instances_cost_what_those_that_were_run_did(results):
     trials = found.trials.filter("counts")
     for precise, chosen in ((base, trials.filter(trials["perturbation"] == "base")), (plain, trials)):
         needed, reached = precise.needed
-        assert needed.instances == trials_for_half_width(chosen["spl"], chosen["base_id"], 0.1) > 0
+        assert needed.instances == further_instances(chosen["spl"], chosen["base_id"], 0.1) > 0
         assert needed.trials == pytest.approx(needed.instances * len(trials) / 12, abs=1.0)
         assert needed.metres == pytest.approx(needed.instances * found.trials["setup_metres"].sum() / 12)
         assert needed.seconds == pytest.approx(needed.instances * found.trials["setup_seconds"].sum() / 12)
