@@ -10,10 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from robocontrast_ros.analysis.data.golden import golden_words
-from robocontrast_ros.analysis.estimates.sample_size import precision, precision_report
+from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
 from robocontrast_ros.analysis.figures.maps import write_maps
-from robocontrast_ros.analysis.results import write_results
-from robocontrast_ros.analysis.tables.console import summary_report
+from robocontrast_ros.analysis.tables.sample_size import sample_size_report
+from robocontrast_ros.analysis.tables.summary import summary_report
+from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import Start
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.journal import read_journal
@@ -87,7 +88,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
             style="yellow",
         )
     if within is not None:
-        console.print("", precision_report(precision(results, (within,))), sep="\n")
+        console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
     # Paths are for copying: they must not be broken at the terminal's edge.
     console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
     _draw_maps(run, console)

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from robocontrast_ros.analysis.data.serving import serving_policies
-from robocontrast_ros.analysis.estimates.effort import Effort, EffortModel
+from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
+from robocontrast_ros.analysis.data.serving_policies import serving_policies
 from robocontrast_ros.domain import Fault, Outcome, Trial, TrialResult
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
 from robocontrast_ros.system.disk import write_file

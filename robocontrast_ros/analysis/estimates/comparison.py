@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import polars as pl
 
+from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.summary import ALL
-from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.runs.events import SessionStarted
 from robocontrast_ros.statistics.changes import difference_in_differences

@@ -15,9 +15,9 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.trials import ALL
 from robocontrast_ros.analysis.estimates.effort import RunEffort
-from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates
+from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates, mean_score
 from robocontrast_ros.domain import BASE, Outcome
-from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
+from robocontrast_ros.statistics.clusters import paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 from robocontrast_ros.statistics.unpaired import unpaired_difference
@@ -148,6 +148,10 @@ class Summary:
         """Names of the policies, in the order in which they served."""
         return tuple(dict.fromkeys(row.policy for row in self.rows))
 
+    def name_of(self, row: Row) -> str:
+        """Return a row's symbol, with its policy where there are several."""
+        return f"{row.symbol} ({row.policy})" if len(self.policies) > 1 else row.symbol
+
     def row(self, perturbation: str, policy: str | None = None) -> Row:
         """Return the row of a perturbation, and of a policy; that may be left out where there is one policy.
 
@@ -221,11 +225,11 @@ def _row(
         trials=len(trials),
         instances=trials["base_id"].n_unique(),
         skipped=skipped,
-        success=wilson(*share) if independent else _mean(trials, "success"),
+        success=wilson(*share) if independent else mean_score(trials, "success"),
         success_exact=clopper_pearson(*share) if independent else NO_ESTIMATE,
-        spl=_mean(trials, "spl"),
-        progress=_mean(trials, "progress"),
-        ndtw=_mean(trials, "ndtw"),
+        spl=mean_score(trials, "spl"),
+        progress=mean_score(trials, "progress"),
+        ndtw=mean_score(trials, "ndtw"),
         collisions=float(trials["collisions"].mean()) if len(trials) else None,
         difference=NO_ESTIMATE,
         success_difference=NO_ESTIMATE,
@@ -241,11 +245,6 @@ def _row(
     )
 
 
-def _mean(trials: pl.DataFrame, score: str) -> Estimate:
-    known = trials.filter(pl.col(score).is_not_null())
-    return cluster_mean(known[score].to_numpy(), known["base_id"].to_numpy())
-
-
 def _difference(trials: pl.DataFrame, base: pl.DataFrame, metric: str) -> tuple[Estimate, int]:
     """Return the mean paired difference to the instances' own base trials, and the number of pairs."""
     means = [t.group_by("base_id").agg(pl.col(metric).mean()) for t in (trials, base)]
@@ -259,7 +258,7 @@ def _selection(
     """Return whom a perturbation was applied to, by their base trials; None where it was refused for none."""
     applied = set(trials["base_id"])
     groups = [base.filter(pl.col("base_id").is_in(list(ids))) for ids in (applied, set(refused) - applied)]
-    means = [_mean(group, metric) for group in groups]
+    means = [mean_score(group, metric) for group in groups]
     if means[1].mean is None:
         return None
     numbers = [group["base_id"].n_unique() for group in groups]

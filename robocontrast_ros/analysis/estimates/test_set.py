@@ -21,7 +21,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.statistics.clusters import cluster_mean
-from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.strategies.protocol import solved_at_start
 from robocontrast_ros.strategies.standard import Standard
@@ -30,6 +30,9 @@ from robocontrast_ros.tasks.protocol import Task
 PLAIN_BIAS = "biased where perturbed trials are harder or easier than base trials"
 BASE_BIAS = "unbiased where they start in the scenes of their own test instances"
 ADJUSTED_BIAS = "unbiased for many instances; uses perturbed trials and the rest of X"
+
+ALL_TRIALS, BASE_TRIALS, ADJUSTED = "all trials", "base trials", "adjusted"
+"""Names of the estimators."""
 
 NOT_DRAWN = "the test set was not drawn again"
 
@@ -69,6 +72,15 @@ class TestSetEstimates:
     without: str = ""
 
     @property
+    def by_name(self) -> tuple[tuple[str, Estimate | None, Estimate | None], ...]:
+        """Name of each estimator, its estimate for the domain, and that for X."""
+        return (
+            (ALL_TRIALS, self.plain, None),
+            (BASE_TRIALS, self.base, self.base_of_test_set),
+            (ADJUSTED, self.adjusted_of_domain, self.adjusted),
+        )
+
+    @property
     def no_sampling_error(self) -> str:
         """What stands in the place of an interval for the mean over X, where all of X was run; else empty."""
         return f"all {self.run} run: no sampling error" if self.run and self.run == self.instances else ""
@@ -98,7 +110,7 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
     """
     known = trials.filter(pl.col("counts") & pl.col(metric).is_not_null())
     base = known.filter(pl.col("perturbation") == BASE)
-    plain, of_base = _mean(known, metric), _mean(base, metric)
+    plain, of_base = mean_score(known, metric), mean_score(base, metric)
     run = base["base_id"].n_unique()
     without = test_set if isinstance(test_set, str) else _unfit(base, test_set)
     if without:
@@ -141,10 +153,10 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
     )
 
 
-def _mean(trials: pl.DataFrame, metric: str) -> Estimate:
-    return (
-        cluster_mean(trials[metric].to_numpy(), trials["base_id"].to_numpy()) if len(trials) else NO_ESTIMATE
-    )
+def mean_score(trials: pl.DataFrame, score: str) -> Estimate:
+    """Return the mean of a score over the trials that have it."""
+    known = trials.filter(pl.col(score).is_not_null())
+    return cluster_mean(known[score].to_numpy(), known["base_id"].to_numpy())
 
 
 def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
-from robocontrast_ros.analysis.figures.run_figures import BLUE, GREEN, GREY, ORANGE, PINK
+from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PINK
 from robocontrast_ros.domain import ObjectState, Outcome, Pose, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import CollisionCounter, Sample
 from robocontrast_ros.system.disk import new_file

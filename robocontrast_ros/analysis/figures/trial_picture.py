@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from robocontrast_ros.analysis.figures.charts import GREY
 from robocontrast_ros.analysis.figures.maps import map_of_recording
-from robocontrast_ros.analysis.figures.run_figures import GREY
 from robocontrast_ros.analysis.figures.trial_map import draw_map, legend_of, title_of
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_task
 from robocontrast_ros.bags.errors import BagError

@@ -14,13 +14,14 @@ from robocontrast_ros.analysis.estimates.comparison import (
     check_distinct,
     compare_all,
 )
+from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
-from robocontrast_ros.analysis.report.figures import Chart, draw_comparison, make_chart
+from robocontrast_ros.analysis.figures.charts import draw_comparison
 from robocontrast_ros.analysis.report.headline import Headline, headlines_of
-from robocontrast_ros.analysis.report.pages import check_folder, estimate, render, write_page
+from robocontrast_ros.analysis.report.rendering import check_folder, estimate, render, write_page
 from robocontrast_ros.analysis.report.reproduction import Reproduction, reproduction_of
+from robocontrast_ros.analysis.report.svg import Chart, make_chart
 from robocontrast_ros.analysis.report.trials import Attempt, Track, attempts_of, draw_maps, symbols_of, untold
-from robocontrast_ros.analysis.results import Results, compute_results
 from robocontrast_ros.analysis.tables.comparison import BEYOND, FAMILIES, number_files, write_numbers
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.runs.journal import Journal, read_begun

@@ -6,10 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from robocontrast_ros.analysis.estimates.summary import ALL, Summary
-from robocontrast_ros.analysis.estimates.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
+from robocontrast_ros.analysis.estimates.test_set import (
+    ADJUSTED,
+    ADJUSTED_BIAS,
+    ALL_TRIALS,
+    BASE_BIAS,
+    BASE_TRIALS,
+    PLAIN_BIAS,
+)
 from robocontrast_ros.statistics.estimate import Estimate
-
-BASE_TRIALS, ALL_TRIALS, ADJUSTED = "base trials", "all trials", "adjusted"
 
 THE_DOMAIN = "the mean over all that the test set was drawn from"
 THE_TEST_SET = "the mean over the instances of the test set alone"

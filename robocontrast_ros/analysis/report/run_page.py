@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robocontrast_ros.analysis.estimates.latency import latencies
-from robocontrast_ros.analysis.estimates.sample_size import precision
-from robocontrast_ros.analysis.estimates.summary import Row, Summary
+from robocontrast_ros.analysis.estimates.results import Results, compute_results
+from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
-from robocontrast_ros.analysis.report.figures import (
-    Chart,
+from robocontrast_ros.analysis.figures.paper import (
     budget_of,
     estimate_of,
     latency_of,
-    make_chart,
     perturbations_of,
     write_figures,
 )
-from robocontrast_ros.analysis.report.headline import ALL_TRIALS, BASE_TRIALS, estimators_of, headlines_of
-from robocontrast_ros.analysis.report.pages import check_folder, number, render, write_page
+from robocontrast_ros.analysis.report.headline import estimators_of, headlines_of
+from robocontrast_ros.analysis.report.rendering import check_folder, number, render, write_page
 from robocontrast_ros.analysis.report.reproduction import policies_loaded, reproduction_of
+from robocontrast_ros.analysis.report.svg import Chart, make_chart
 from robocontrast_ros.analysis.report.trials import (
     Attempt,
     Track,
@@ -32,8 +31,7 @@ from robocontrast_ros.analysis.report.trials import (
     symbols_of,
     untold,
 )
-from robocontrast_ros.analysis.results import Results, compute_results
-from robocontrast_ros.analysis.tables.console import SELECTED, SPL_CHANGES
+from robocontrast_ros.analysis.tables.summary import SELECTED, SPL_CHANGES
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.runs.events import (
     Event,
@@ -128,8 +126,7 @@ def _content(
             if found.without
         },
         "headlines": tuple(headlines_of(summary)),
-        "precisions": precision(results),
-        "names_of_estimators": {"base": BASE_TRIALS, "plain": ALL_TRIALS},
+        "sample_sizes": sample_sizes(results),
         "charts": _charts(journal, results),
         "latencies": latencies(journal.events),
         "loaded": policies_loaded(journal.events),
@@ -148,12 +145,12 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
     summary = results.summary
     metric, unit = METRICS[summary.metric], summary.cost_unit
     bars = ", ".join(
-        f"{_named(row, summary)} {number(row.score(summary.metric).mean)}"
+        f"{summary.name_of(row)} {number(row.score(summary.metric).mean)}"
         for row in summary.rows
         if row.trials
     )
     spent = ", ".join(
-        f"{_named(row, summary)} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows
+        f"{summary.name_of(row)} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows
     )
     charts = [
         make_chart(
@@ -186,10 +183,6 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
             )
         )
     return {chart.name: chart for chart in charts}
-
-
-def _named(row: Row, summary: Summary) -> str:
-    return f"{row.symbol} ({row.policy})" if len(summary.policies) > 1 else row.symbol
 
 
 def _run_events(events: Sequence[Event]) -> Iterable[RunEvent]:

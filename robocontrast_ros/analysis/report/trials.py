@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.figures.maps import set_up_trials, write_maps
 from robocontrast_ros.analysis.report.pictures import NO_PICTURES, TrialPictures, trial_pictures
-from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import SetupMove
 from robocontrast_ros.runs.events import TrialSkipped

@@ -16,7 +16,7 @@ from robocontrast_ros import __version__
 from robocontrast_ros.analysis.data.trials import Columns, make_table
 from robocontrast_ros.analysis.estimates.comparison import TESTS, Change, ComparedRow, Comparison
 from robocontrast_ros.analysis.estimates.summary import ALL
-from robocontrast_ros.analysis.tables.console import NONE, difference_in_words, in_words
+from robocontrast_ros.analysis.tables.summary import NONE, difference_in_words, in_words
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.estimate import Estimate

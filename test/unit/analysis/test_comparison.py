@@ -17,7 +17,7 @@ from robocontrast_ros.analysis.estimates.comparison import (
     check_distinct,
     compare_all,
 )
-from robocontrast_ros.analysis.results import compute_results
+from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.tables.comparison import (
     COLUMNS,
     comparison_json,

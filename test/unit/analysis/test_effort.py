@@ -11,17 +11,16 @@ import pytest
 from line_world import Invert, LineBench, OnlyAtHome, line, line_evaluation
 from rich.console import Console
 
+from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.analysis.estimates.effort import (
-    Effort,
-    EffortModel,
     MeanEffort,
     compute_effort,
     cumulative,
     standard_evaluation,
 )
-from robocontrast_ros.analysis.results import compute_results
-from robocontrast_ros.analysis.tables.console import effort_table, summary_report
+from robocontrast_ros.analysis.estimates.results import compute_results
+from robocontrast_ros.analysis.tables.summary import effort_table, summary_report
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.events import SetUp, TrialFinished

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 
 from robocontrast_ros.analysis.estimates.comparison import ComparisonError
 from robocontrast_ros.analysis.estimates.latency import latencies
+from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.report import write_comparison, write_report
 from robocontrast_ros.analysis.report.reproduction import reproduction_of
 from robocontrast_ros.analysis.report.run_page import run_page
-from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
@@ -242,7 +242,7 @@ def test_a_session_that_ended_early_has_skips_estimates_and_the_interval_that_ho
     assert "ended as soon as its question was answered" in page.words
     assert "the mean success of base trials is in [0.61, 0.98] at an error rate of 0.05" in page.words
     assert "Which instances a perturbation could be applied to" in page.words
-    assert "applied less refused" in page.words and "success less base" in page.words
+    assert "applied − refused" in page.words and "success: difference to base" in page.words
     assert "Skipped perturbations" in page.words and "there is no place that has an opposite" in page.words
     assert "No adjusted estimate:" in page.words
     assert "Estimator base trials" in page.words
@@ -303,7 +303,7 @@ def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whol
     page = sound((tmp_path / "comparison.html").read_text())
     for words in (
         "oracle (whole)", "oracle (better)", "oracle (whole) less oracle (better)", "McNemar p", "ΔSB2",
-        "mean paired difference of SPL", "Trials that one of them alone solved", "Left out,", "Holm",
+        "mean paired difference of SPL", "Trials that only one of them solved", "without a partner", "Holm",
         "What each perturbation costs one policy beyond the other", "difference in differences",
         "There is none: on every pair both succeeded, or both failed.",
     ):  # fmt: skip

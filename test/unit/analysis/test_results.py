@@ -12,8 +12,9 @@ from line_world import LineBench, SwappingLineBench, line_evaluation
 from PIL import Image
 from rich.console import Console
 
-from robocontrast_ros.analysis.results import compute_results, write_results
-from robocontrast_ros.analysis.tables.console import in_words, summary_report
+from robocontrast_ros.analysis.estimates.results import compute_results
+from robocontrast_ros.analysis.tables.summary import in_words, summary_report
+from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.runs.journal import JournalError, read_journal
 from robocontrast_ros.runs.run_folder import RunFolder

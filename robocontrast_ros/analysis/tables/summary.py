@@ -6,17 +6,22 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.estimates.effort import Effort, MeanEffort
+from robocontrast_ros.analysis.data.effort_model import Effort
+from robocontrast_ros.analysis.estimates.effort import MeanEffort
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
-from robocontrast_ros.analysis.estimates.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
+from robocontrast_ros.analysis.estimates.test_set import (
+    ADJUSTED,
+    ADJUSTED_BIAS,
+    ALL_TRIALS,
+    BASE_BIAS,
+    BASE_TRIALS,
+    PLAIN_BIAS,
+)
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
 NONE = "-"
-
-ALL_TRIALS, BASE_TRIALS, ADJUSTED = "all trials", "base trials", "adjusted"
-"""What the estimators of the test set's mean are called."""
 
 CHANGE = "Change from base: mean difference to the same instances' own base trials."
 SPL_CHANGES = (
@@ -74,9 +79,9 @@ def changes_report(summary: Summary) -> list[RenderableType]:
     rows = [(row, (row.difference, row.success_difference)) for row in summary.rows if row.pairs]
     if not rows:
         return []
-    table = _small_table("change from base", "n", metric, "success")
+    table = small_table("change from base", "n", metric, "success")
     for row, differences in rows:
-        table.add_row(_named(row, summary), str(row.pairs), *map(difference_in_words, differences))
+        table.add_row(Text(summary.name_of(row)), str(row.pairs), *map(difference_in_words, differences))
     words = f"{CHANGE} n: instances."
     return [
         "",
@@ -88,12 +93,12 @@ def changes_report(summary: Summary) -> list[RenderableType]:
 def selections_report(summary: Summary) -> list[RenderableType]:
     """Return the table of whom perturbations were applied to; none where they were refused for no instance."""
     metric = METRICS[summary.metric]
-    table = _small_table(f"base {metric}", "applied", "n", "refused", "n", "applied - refused")
+    table = small_table(f"base {metric}", "applied", "n", "refused", "n", "applied - refused")
     for row in summary.rows:
         if row.selection is not None:
             found = row.selection
             table.add_row(
-                _named(row, summary),
+                Text(summary.name_of(row)),
                 in_words(found.applied),
                 str(found.applied_instances),
                 in_words(found.refused),
@@ -103,7 +108,8 @@ def selections_report(summary: Summary) -> list[RenderableType]:
     return ["", table, Text(SELECTED, style="dim italic")] if table.row_count else []
 
 
-def _small_table(what: str, *headings: str) -> Table:
+def small_table(what: str, *headings: str) -> Table:
+    """Return a table without lines, whose columns but the first are right-aligned."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(Text(what))
     for heading in headings:
@@ -111,24 +117,13 @@ def _small_table(what: str, *headings: str) -> Table:
     return table
 
 
-def _named(row: Row, summary: Summary) -> Text:
-    return Text(f"{row.symbol} ({row.policy})" if len(summary.policies) > 1 else row.symbol)
-
-
 def estimates_report(summary: Summary) -> Group:
     """Return the test set's mean as it is estimated in three ways, and what each is biased by."""
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(Text(f"test-set mean of {METRICS[summary.metric]}"), no_wrap=True)
-    for heading in ("domain", "test set X"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    table = small_table(f"test-set mean of {METRICS[summary.metric]}", "domain", "test set X")
     for policy, found in summary.estimates.items():
         if len(summary.estimates) > 1:
             table.add_row(Text(policy), style="italic")
-        for name, of_domain, of_test_set in (
-            (ALL_TRIALS, found.plain, None),
-            (BASE_TRIALS, found.base, found.base_of_test_set),
-            (ADJUSTED, found.adjusted_of_domain, found.adjusted),
-        ):
+        for name, of_domain, of_test_set in found.by_name:
             exact = in_words(of_test_set or NO_ESTIMATE, found.no_sampling_error)
             table.add_row(name, in_words(of_domain or NO_ESTIMATE), exact)
     return Group(table, Text(_biases(summary), style="dim italic"))
