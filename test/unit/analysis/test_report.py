@@ -242,7 +242,7 @@ def test_a_session_that_ended_early_has_skips_estimates_and_the_interval_that_ho
     assert "ended as soon as its question was answered" in page.words
     assert "the mean success of base trials is in [0.61, 0.98] at an error rate of 0.05" in page.words
     assert "Which instances a perturbation could be applied to" in page.words
-    assert "applied − refused" in page.words and "success: difference to base" in page.words
+    assert "applied \N{MINUS SIGN} refused" in page.words and "success: difference to base" in page.words
     assert "Skipped perturbations" in page.words and "there is no place that has an opposite" in page.words
     assert "No adjusted estimate:" in page.words
     assert "Estimator base trials" in page.words

@@ -214,7 +214,7 @@ def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(run, monkeypatch):
     study, folder, _, _ = run
     found = CliRunner().invoke(app, ["study", str(study.source), "--output", str(folder.path.parent)])
     assert found.exit_code == 130
-    assert "the same command goes on where it was" in found.output
+    assert "the same command resumes it" in found.output
 
 
 @pytest.mark.parametrize(
