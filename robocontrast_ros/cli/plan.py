@@ -54,4 +54,4 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
         "if every trial succeeds."
     )
     if resolved.parameters.stop_early is not None:
-        console.print("`stop_early` may end it sooner: when, depends on the scores.")
+        console.print("`stop_early` may end the session sooner, depending on the scores.")

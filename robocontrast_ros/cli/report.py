@@ -14,7 +14,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 
 
 def write_run_report(run: Path, to: Path | None, console: Console) -> None:
-    """Write the page of a run and say where it is.
+    """Write the page of a run and print its path.
 
     Raises:
         ConfigurationError: the path is not a run folder, or the page cannot be written.
@@ -26,7 +26,7 @@ def write_run_report(run: Path, to: Path | None, console: Console) -> None:
 
 
 def shown_progress(console: Console) -> Callable[[Sequence[Any], str], Iterable[Any]]:
-    """Return what shows how far it has come, where somebody looks at it."""
+    """Return a function that iterates and shows progress, in a terminal."""
 
     def track_shown(things: Sequence[Any], what: str) -> Iterable[Any]:
         return track(

@@ -22,7 +22,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     Args:
         run: the run folder.
         console: to print on.
-        within: half-width of the interval that is wanted; what it takes is shown. None where nobody asked.
+        within: target half-width; its sample size is shown. None for no target.
 
     Raises:
         JournalError: the run's journal cannot be read.
@@ -50,7 +50,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
 
 
 def _draw_maps(run: RunFolder, console: Console) -> None:
-    """Draw the maps that are missing; with images in the bags, a long run has minutes of it."""
+    """Draw the missing maps; with images in the bags this takes minutes for a long run."""
     shown = {"description": "maps", "console": console, "transient": True, "disable": not console.is_terminal}
     write_maps(run, read_journal(run.journal), lambda missing: track(missing, **shown))
     if run.maps.is_dir():

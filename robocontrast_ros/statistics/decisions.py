@@ -97,6 +97,6 @@ def _studentised(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArr
     """Return |mean| / its standard error for each row of cluster sums, shape (k, clusters)."""
     mean = sums.sum(axis=1) / sizes.sum()
     residual = sums - mean[:, None] * sizes
-    # A row without spread has an infinite statistic, or, at a mean of 0, none to speak of.
+    # A row without spread has an infinite statistic, or 0 at a mean of 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(np.abs(mean) / np.sqrt(np.sum(residual**2, axis=1)), nan=0.0, posinf=np.inf)

@@ -18,11 +18,11 @@ class Effort:
     seconds: float = 0.0
 
     def __add__(self, other: Effort) -> Effort:
-        """Return both together."""
+        """Return the sum of both."""
         return Effort(self.metres + other.metres, self.seconds + other.seconds)
 
     def __truediv__(self, number: float) -> Effort:
-        """Return the share of one."""
+        """Return one of so many equal shares."""
         return Effort(self.metres / number, self.seconds / number)
 
     def of(self, unit: str) -> float:

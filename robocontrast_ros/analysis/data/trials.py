@@ -26,7 +26,7 @@ COLUMNS: Columns = {
     "index": (pl.Int64, "position of the trial in the session, from 0"),
     "attempt": (pl.Int64, "which execution of the trial, from 0; (index, attempt) is unique"),
     "counts": (pl.Boolean, "whether the row counts: false for void attempts, whose scores are null"),
-    "base_id": (pl.String, "the test instance that this is a twin of"),
+    "base_id": (pl.String, "the test instance that this is, or is a perturbation of"),
     "instance_id": (pl.String, "the instance that was run"),
     "perturbation": (pl.String, "`base`, or the perturbation's name"),
     "repeat": (pl.Int64, "which repetition of the same starting conditions, from 0"),
@@ -117,7 +117,7 @@ def write_table(table: pl.DataFrame, columns: Columns, parquet: Path, csv: Path)
     Raises:
         DiskError: a file cannot be written.
     """
-    # By way of the memory: polars tells a full disk in a way of its own.
+    # Through memory, as polars has its own error for a full disk.
     content = BytesIO()
     table.write_parquet(content, metadata={name: meaning for name, (_, meaning) in columns.items()})
     write_file(parquet, content.getvalue())
@@ -130,7 +130,7 @@ def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:
 
 
 def conditions_of(trial: Trial) -> dict[str, object]:
-    """Return the columns that say what a trial was."""
+    """Return the columns that describe a trial."""
     proof = trial.instance.proof
     return {
         "index": trial.index,
@@ -177,7 +177,7 @@ def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
 
 
 def scores_of(result: TrialResult) -> dict[str, object]:
-    """Return the columns that say how a trial went."""
+    """Return the columns of a trial's result."""
     return _ending(result.outcome, result.fault, result.detail) | {
         "success": result.success,
         "spl": result.spl,

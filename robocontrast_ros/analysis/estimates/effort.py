@@ -1,12 +1,11 @@
-"""What a run cost the experimenter, beside what a standard evaluation would have (seed 000, section 6.2).
+"""The effort of a run, beside that of a standard evaluation (seed 000, section 6.2).
 
 The standard evaluation is computed from the base trials of the run: each in its own scene, set up from the
-scene that the base trial before it left. That is what the strategy ``standard`` does with the same test set
-and the same behaviour, so its costs are exact where the run's base trials were fully reset, and are not
-given where they were not (limited intervention).
+scene that the base trial before it left. The strategy ``standard`` does the same, so the costs are exact for the same
+test set and behaviour where the run's base trials were fully reset; else (limited intervention) they are not given.
 
-The first scene of a session in simulation is brought in from outside, which costs nothing in either unit.
-A mean over set-ups would then be too low, so that set-up is left out of the mean; it stays in all sums.
+The first scene of a session in simulation is brought in from outside at no cost. This set-up is left out of means,
+which would be too low with it, and counted in sums.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class MeanEffort:
 
 @dataclass(frozen=True)
 class RunEffort:
-    """What a run cost.
+    """The effort of a run.
 
     Attributes:
         total: all set-ups.
@@ -64,7 +63,7 @@ class RunEffort:
             did not apply to the scene that the trial before left; they are part of the three above.
         went_back: number of those perturbed instances.
         within: the cost up to which trials are counted, in the session's unit; None where there is none.
-        within_is: what that cost is, in words.
+        within_is: which cost that is, in words.
         trials: trials of the run that count.
         trials_within: those of them before the cost is exceeded for the first time.
         standard_trials: trials of the standard evaluation.
@@ -128,7 +127,7 @@ def standard_evaluation(events: Iterable[Event], model: EffortModel) -> tuple[St
 def compute_effort(
     events: Sequence[Event], table: pl.DataFrame, standard: Sequence[StandardTrial], model: EffortModel
 ) -> RunEffort:
-    """Return what a run cost.
+    """Return the effort of a run.
 
     Args:
         events: the journal's.
@@ -180,7 +179,7 @@ def compute_effort(
 
 
 def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -> tuple[float | None, str]:
-    """Return the cost up to which trials are counted, and what it is."""
+    """Return the cost up to which trials are counted, and which cost it is."""
     if started is None:
         return None, ""
     named = started.parameters.get("session", {}).get("compare_within")
@@ -189,7 +188,7 @@ def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -
     if math.isfinite(started.budget):
         return started.budget, "the budget"
     paid = math.fsum(t.effort.of(started.cost_unit) for t in standard)
-    # One whose only scene was brought in from outside costs nothing that could be compared.
+    # A single scene that was brought in from outside cost nothing.
     return (paid, "what the standard evaluation costs") if paid > 0.0 else (None, "")
 
 

@@ -1,4 +1,4 @@
-"""How long the policies of a run took for their answers."""
+"""The latency of a run's policies."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from robocontrast_ros.runs.journal import Journal, JournalError
 
 @dataclass(frozen=True)
 class Results:
-    """What came of a run.
+    """The results of a run.
 
     Attributes:
         summary: means and intervals.
@@ -53,7 +53,7 @@ class Results:
 
 
 def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> Results:
-    """Return what a journal says.
+    """Return the results of a run from its journal.
 
     Args:
         journal: the journal.
@@ -127,7 +127,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
 
 
 def _ending(journal: Journal) -> str:
-    """Return how the session ended, in words; empty while it is running, or when nobody wrote it down."""
+    """Return how the session ended, in words; empty while it is running, or without a final event."""
     finished = [event.detail for event in journal.events if isinstance(event, SessionFinished)]
     last = journal.events[-1]
     if finished:

@@ -1,8 +1,8 @@
-"""The test set's performance as a run estimates it, in three ways, each with what it is biased by.
+"""The test set's mean score, by three estimators.
 
 ``plain`` is the paper's estimate: the mean over all trials, base and perturbed (seed 000, section 3 and appendix A).
 ``base`` is the mean over base trials alone. ``adjusted`` takes the base trials and what all trials say about how
-scores depend on family, path length and perturbation (``statistics.prediction``).
+scores depend on family, path length and perturbation (``statistics.prediction``). Each estimate states its bias.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Runnable = tuple[TestInstance, ...]
 
 @dataclass(frozen=True)
 class TestSetEstimates:
-    """What one policy's trials say about its mean score on base instances.
+    """Estimates of one policy's mean score on base instances.
 
     Attributes:
         metric: the score: ``spl`` or ``progress``.
@@ -51,8 +51,8 @@ class TestSetEstimates:
         run: n, those of them whose base trial ran and counts.
         plain: mean over all trials; interval for the mean of such trials.
         base: mean over base trials; interval for the mean over the domain that X was drawn from.
-        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, as X is finite. Where
-            all of X was run it has no width, and ``no_sampling_error`` says so in words.
+        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, as X is finite. It has
+            no width where all of X was run (``no_sampling_error``).
         adjusted: for the mean over X itself; None where X is not known, ``without`` says why.
         adjusted_of_domain: the same for the domain.
         without: why there is no ``adjusted``, in words; else empty.
@@ -82,12 +82,12 @@ class TestSetEstimates:
 
     @property
     def no_sampling_error(self) -> str:
-        """What stands in the place of an interval for the mean over X, where all of X was run; else empty."""
+        """Shown in place of the interval for the mean over X, where all of X was run; else empty."""
         return f"all {self.run} run: no sampling error" if self.run and self.run == self.instances else ""
 
 
 def draw_test_set(run: RunFolder) -> Runnable | str:
-    """Return the test set of a run, drawn again from the run's own parameters; else why it cannot be."""
+    """Return the test set of a run, drawn again from the run's own parameters; else why it cannot be drawn."""
     try:
         session = load_record(SessionParameters, run.session_file)
         task: Task = load_configured("tasks", run.parameters / "task.yaml")
@@ -160,7 +160,7 @@ def mean_score(trials: pl.DataFrame, score: str) -> Estimate:
 
 
 def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
-    """Return why these base trials are no sample of that test set; else nothing."""
+    """Return why these base trials are no random sample of that test set; empty where they are."""
     if base.is_empty():
         return "no base trial was run"
     own = {x.instance_id: x for x in test_set}
@@ -176,7 +176,7 @@ def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
     positions = [order.index(base_id) for base_id in base["base_id"].unique()]
     if max(positions) - min(positions) >= len(positions):
         return (
-            "the instances that were run are no unbroken part of the shuffled order, so no random sample of X"
+            "the instances that were run are not consecutive in the shuffled order, so no random sample of X"
         )
     return ""
 

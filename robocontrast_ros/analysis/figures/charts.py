@@ -20,7 +20,7 @@ from robocontrast_ros.statistics.curves import running_means
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.system.disk import new_file
 
-# From the palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
+# From the palette of Okabe and Ito, which is safe for the common forms of colour blindness.
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"
 COLUMN, PAGE = 3.4, 7.0
 """Widths of a paper's column, which is also a phone's, and of its page [inch]."""
@@ -149,7 +149,7 @@ def draw_estimate(
             limit, color=GREY, linestyle=":", label=f"{limit:.4g} {unit}: {summary.effort.within_is}"
         )
     if axes.get_legend_handles_labels()[0]:
-        # Above the axes, where it hides no curve.
+        # Above the axes, so that it hides no curve.
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     axes.set_xlim(left=0.0)
     axes.set_ylim(0.0, 1.02)
@@ -159,7 +159,7 @@ def draw_estimate(
 
 
 def draw_budget(figure: Figure, summary: Summary) -> None:
-    """Draw what the set-ups of the base trials and of each perturbation cost, in metres and in seconds.
+    """Draw the cost of set-ups of the base trials and of each perturbation, in metres and in seconds.
 
     Args:
         figure: empty; gets two axes side by side.
@@ -169,7 +169,9 @@ def draw_budget(figure: Figure, summary: Summary) -> None:
     labels = [summary.name_of(row) for row in rows]
     colours = [GREY if row.perturbation == BASE else BLUE for row in rows]
     panels = figure.subplots(1, 2, sharey=True)
-    for axes, unit, words in zip(panels, ("metres", "seconds"), ("carried [m]", "person [s]"), strict=True):
+    for axes, unit, words in zip(
+        panels, ("metres", "seconds"), ("objects carried [m]", "time of a person [s]"), strict=True
+    ):
         spent = [getattr(row, unit) for row in rows]
         bars = axes.barh(range(len(rows)), spent, height=0.6, color=colours, alpha=0.85)
         axes.bar_label(bars, [f"{value:.{1 if unit == 'metres' else 0}f}" for value in spent], padding=2.0)
@@ -181,7 +183,7 @@ def draw_budget(figure: Figure, summary: Summary) -> None:
 
 
 def draw_latency(axes: Axes, latencies: Sequence[Latency]) -> None:
-    """Draw how the policies' times for an answer are distributed, with the median and the 95th percentile.
+    """Draw the distribution of the policies' latencies, with the median and the 95th percentile.
 
     Args:
         axes: to draw into.
@@ -201,13 +203,13 @@ def draw_latency(axes: Axes, latencies: Sequence[Latency]) -> None:
 
 
 def draw_comparison(figure: Figure, comparison: Comparison, first: str, second: str) -> None:
-    """Draw what two runs say for each perturbation: both means, and the mean paired difference.
+    """Draw the comparison of two runs for each perturbation: both means, and the mean paired difference.
 
     Args:
         figure: empty; gets two axes, side by side where it is wide enough.
         comparison: the numbers.
-        first: what the first run is called.
-        second: what the second is called.
+        first: label of the first run.
+        second: label of the second run.
     """
     rows, metric = comparison.rows, METRICS[comparison.metric]
     shape = (1, 2) if figure.get_figwidth() >= PAGE else (2, 1)

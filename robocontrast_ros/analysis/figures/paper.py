@@ -28,32 +28,32 @@ STYLE = {
     "font.size": 8.0,
     "axes.titlesize": 9.0,
     "figure.titlesize": 9.0,
-    "svg.fonttype": "none",  # text stays text: to be searched, read aloud and copied
+    "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and copied
     "pdf.fonttype": 42,
-    # matplotlib measures with this font and the page shows with it where it can
+    # the font that matplotlib measures with, and the page uses if it is installed
     "font.sans-serif": ["DejaVu Sans"],
 }
 
 
 def perturbations_of(results: Results) -> Draw:
-    """Return what draws the bars of the perturbations beside the base trials."""
+    """Return a function that draws bars of the perturbations beside the base trials."""
     return lambda figure: draw_perturbations(figure.subplots(), results.summary)
 
 
 def estimate_of(results: Results, link: Callable[[int], str] | None = None) -> Draw:
-    """Return what draws the estimate against cost; with links, a point for each trial."""
+    """Return a function that draws the estimate against cost; with links, a point for each trial."""
     return lambda figure: draw_estimate(
         figure.subplots(), results.summary, results.trials, results.standard, link
     )
 
 
 def budget_of(results: Results) -> Draw:
-    """Return what draws the cost of the base trials' and of each perturbation's set-ups."""
+    """Return a function that draws the cost of base trials' and of each perturbation's set-ups."""
     return lambda figure: draw_budget(figure, results.summary)
 
 
 def latency_of(latencies: Sequence[Latency]) -> Draw:
-    """Return what draws the distribution of the policies' times for an answer."""
+    """Return a function that draws the distribution of the policies' latencies."""
     return lambda figure: draw_latency(figure.subplots(), latencies)
 
 

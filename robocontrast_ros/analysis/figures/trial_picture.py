@@ -1,4 +1,4 @@
-"""One trial as a picture: what the camera saw, and its map."""
+"""One trial as a picture: camera images, and its map."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def images_only(topic: str, type_name: str) -> bool:
 
 
 def images_of(content: BagContent, bag: Path) -> list[CameraImage]:
-    """Return the images of the first camera in what was read from a bag, in order.
+    """Return the images of the first camera of a bag's content, in order.
 
     Raises:
         BagError: an image cannot be decoded.
@@ -105,7 +105,7 @@ def images_of(content: BagContent, bag: Path) -> list[CameraImage]:
 
 
 def pick_at_equal_times(images: list[CameraImage], count: int) -> list[CameraImage]:
-    """Return the images that are nearest to so many instants, from the first image to the last."""
+    """Return ``count`` images at nearly equal distances in time, from the first image to the last."""
     if not images:
         return []
     stamps = np.array([image.stamp for image in images])

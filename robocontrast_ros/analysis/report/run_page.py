@@ -28,8 +28,8 @@ from robocontrast_ros.analysis.report.trials import (
     attempts_of,
     draw_maps,
     instances_of,
+    no_progress,
     symbols_of,
-    untold,
 )
 from robocontrast_ros.analysis.tables.summary import SELECTED, SPL_CHANGES
 from robocontrast_ros.domain import METRICS
@@ -51,12 +51,12 @@ REPORT = "report.html"
 
 @dataclass(frozen=True)
 class RunEvent:
-    """Something in a run that is no trial.
+    """An event of a run that is not a trial.
 
     Attributes:
         time: seconds since the epoch.
-        what: in a word or two.
-        words: in a sentence.
+        what: its kind, in a word or two.
+        words: what happened, in a sentence.
     """
 
     time: float
@@ -65,14 +65,14 @@ class RunEvent:
 
 
 def write_report(
-    run: RunFolder, to: Path | None = None, track: Track = untold, now: float | None = None
+    run: RunFolder, to: Path | None = None, track: Track = no_progress, now: float | None = None
 ) -> Path:
     """Write the page of a run, and its figures for papers into its folder; return the page's file.
 
     Args:
         run: the run folder; the maps that it lacks are drawn.
         to: the file; ``report.html`` in the run folder when left out.
-        track: passes on what is worked through, and may show how far it has come.
+        track: iterates over its input, and may show progress.
         now: seconds since the epoch, for the page; the present when left out.
 
     Raises:
@@ -89,7 +89,7 @@ def write_report(
 
 
 def run_page(
-    run: RunFolder, journal: Journal, results: Results, track: Track = untold, now: float | None = None
+    run: RunFolder, journal: Journal, results: Results, track: Track = no_progress, now: float | None = None
 ) -> str:
     """Return the page of a run; see ``write_report``."""
     no_maps = draw_maps(run, journal, track)
@@ -119,7 +119,7 @@ def _content(
         "attempts": attempts,
         "instances": instances_of(attempts, journal, tuple(symbols)),
         "estimators": tuple(estimators_of(summary)),
-        # A page is passed on: it names files as the run folder does, not where that lies on this machine.
+        # The page is shared: it names files relative to the run folder.
         "not_adjusted": {
             policy: found.without.replace(f"{run.path}/", "").rstrip(".")
             for policy, found in summary.estimates.items()
@@ -163,7 +163,7 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
             "estimate",
             "Estimate against effort",
             f"Mean {metric} of the trials so far against the cumulative cost of set-ups in {unit}. "
-            "Each point is a trial and leads to it.",
+            "Each point is a trial and links to it.",
             estimate_of(results, lambda index: f"#trial-{index:04d}"),
         ),
         make_chart(
@@ -190,7 +190,7 @@ def _run_events(events: Sequence[Event]) -> Iterable[RunEvent]:
     for event in events:
         if isinstance(event, PolicyLoaded):
             if loaded_before:
-                yield RunEvent(event.time, "policy", f"{event.name} serves from here on.")
+                yield RunEvent(event.time, "policy", f"{event.name} serves from now on.")
             loaded_before = True
         elif isinstance(event, PolicyRefused):
             yield RunEvent(event.time, "policy refused", f"{event.policy}: {event.reason}")
@@ -199,4 +199,4 @@ def _run_events(events: Sequence[Event]) -> Iterable[RunEvent]:
         elif isinstance(event, ProcessDied):
             yield RunEvent(event.time, "process died", f"{event.process}: {event.detail}")
         elif isinstance(event, Resumed) and event.restarted:
-            yield RunEvent(event.time, "resumed", "The session went on in a new process.")
+            yield RunEvent(event.time, "resumed", "The session was resumed in a new process.")

@@ -21,7 +21,7 @@ class Chart:
     Attributes:
         name: unique on the page.
         title: of the figure.
-        words: what it shows, for those who cannot see it.
+        words: description for readers who cannot see it.
         wide: SVG element for a laptop.
         narrow: SVG element for a phone.
     """
@@ -39,7 +39,7 @@ def make_chart(name: str, title: str, words: str, draw: Draw, height: float = 2.
     Args:
         name: unique on the page.
         title: of the figure.
-        words: what it shows, for those who cannot see it.
+        words: description for readers who cannot see it.
         draw: draws it.
         height: [inch].
     """
@@ -57,7 +57,7 @@ def _svg(name: str, words: str, width: float, height: float, draw: Draw) -> Mark
     svg = svg[svg.index("<svg") :]
     # Several figures share one page, so their ids must differ; links lead to ids of the page itself.
     svg = re.sub(r'( id="|url\(#|href="#(?!trial-))', rf"\g<1>{name}-", svg)
-    # The links of points are for a pointer; with a keyboard the table of trials is the shorter way.
+    # With a keyboard, the table of trials is a shorter way than the links of points.
     svg = svg.replace("<a ", '<a tabindex="-1" ').replace(' target="_blank"', "")
     head, rest = svg.split(">", 1)
     head = re.sub(r' (?:width|height)="[^"]*"', "", head)

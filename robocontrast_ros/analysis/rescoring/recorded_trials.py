@@ -1,4 +1,4 @@
-"""The recorded trials that lie at a path, and the task's parameter file that each was scored with."""
+"""Find recorded trials in run folders and bags, and the task that each was scored with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from robocontrast_ros.tasks.protocol import Task
 
 @dataclass(frozen=True)
 class RecordedTrial:
-    """A trial that is to be scored again.
+    """A trial to be scored again.
 
     Attributes:
         trial_id: the trial; the name of its bag where no journal knows it.
@@ -63,7 +63,7 @@ def _recorded(path: Path) -> list[RecordedTrial]:
             return _finished(run)
         return [RecordedTrial(bag.name, run.path, bag) for bag in _bags(run.bags)]
     bags = [path.resolve()] if _is_bag(path) else _bags(path.resolve())
-    # A folder with nothing in it is a bag that cannot be read; the others can be all the same.
+    # An empty folder is a bag that cannot be read; other bags are still scored.
     return [_lying_in_a_run(bag) for bag in bags or [path.resolve()]]
 
 

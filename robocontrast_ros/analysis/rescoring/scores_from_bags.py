@@ -39,7 +39,7 @@ class OfflineScore:
         bag: its bag; None when it was not recorded.
         journal: the scores in the journal; None without one.
         offline: the scores from the bag; None when it cannot be scored. Of a trial that is not complete it
-            holds how far it came, with the outcome UNKNOWN, and NaN for success and SPL.
+            holds the scores so far, with the outcome UNKNOWN, and NaN for success and SPL.
         trial: what was run, as the bag says; None when it cannot be read.
         policy: the policy's name in the bag.
         complete: whether the bag holds the trial to its end.
@@ -64,7 +64,7 @@ class OfflineScore:
 
     @property
     def equal(self) -> bool:
-        """Whether the bag is whole, and every number from it the journal's, where there is one."""
+        """Whether the bag is whole, and every number from it equals the journal's, if there is one."""
         return not self.differences and not self.problem
 
 
@@ -158,7 +158,7 @@ def _compared(trial: RecordedTrial, recording: TrialRecording, thresholds: Thres
 
 
 def _stops_on_success(recording: TrialRecording, went_on: bool) -> bool:
-    """Tell whether the trial's session ends trials at success; without a session's file, whether this one may."""
+    """Tell whether the trial's session ends trials at success; without a session's file, guess from the trial."""
     session = run_of(recording.bag).session_file
     return bool(read_yaml(session).get("stop_on_success", True)) if session.is_file() else not went_on
 

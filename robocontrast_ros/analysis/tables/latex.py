@@ -15,7 +15,7 @@ NONE = "--"
 MINUS = "\N{MINUS SIGN}"
 
 SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$"}
-"""Letters of names and headings that LaTeX has in its mathematics alone."""
+"""Letters of names and headings that LaTeX has only in math mode."""
 
 
 def summary_tex(summary: Summary) -> str:
@@ -33,7 +33,7 @@ def summary_tex(summary: Summary) -> str:
     }
     rows = [_row(row, summary.metric) for row in summary.rows]
     note = (
-        "95 % intervals. n: trials that count. minus base: mean difference to the instances' own base trials. "
+        "95 % intervals. n: trials that count. minus base: mean difference to the same instances' base trials. "
         "void: attempts that are in no mean."
     )
     return _tabular(summary, [row.policy for row in summary.rows], columns, rows, note)

@@ -88,7 +88,7 @@ def test_what_going_back_to_the_scene_of_a_test_instance_costs_is_told_apart(ran
     assert 0.0 < effort.gone_back.metres < effort.total.metres
     assert effort.went_back == len({(e.trial.base_id, e.trial.perturbation) for e in back})
     words = [list(column.cells)[-1] for column in effort_table(compute_results(journal).summary).columns]
-    assert words[0] == "going back, all of it"
+    assert words[0] == "going back, in total"
     assert words[1] == f"{effort.gone_back.metres:.2f}"
     effort = effort_of(ran(empty(), test_set_size=6, perturbations=(Invert(),)))
     assert (effort.gone_back, effort.went_back) == (Effort(), 0)

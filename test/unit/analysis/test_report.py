@@ -123,7 +123,7 @@ def test_a_page_says_what_was_found_and_how_to_do_it_again_and_holds_every_trial
     page = page_of(recorded)
     for words in (
         "noisy_oracle on franka", "seed 7", "strategy contrast_set", "ΔLB1", "6 of 6 shown", "Estimator adjusted",
-        "over all that the test set was drawn from", "max_trials: 6 trials are done", "mujoco", "SHA-256",
+        "over the domain that the test set was drawn from", "max_trials: 6 trials are done", "mujoco", "SHA-256",
         "robocontrast evaluate session.yaml", "position_tolerance", "Twelve test instances",
     ):  # fmt: skip
         assert words in page.words, words
@@ -196,7 +196,7 @@ CASES = {
     ),
     "one trial, in which the policy raised": (
         {"bench": LineBench(policy_faults=1.0), "max_trials": 1},
-        ["1 trial of 1 test instance", "no interval: there is one test instance", "needs two test instances at least",
+        ["1 trial of 1 test instance", "no interval with one test instance", "needs at least two test instances",
          "POLICY_RAISED: ValueError: no idea", "Faults of the policy", "policy faults 1"],
     ),
 }  # fmt: skip
@@ -239,7 +239,7 @@ def test_a_session_that_ended_early_has_skips_estimates_and_the_interval_that_ho
     run = RunFolder(tmp_path)
     run.journal.write_bytes(b"".join(map(to_line, (*events[:-1], end))))
     page = page_of(run)
-    assert "ended as soon as its question was answered" in page.words
+    assert "stopped early: its question was answered" in page.words
     assert "the mean success of base trials is in [0.61, 0.98] at an error rate of 0.05" in page.words
     assert "Which instances a perturbation could be applied to" in page.words
     assert "applied \N{MINUS SIGN} refused" in page.words and "success: difference to base" in page.words
@@ -271,7 +271,7 @@ def test_each_policy_that_served_has_its_own_headline(tmp_path):
     run_session(line_evaluation(test_set_size=6), bench, run.journal, control=control)
     page = page_of(run)
     assert page.words.count("Estimator base trials") == 2
-    assert "second serves from here on." in page.words
+    assert "second serves from now on." in page.words
     assert "skill: 0.9" in page.words and "skill: 0.0" in page.words
 
 
@@ -304,8 +304,8 @@ def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whol
     for words in (
         "oracle (whole)", "oracle (better)", "oracle (whole) less oracle (better)", "McNemar p", "ΔSB2",
         "mean paired difference of SPL", "Trials that only one of them solved", "without a partner", "Holm",
-        "What each perturbation costs one policy beyond the other", "difference in differences",
-        "There is none: on every pair both succeeded, or both failed.",
+        "Difference in differences", "difference in differences",
+        "None: in every pair both succeeded or both failed.",
     ):  # fmt: skip
         assert words in page.words, words
     pairs = [name for name in page.ids if name.startswith("trial-1-")]

@@ -73,7 +73,7 @@ def test_no_estimate_is_over_the_trials_of_two_policies(tmp_path):
         assert summary.row("all", policy).trials == len(own)
         assert summary.row("all", policy).spl.mean == pytest.approx(own["spl"].mean())
     assert summary.row("all", "first").trials == 3
-    with pytest.raises(KeyError, match="which of the policies first, second"):
+    with pytest.raises(KeyError, match="name one of the policies first, second"):
         summary.row("all")
     assert sum(row.cost for row in summary.rows if row.perturbation == "all") == pytest.approx(
         results.trials["setup_cost"].sum()

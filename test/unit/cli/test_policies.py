@@ -131,9 +131,9 @@ def test_a_policy_that_cannot_be_told_is_a_row_with_the_reason(tmp_path):
         told = {Path(name).stem: row[5] for name, row in rows(str(broken), str(unknown)).items()}
     finally:
         del sys.modules["test_policies"]
-    assert told["broken"] == "cannot be told: RuntimeError: no [red]idea[/]"
+    assert told["broken"] == "unknown: RuntimeError: no [red]idea[/]"
     assert told["unknown"].startswith(
-        "cannot be told: `policy`: got 'no_such_policy', expected a known policy"
+        "unknown: `policy`: got 'no_such_policy', expected a known policy"
     )
 
 
