@@ -27,13 +27,9 @@ def write_run_report(run: Path, to: Path | None, console: Console) -> None:
 
 def shown_progress(console: Console) -> Callable[[Sequence[Any], str], Iterable[Any]]:
     """Return a function that iterates and shows progress, in a terminal."""
-
-    def track_shown(things: Sequence[Any], what: str) -> Iterable[Any]:
-        return track(
-            things, description=what, console=console, transient=True, disable=not console.is_terminal
-        )
-
-    return track_shown
+    return lambda things, what: track(
+        things, description=what, console=console, transient=True, disable=not console.is_terminal
+    )
 
 
 def print_path(what: str, path: Path, console: Console) -> None:

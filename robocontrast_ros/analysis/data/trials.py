@@ -22,6 +22,27 @@ ALL = "all"
 Columns = Mapping[str, tuple[type[pl.DataType], str]]
 """Name of each column of a table -> its type and its meaning."""
 
+RESULT_COLUMNS: Columns = {
+    "outcome": (pl.String, "SUCCESS, FAILURE, POLICY_FAULT or VOID"),
+    "fault": (pl.String, "NONE, or the name of the fault"),
+    "detail": (pl.String, "the fault in words"),
+    "success": (pl.Float64, "1 or 0"),
+    "spl": (pl.Float64, "success weighted by path length, 0 to 1"),
+    "progress": (pl.Float64, "progress to the goal at the end, 0 to 1"),
+    "subgoals_reached": (pl.Int64, "subgoals reached, in their order"),
+    "subgoals": (pl.Int64, "subgoals of the trial; 1 where the goal has no stages"),
+    "stopped": (pl.Boolean, "whether the policy itself ended the trial"),
+    "ndtw": (pl.Float64, "nDTW between the robot's path and the reference path, 0 to 1"),
+    "collisions": (pl.Int64, "times that the robot began to touch something"),
+    "distance_to_goal_m": (pl.Float64, "what the goal measures at the end [m]"),
+    "path_length_m": (pl.Float64, "the robot's path [m]"),
+    "optimal_path_length_m": (pl.Float64, "the planner's path [m]"),
+    "steps": (pl.Int64, "control steps"),
+    "duration_s": (pl.Float64, "of the trial, in the time of the sensors [s]"),
+    "clamped_steps": (pl.Int64, "control steps whose action was clamped to a limit"),
+}
+"""The columns of a trial's result (``scores_of``)."""
+
 COLUMNS: Columns = {
     "index": (pl.Int64, "position of the trial in the session, from 0"),
     "attempt": (pl.Int64, "which execution of the trial, from 0; (index, attempt) is unique"),
@@ -41,23 +62,7 @@ COLUMNS: Columns = {
     "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),
     "policy": (pl.String, "name of the policy that ran it; different policies have different names"),
     "seed": (pl.Int64, "seed of the policy's own randomness"),
-    "outcome": (pl.String, "SUCCESS, FAILURE, POLICY_FAULT or VOID"),
-    "fault": (pl.String, "NONE, or the name of the fault"),
-    "detail": (pl.String, "the fault in words"),
-    "success": (pl.Float64, "1 or 0"),
-    "spl": (pl.Float64, "success weighted by path length, 0 to 1"),
-    "progress": (pl.Float64, "progress to the goal at the end, 0 to 1"),
-    "subgoals_reached": (pl.Int64, "subgoals reached, in their order"),
-    "subgoals": (pl.Int64, "subgoals of the trial; 1 where the goal has no stages"),
-    "stopped": (pl.Boolean, "whether the policy itself ended the trial"),
-    "ndtw": (pl.Float64, "nDTW between the robot's path and the reference path, 0 to 1"),
-    "collisions": (pl.Int64, "times that the robot began to touch something"),
-    "distance_to_goal_m": (pl.Float64, "what the goal measures at the end [m]"),
-    "path_length_m": (pl.Float64, "the robot's path [m]"),
-    "optimal_path_length_m": (pl.Float64, "the planner's path [m]"),
-    "steps": (pl.Int64, "control steps"),
-    "duration_s": (pl.Float64, "of the trial, in the time of the sensors [s]"),
-    "clamped_steps": (pl.Int64, "control steps whose action was clamped to a limit"),
+    **RESULT_COLUMNS,
     "setup_moves": (pl.Int64, "objects moved, brought in or taken out to set this attempt up"),
     "setup_metres": (pl.Float64, "how far they were carried, together [m]"),
     "setup_seconds": (pl.Float64, "how long that took a person, measured or by the model [s]"),

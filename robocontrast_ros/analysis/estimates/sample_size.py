@@ -87,10 +87,5 @@ def _needed(half_width: float, more: int | None, instances: int, trials: int, ef
     if more is None:
         return Needed(half_width, None, None, None, None)
     each = effort / instances
-    return Needed(
-        half_width,
-        more,
-        math.ceil(more * trials / instances),
-        more * each.metres,
-        more * each.seconds,
-    )
+    further = math.ceil(more * trials / instances)
+    return Needed(half_width, more, further, more * each.metres, more * each.seconds)

@@ -13,6 +13,7 @@ import polars as pl
 from robocontrast_ros.analysis.data.trials import (
     ALL,
     COLUMNS,
+    RESULT_COLUMNS,
     Columns,
     conditions_of,
     make_table,
@@ -52,28 +53,7 @@ _CONDITIONS: Columns = {
 SCORE_COLUMNS: Columns = {
     **_WHICH,
     **_CONDITIONS,
-    **{
-        name: COLUMNS[name]
-        for name in (
-            "outcome",
-            "fault",
-            "detail",
-            "success",
-            "spl",
-            "progress",
-            "subgoals_reached",
-            "subgoals",
-            "stopped",
-            "ndtw",
-            "collisions",
-            "distance_to_goal_m",
-            "path_length_m",
-            "optimal_path_length_m",
-            "steps",
-            "duration_s",
-            "clamped_steps",
-        )
-    },
+    **RESULT_COLUMNS,
     "complete": (
         pl.Boolean,
         "whether the bag holds the trial to its end; else the scores are of what there is",

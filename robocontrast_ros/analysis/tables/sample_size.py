@@ -28,11 +28,7 @@ def sample_size_report(sizes: Sequence[SampleSize]) -> Group:
             if needed.instances is None:
                 cells += [NONE] * 4
             else:
-                cells += [
-                    f"{needed.instances}",
-                    f"{needed.trials}",
-                    f"{needed.metres:.1f}",
-                    f"{needed.seconds:.0f}",
-                ]
+                cells += [str(needed.instances), str(needed.trials)]
+                cells += [f"{needed.metres:.1f}", f"{needed.seconds:.0f}"]
             table.add_row(name, *cells)
     return Group(table, Text(CAPTION, style="dim italic"))
