@@ -60,9 +60,9 @@ def evaluate(
 ) -> None:
     """Run an evaluation session in simulation and show its results.
 
-    Nodes run as separate processes; with --fast the session is one process without ROS. Ctrl-C, SIGTERM and SIGHUP
-    stop the robot and end cleanly. Exit codes: 0 done, 2 invalid input, 3 interrupted (can be resumed), 130 Ctrl-C,
-    143 SIGTERM, 129 SIGHUP.
+    Nodes run as separate processes; with --fast the session is one process without ROS.
+    Ctrl-C, SIGTERM and SIGHUP stop the robot and end cleanly.
+    Exit codes: 0 done, 2 invalid input, 3 interrupted (can be resumed), 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
     """
     from robocontrast_ros.cli import evaluate as runner
 
@@ -140,8 +140,7 @@ def plan(
 ) -> None:
     """Print a session's trials and their expected cost without running it.
 
-    Every trial is expected to succeed. Where one fails, another scene results, and the following trials cost more or
-    less than planned.
+    Every trial is expected to succeed. After a failure the scene is another one, and costs differ from the plan.
     """
     from robocontrast_ros.cli.plan import show_plan
 
@@ -194,8 +193,8 @@ def swap(
 ) -> None:
     """Swap the policy of a running session, from its next trial on.
 
-    The old policy serves until the new one is loaded, warmed up and known to fit. Exit codes: 0 the new policy serves,
-    1 it was refused and the old one serves, 2 invalid input, 3 the session has ended.
+    The old policy serves until the new one is loaded, warmed up and known to fit.
+    Exit codes: 0 the new policy serves, 1 it was refused, 2 invalid input, 3 the session has ended.
     """
     from robocontrast_ros.cli.swap import swap_policy
 
@@ -254,8 +253,8 @@ def score(
 ) -> None:
     """Recompute every score from the bags alone, and compare it with the journal if there is one.
 
-    With --task or --set, also score under other thresholds, with bounds where the recording ends too early. Exit codes:
-    0 all scores agree, 1 a score differs or a bag is missing or broken, 2 invalid input, 130 Ctrl-C.
+    With --task or --set, also score under other thresholds, with bounds where the recording ends too early.
+    Exit codes: 0 all scores agree, 1 a score differs or a bag is missing or broken, 2 invalid input, 130 Ctrl-C.
     """
     from robocontrast_ros.cli.score import show_scores
 
@@ -298,8 +297,8 @@ def compare(
 ) -> None:
     """Compare policies trial by trial on the same test set: numbers, one HTML page, and CSV and JSON beside it.
 
-    The runs need the same task and seed. With an oracle's run as the second, the difference in differences is what each
-    perturbation costs the policy beyond what it costs any robot. Exit code 2: the runs do not match.
+    The runs need the same task and seed; where they do not match, the exit code is 2.
+    With an oracle's run as the second, the difference in differences is what a perturbation costs beyond the geometry.
     """
     from robocontrast_ros.cli.compare import write_run_comparison
 

@@ -27,12 +27,15 @@ from robocontrast_ros.strategies.protocol import solved_at_start
 from robocontrast_ros.strategies.standard import Standard
 from robocontrast_ros.tasks.protocol import Task
 
-PLAIN_BIAS = "biased where perturbed trials are harder or easier than base trials"
-BASE_BIAS = "unbiased where they start in the scenes of their own test instances"
-ADJUSTED_BIAS = "unbiased for many instances; uses perturbed trials and the rest of X"
-
 ALL_TRIALS, BASE_TRIALS, ADJUSTED = "all trials", "base trials", "adjusted"
 """Names of the estimators."""
+
+BIASES = {
+    ALL_TRIALS: "biased where perturbed trials are harder or easier than base trials",
+    BASE_TRIALS: "unbiased where they start in the scenes of their own test instances",
+    ADJUSTED: "unbiased for many instances; uses perturbed trials and the rest of X",
+}
+"""The bias of each estimator, in words."""
 
 NOT_DRAWN = "the test set was not drawn again"
 

@@ -6,14 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from robocontrast_ros.analysis.estimates.summary import ALL, Summary
-from robocontrast_ros.analysis.estimates.test_set import (
-    ADJUSTED,
-    ADJUSTED_BIAS,
-    ALL_TRIALS,
-    BASE_BIAS,
-    BASE_TRIALS,
-    PLAIN_BIAS,
-)
+from robocontrast_ros.analysis.estimates.test_set import ADJUSTED, ALL_TRIALS, BASE_TRIALS, BIASES
 from robocontrast_ros.statistics.estimate import Estimate
 
 THE_DOMAIN = "the mean over the domain that the test set was drawn from"
@@ -65,16 +58,16 @@ class Headline:
 def estimators_of(summary: Summary) -> Iterable[Estimator]:
     """Return every estimate; of each policy, the one of its headline first."""
     for policy, found in summary.estimates.items():
-        for name, estimate, target, words in (
-            (ADJUSTED, found.adjusted_of_domain, THE_DOMAIN, ADJUSTED_BIAS),
-            (BASE_TRIALS, found.base, THE_DOMAIN, BASE_BIAS),
-            (ALL_TRIALS, found.plain, "the mean over base and perturbed trials", PLAIN_BIAS),
-            (ADJUSTED, found.adjusted, THE_TEST_SET, ADJUSTED_BIAS),
-            (BASE_TRIALS, found.base_of_test_set, THE_TEST_SET, BASE_BIAS),
+        for name, estimate, target in (
+            (ADJUSTED, found.adjusted_of_domain, THE_DOMAIN),
+            (BASE_TRIALS, found.base, THE_DOMAIN),
+            (ALL_TRIALS, found.plain, "the mean over base and perturbed trials"),
+            (ADJUSTED, found.adjusted, THE_TEST_SET),
+            (BASE_TRIALS, found.base_of_test_set, THE_TEST_SET),
         ):
             if estimate is not None and estimate.mean is not None:
                 exact = found.no_sampling_error if target == THE_TEST_SET else ""
-                yield Estimator(policy, name, estimate, target, words, exact)
+                yield Estimator(policy, name, estimate, target, BIASES[name], exact)
 
 
 def headlines_of(summary: Summary) -> Iterable[Headline]:

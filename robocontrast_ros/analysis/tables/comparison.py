@@ -195,28 +195,24 @@ def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Tex
     )
     for row in comparison.rows:
         style = "bold" if row.perturbation == ALL else None
-        scores.add_row(
-            row.symbol,
-            str(row.pairs),
-            _mean(row.first),
-            _mean(row.second),
-            difference_in_words(row.difference),
-            p_value(row.bootstrap.p_value),
-            p_value(row.adjusted.bootstrap),
-            style=style,
-        )
-        successes.add_row(
-            row.symbol,
-            str(row.pairs),
-            _mean(row.first_success),
-            _mean(row.second_success),
-            difference_in_words(row.success_difference),
-            p_value(row.success_bootstrap.p_value),
-            p_value(row.adjusted.success_bootstrap),
-            p_value(row.mcnemar.p_value),
-            p_value(row.adjusted.mcnemar),
-            style=style,
-        )
+        for table, estimates, tests in (
+            (scores, (row.first, row.second, row.difference), ("bootstrap",)),
+            (
+                successes,
+                (row.first_success, row.second_success, row.success_difference),
+                ("success_bootstrap", "mcnemar"),
+            ),
+        ):
+            first_mean, second_mean, difference = estimates
+            p_values = [(getattr(row, test).p_value, getattr(row.adjusted, test)) for test in tests]
+            cells = (_mean(first_mean), _mean(second_mean), difference_in_words(difference))
+            table.add_row(
+                row.symbol,
+                str(row.pairs),
+                *cells,
+                *(p_value(p) for pair in p_values for p in pair),
+                style=style,
+            )
     parts += [scores, "", successes]
     changed = [row for row in comparison.rows if row.change.instances]
     if changed:

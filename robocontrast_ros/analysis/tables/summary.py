@@ -9,14 +9,7 @@ from rich.text import Text
 from robocontrast_ros.analysis.data.effort_model import Effort
 from robocontrast_ros.analysis.estimates.effort import MeanEffort
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
-from robocontrast_ros.analysis.estimates.test_set import (
-    ADJUSTED,
-    ADJUSTED_BIAS,
-    ALL_TRIALS,
-    BASE_BIAS,
-    BASE_TRIALS,
-    PLAIN_BIAS,
-)
+from robocontrast_ros.analysis.estimates.test_set import BIASES
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
@@ -133,9 +126,7 @@ def _biases(summary: Summary) -> str:
     """Return the targets of the estimates, and the bias of each, in one line each."""
     lines = [
         "domain: what the test set X was drawn from. X: the instances of the test set.",
-        f"{ALL_TRIALS}: {PLAIN_BIAS}",
-        f"{BASE_TRIALS}: {BASE_BIAS}",
-        f"{ADJUSTED}: {ADJUSTED_BIAS}",
+        *(f"{name}: {bias}" for name, bias in BIASES.items()),
     ]
     several = len(summary.estimates) > 1
     for policy, found in summary.estimates.items():
