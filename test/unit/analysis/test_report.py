@@ -258,10 +258,10 @@ def test_a_session_that_a_sign_test_ended_says_so_and_what_its_interval_is(whole
     run.journal.write_bytes(b"".join(map(to_line, (*events[:-1], end))))
     page = page_of(run)
     assert (
-        "a sequential sign test for at most 8 pairs, at an error rate of 0.05: in 6 of 7 pairs this policy alone "
-        "succeeded, in 0 the other one alone. The interval is not made from that test and may hold 0. Whenever one"
+        "a sequential sign test for at most 8 pairs, at an error rate of 0.05: in 6 of 7 pairs only this policy "
+        "succeeded, in 0 only the other. The interval does not come from that test and may contain 0. Whenever the"
     ) in page.words
-    assert "of base trials, less that of the run it is compared with, is in" in page.words
+    assert "of base trials minus that of the run it is compared with is in" in page.words
 
 
 def test_each_policy_that_served_has_its_own_headline(tmp_path):
@@ -305,7 +305,7 @@ def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whol
         "oracle (whole)", "oracle (better)", "oracle (whole) less oracle (better)", "McNemar p", "ΔSB2",
         "mean paired difference of SPL", "Trials that only one of them solved", "without a partner", "Holm",
         "Difference in differences", "difference in differences",
-        "None: in every pair both succeeded or both failed.",
+        "No such trial: in every pair both succeeded or both failed.",
     ):  # fmt: skip
         assert words in page.words, words
     pairs = [name for name in page.ids if name.startswith("trial-1-")]

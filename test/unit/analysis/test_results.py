@@ -184,7 +184,7 @@ def test_differences_to_base_and_whom_a_perturbation_was_refused_for_are_shown_a
     results = write_results(folder)
     text = (folder.path / "summary.txt").read_text()
     assert max(map(len, printed(results.summary).splitlines())) <= 80
-    assert "change from base" in text and "robocontrast compare RUN ORACLE_RUN" in " ".join(text.split())
+    assert "difference to base" in text and "robocontrast compare RUN ORACLE_RUN" in " ".join(text.split())
     rows = {
         row["perturbation"]: row for row in json.loads((folder.path / "summary.json").read_text())["rows"]
     }
@@ -207,4 +207,4 @@ def test_differences_to_base_and_whom_a_perturbation_was_refused_for_are_shown_a
 def test_where_nothing_was_refused_nothing_is_said_of_it(run):
     results = write_results(run(strategy=Standard(), perturbations=()))
     text = printed(results.summary)
-    assert "applied - refused" not in text and "change from base" not in text
+    assert "applied - refused" not in text and "difference to base" not in text
