@@ -302,7 +302,7 @@ def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whol
     write_comparison([whole, better, again], tmp_path / "comparison.html", now=NOW)
     page = sound((tmp_path / "comparison.html").read_text())
     for words in (
-        "oracle (whole)", "oracle (better)", "oracle (whole) less oracle (better)", "McNemar p", "ΔSB2",
+        "oracle (whole)", "oracle (better)", "oracle (whole) \N{MINUS SIGN} oracle (better)", "McNemar p", "ΔSB2",
         "mean paired difference of SPL", "Trials that only one of them solved", "without a partner", "Holm",
         "Difference in differences", "difference in differences",
         "No such trial: in every pair both succeeded or both failed.",
