@@ -60,22 +60,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Evaluate language-guided robot policies with [bold]contrast sets[/].
 
-A session runs a small i.i.d. test set and, around each of its instances, named perturbations of Language,
-Scene and Behaviour (ΔL, ΔLB, ΔS, ΔSB), within a budget of effort.
+A session runs a small i.i.d. test set and, around each of its instances,
+named perturbations of Language, Scene and Behaviour (ΔL, ΔLB, ΔS, ΔSB),
+within a budget of effort.
 
 Typical use:
 
-  [cyan]robocontrast plan language_table_demo[/]                      list the trials and their cost
+  [cyan]robocontrast plan language_table_demo[/]                   list trials and costs
 
-  [cyan]robocontrast evaluate language_table_demo[/]                  run it in simulation
+  [cyan]robocontrast evaluate language_table_demo[/]               run it in simulation
 
-  [cyan]robocontrast evaluate language_table_demo --robot ur5e[/]     the same on another robot
+  [cyan]robocontrast evaluate language_table_demo --robot ur5e[/]  on another robot
 
-  [cyan]robocontrast evaluate --resume runs/…[/]                      resume after an interruption
+  [cyan]robocontrast evaluate --resume runs/…[/]                   resume it
 
-  [cyan]robocontrast score runs/…[/]                                  recompute the scores from the bags alone
+  [cyan]robocontrast score runs/…[/]                               rescore from bags
 
-  [cyan]robocontrast report runs/…[/]                                 write a report page, and figures for a paper
+  [cyan]robocontrast report runs/…[/]                              report and figures
 """,
 )
 
