@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from robocontrast_ros.analysis.rescoring.scores_from_bags import find_recorded, score_recorded
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
+from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.analysis.rescoring.thresholds import Thresholds
 
 REPEATS = 3

@@ -1,4 +1,4 @@
-"""`robocontrast evaluate`: run a session, or go on with one, and show what came of it."""
+"""`robocontrast evaluate`: run or resume a session in its processes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ INTERRUPTED = 3
 """Exit code of a session that ended early and can be resumed."""
 
 LEAST = 1 << 16
-"""Bytes that can be written where a disk is not full: some lines of a log and of a journal."""
+"""Bytes written to find out whether the disk is full: as many as some lines of a log and a journal."""
 
 
 def start(session: str, overrides: Overrides, console: Console, namespace: str = "") -> tuple[RunFolder, int]:
@@ -63,7 +63,7 @@ def start(session: str, overrides: Overrides, console: Console, namespace: str =
 
 
 def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder, int]:
-    """Go on with a session and return its folder and the exit code.
+    """Resume a session and return its folder and the exit code.
 
     Raises:
         ConfigurationError: something no longer fits; nothing was started.
@@ -91,9 +91,9 @@ def begun(run: RunFolder) -> bool:
 def _prepare(
     session: ResolvedSession, held: ExitStack, console: Console, namespace: str
 ) -> tuple[Domain | None, Plan]:
-    """Take a domain for the session's graph, see whether all fits, and plan.
+    """Reserve a domain for the session's graph, check the session, and plan it.
 
-    Meanwhile a process looks whether another session's graph is in that domain.
+    Meanwhile a process looks for another session's graph in that domain.
 
     Returns:
         The domain, held until ``held`` is closed, and None for a session without a graph; and the plan.
@@ -119,10 +119,7 @@ def _prepare(
 
 
 def _check(session: ResolvedSession) -> None:
-    """Refuse, before anything is started, a policy that does not fit, or one elsewhere that could not be found.
-
-    So is a run that the session cannot be compared with.
-    """
+    """Refuse a policy that does not fit or cannot be discovered, or a run that the session cannot be compared with."""
     if session.parameters.fast and session.policy_file is None:
         raise ConfigurationError(
             str(session.source),
@@ -174,7 +171,7 @@ def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Con
         highlight=False,
     )
     command = fast.command(run, resuming)
-    return _led(
+    return _run_processes(
         lambda: Processes({fast.NAME: command}, run.path / "logs", quiet_environment(), fast.NAME),
         view,
         run,
@@ -191,14 +188,14 @@ def _as_a_graph(
     console.print(f"ROS_DOMAIN_ID {domain.number}{where}", highlight=False)
     if external:
         console.print(
-            f"'{_server(session)}' is waited for; start it with: "
+            f"waiting for '{_server(session)}'; start it with: "
             f"robocontrast serve POLICY --domain {domain.number}"
             f"{f' --namespace {namespace}' if namespace else ''}",
             highlight=False,
             soft_wrap=True,
         )
     nodes, folder, logs = processes_of(session, run, resuming), run.parameters / "nodes", run.path / "logs"
-    return _led(
+    return _run_processes(
         lambda: start_nodes(nodes, folder, logs, domain.number, external, domain.namespace),
         view,
         run,
@@ -206,9 +203,9 @@ def _as_a_graph(
     )
 
 
-def _led(begin: Callable[[], Processes], view: LiveView, run: RunFolder, console: Console) -> int:
+def _run_processes(begin: Callable[[], Processes], view: LiveView, run: RunFolder, console: Console) -> int:
     processes: Processes | None = None
-    # Stopping takes its time and its order; no signal breaks it off.
+    # A signal must not interrupt the stopping of the processes.
     with signals_held() as look:
         try:
             with view:
@@ -217,7 +214,7 @@ def _led(begin: Callable[[], Processes], view: LiveView, run: RunFolder, console
         finally:
             if processes is not None:
                 processes.stop()
-    _say_how_to_go_on(run, code, console)
+    _print_how_to_resume(run, code, console)
     return code
 
 
@@ -231,37 +228,37 @@ def _watch(
     try:
         code = processes.watch(poll)
     except ProcessDied as death:
-        full = _disk_of(run)
-        _say_error(full or death.detail, console)
+        full = _disk_problem(run)
+        _print_error(full or death.detail, console)
         console.print("stopping the session …")
         processes.stop(view.update)
-        _write_down(death, run, console)
+        _journal_death(death, run, console)
         # A node that refuses its parameters says so with exit code 2, as we do.
         return death.exit_code if death.exit_code == 2 and not full else INTERRUPTED
     except Stopped as stop:
-        console.print(f"{stop.signal.name}: stopping; the present trial is void …", highlight=False)
+        console.print(f"{stop.signal.name}: stopping; the current trial is void …", highlight=False)
         processes.stop(view.update)
         return exit_code(stop)
     if code != 0:
-        full = _disk_of(run)
+        full = _disk_problem(run)
         said = processes.last_line(processes.leader) or f"'{processes.leader}' {describe_exit(code)}"
-        _say_error(full or said, console)
+        _print_error(full or said, console)
         code = INTERRUPTED if full else code
     return code
 
 
-def _write_down(death: ProcessDied, run: RunFolder, console: Console) -> None:
+def _journal_death(death: ProcessDied, run: RunFolder, console: Console) -> None:
     """Write into the journal which process died, where a session was begun."""
     try:
         if begun(run):
             with JournalWriter(run.journal) as journal:
                 journal.append(events.ProcessDied(death.process, death.detail, time.time()))
     except (DiskError, JournalError) as error:
-        _say_error(str(error), console)
+        _print_error(str(error), console)
 
 
-def _disk_of(run: RunFolder) -> str:
-    """Return why nothing can be written into the run folder, where that is so; else nothing.
+def _disk_problem(run: RunFolder) -> str:
+    """Return why the run folder cannot be written; empty where it can.
 
     A node that finds the disk full cannot say so in its log, which is on the same disk.
     """
@@ -275,18 +272,18 @@ def _disk_of(run: RunFolder) -> str:
     return ""
 
 
-def _say_error(text: str, console: Console) -> None:
+def _print_error(text: str, console: Console) -> None:
     console.print(f"[red]error:[/] {escape(text)}", soft_wrap=True, highlight=False)
 
 
-def _say_how_to_go_on(run: RunFolder, code: int, console: Console) -> None:
+def _print_how_to_resume(run: RunFolder, code: int, console: Console) -> None:
     if not begun(run):
         console.print(
-            f"No trial was begun. The logs are in {run.path / 'logs'}", soft_wrap=True, highlight=False
+            f"No trial was started. The logs are in {run.path / 'logs'}", soft_wrap=True, highlight=False
         )
     elif code not in (0, 2):
         console.print(
-            f"Nothing is lost. Go on with: robocontrast evaluate --resume {run.path}",
+            f"Nothing is lost. Resume with: robocontrast evaluate --resume {run.path}",
             soft_wrap=True,
             highlight=False,
         )

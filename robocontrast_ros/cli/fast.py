@@ -23,7 +23,7 @@ NAME = "fast_session"
 
 
 def command(run: RunFolder, resume: bool) -> list[str]:
-    """Return the command that runs, or goes on with, the session of a run folder."""
+    """Return the command that runs or resumes the session of a run folder."""
     words = [sys.executable, "-m", "robocontrast_ros.cli.fast", str(run.path)]
     return [*words, "--resume"] if resume else words
 
@@ -37,11 +37,11 @@ def main() -> None:
 def _main() -> None:
     """Run the session; SIGINT ends it, with the trial that is running void.
 
-    Exit codes: 0 done, 2 a mistake in what was asked, 3 interrupted and to be resumed.
+    Exit codes: 0 done, 2 invalid input, 3 interrupted (can be resumed).
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path, help="run folder")
-    parser.add_argument("--resume", action="store_true", help="go on with its session")
+    parser.add_argument("--resume", action="store_true", help="resume its session")
     arguments = parser.parse_args()
     control = SessionControl()
     signal.signal(signal.SIGINT, lambda *_: control.abort("interrupted by the user"))
@@ -56,7 +56,7 @@ def _main() -> None:
         raise SystemExit(_said(f"error: {error}", 3)) from None
     except (ConfigurationError, JournalError) as error:
         raise SystemExit(_said(f"error: {error}", 2)) from None
-    except Exception as error:  # a bug of ours is told in the last line, below its traceback
+    except Exception as error:  # a bug of ours: the last line, below its traceback, names it
         _said(f"the session failed: {type(error).__name__}: {error}", 4)
         raise
     print(end.detail)

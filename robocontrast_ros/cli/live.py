@@ -53,7 +53,7 @@ class Follower:
 
 
 class LiveView:
-    """One line a trial, and below them a bar with what is spent and how long it will take."""
+    """One line per trial, and below them a bar with the cost so far and the time left."""
 
     def __init__(self, console: Console, journal: Path, expected: int, budget: float, unit: str) -> None:
         """Prepare to show a session.
@@ -63,7 +63,7 @@ class LiveView:
             journal: the journal to follow.
             expected: trials that the plan expects.
             budget: K; infinity when there is none.
-            unit: what costs are counted in.
+            unit: of costs.
         """
         self._console, self._follower = console, Follower(journal)
         self._budget, self._unit = budget, unit
@@ -86,7 +86,7 @@ class LiveView:
         self._task = self._bar.add_task("", total=expected, doing="starting the nodes", cost="", left="")
 
     def __enter__(self) -> LiveView:
-        """Catch up with what a resumed session did before, and start to show."""
+        """Read the events of a resumed session, and start to show."""
         for event in self._follower.new_events():
             self._count(event)
         self._done_before = self._done
@@ -100,7 +100,7 @@ class LiveView:
         self._bar.stop()
 
     def update(self) -> None:
-        """Show what is new in the journal."""
+        """Show new events of the journal."""
         for event in self._follower.new_events():
             self._count(event)
             self._show(event)

@@ -1,4 +1,4 @@
-"""`robocontrast policies`: which there are, what each needs, which robots it fits, and why not the others."""
+"""`robocontrast policies`: all policies, their requirements, and the robots they fit."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ COLUMNS = {
     "fits": False,
     "does not fit": True,
 }
-"""Heading -> whether its lines are broken where the terminal is narrow."""
+"""Heading -> whether its lines wrap in a narrow terminal."""
 
 WIDE = 10_000
-"""Columns of a terminal that any table fits."""
+"""Width of a terminal that any table fits."""
 
 NO_FILE = "a plug-in; no parameter file of its package names it"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where policies are to act.
+    """The robot and session that policies must fit.
 
     Attributes:
         robot: the robot.
@@ -58,8 +58,8 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
 
     Args:
         files: names or paths of parameter files; all that are known when empty.
-        robot: the only robot to compare with; all that are shipped, or the session's, when None.
-        session: session whose task's control rate and cameras count, too.
+        robot: robot to compare with; when None, the session's or all shipped robots.
+        session: session whose control rate and cameras the policies must also fit.
         console: where it goes.
 
     Raises:
@@ -77,9 +77,9 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
     for shown in [table] if fits else map(_as_block, rows):
         console.print(shown)
     console.print(
-        "Whether it also fits a session's control rate and images: robocontrast policies --session SESSION."
+        "To also check a session's control rate and images: robocontrast policies --session SESSION."
         if session is None
-        else "Compared with everything that the session says.",
+        else "Checked against the session.",
         style="dim",
         highlight=False,
     )
@@ -95,7 +95,7 @@ def _as_table(rows: Iterable[tuple[Text, ...]]) -> Table:
 
 
 def _as_block(row: tuple[Text, ...]) -> Table:
-    """Return one policy below the other, for a terminal too narrow for the table without breaking words."""
+    """Return one policy as a block, for a terminal that is too narrow for the table."""
     block = Table(box=None, show_header=False, padding=(0, 1, 1, 0), collapse_padding=True)
     block.add_column(no_wrap=True, style="dim")
     block.add_column(overflow="fold")
@@ -120,12 +120,12 @@ def _places(robot: str | None, session: str | None) -> Iterable[Place]:
 
 
 def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
-    """Return a row's cells; as Text, since names and reasons may hold what rich takes for markup."""
+    """Return a row's cells; as Text, since rich could take names and reasons for markup."""
     described = listed.description
     file = listed.file.stem if known_names("policies").get(listed.file.stem) == listed.file else listed.file
     needs = "\n".join(listed.needs)
     if described is None:
-        return map(Text, (str(file), "", "", needs, "", f"cannot be told: {listed.problem}"))
+        return map(Text, (str(file), "", "", needs, "", f"unknown: {listed.problem}"))
     fitting, others = [], defaultdict(list)
     for place in places:
         differences = _differences(listed, described, place)
@@ -140,11 +140,11 @@ def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
 
 
 def _differences(listed: Listed, described: PolicyDescription, place: Place) -> str:
-    # Cameras that a session leaves open take the size that a file asks for, and a usual one where it cannot.
+    # Cameras without a size in the session get the size that the policy file asks for, else the default size.
     usual = None if listed.by_file or place.control_rate is None else IMAGE_SIZE
     cameras = {name: size or usual for name, size in place.cameras.items()}
     found = find_differences(described, place.robot, place.control_rate, cameras)
-    # In an action space that a robot does not take, the rest hardly matters.
+    # With an action space that the robot does not support, other differences hardly matter.
     return "; ".join(d.brief for d in found if d.what == "action_space" or found[0].what != "action_space")
 
 

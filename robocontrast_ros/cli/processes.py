@@ -1,4 +1,4 @@
-"""Start a session's processes, watch over them, and leave none behind."""
+"""Start, watch and stop a session's processes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ GRACE = 8.0
 """Time for a process to end after a signal, before the next, harder one [s]."""
 
 _PREFIX = re.compile(r"^\[(?:DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: ")
-"""What ROS puts before what a node says: level, time and the node's name."""
+"""The prefix of ROS log lines: level, time and the node's name."""
 
 _ROUTINE = re.compile(r"^\[(?:DEBUG|INFO)\] ")
-"""Begins a line that says what a node does, and nothing of why it ended."""
+"""Start of an informational line, which does not say why a node ended."""
 
 
 class ProcessDied(Exception):
-    """A process ended that should not have.
+    """A process ended unexpectedly.
 
     Attributes:
         process: its name.
@@ -36,7 +36,7 @@ class ProcessDied(Exception):
     """
 
     def __init__(self, process: str, exit_code: int, last_line: str) -> None:
-        """Say which process ended, and how."""
+        """Name the process and how it ended."""
         self.process, self.exit_code = process, exit_code
         self.detail = f"process '{process}' {describe_exit(exit_code)}" + (
             f": {last_line}" if last_line else ""
@@ -65,7 +65,7 @@ class Processes:
             commands: name -> what to run.
             logs: folder for the log files.
             environment: of all of them.
-            leader: the one whose end is the session's end; where it is none of them, they are only stopped.
+            leader: the process whose end is the session's end.
 
         Raises:
             DiskError: the logs cannot be written; no process is left.
@@ -86,7 +86,7 @@ class Processes:
         with writing(log):
             output = open(log, "ab")  # noqa: SIM115
         with output:
-            # A session that goes on appends to the logs of the one before.
+            # A resumed session appends to its logs.
             self._log_begins[name] = output.tell()
             self._processes[name] = subprocess.Popen(
                 command,
@@ -94,7 +94,7 @@ class Processes:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                # Ctrl-C in the terminal is for us alone: we stop the processes in order.
+                # Ctrl-C in the terminal reaches this process only, which stops the others in order.
                 start_new_session=True,
                 preexec_fn=die_with_parent,
             )
@@ -123,9 +123,9 @@ class Processes:
         return code == 0 and _all_ended([self._processes[self.leader]], GRACE, poll)
 
     def last_line(self, name: str) -> str:
-        """Return the last line that a process said, with the indented ones that go on with it; empty where none.
+        """Return the last line of a process's log, with the indented lines that continue it; empty where none.
 
-        What ROS puts before it is left out, and so are lines of information, which are no reason for an end.
+        Without the prefix of ROS, and without informational lines, which give no reason for an end.
         """
         said = (self._logs / f"{name}.log").read_bytes()[self._log_begins[name] :]
         text = said.decode(errors="replace")
@@ -139,9 +139,9 @@ class Processes:
         """End every process: the leader first, which still needs the others to stop the robot."""
         leader = [process for name, process in self._processes.items() if name == self.leader]
         others = [process for name, process in self._processes.items() if name != self.leader]
-        # It has the episode cancelled and the bag closed; SIGQUIT is to leave that.
+        # On SIGINT it cancels the episode and has the bag closed; on SIGQUIT it ends without that.
         _stop(leader, {signal.SIGINT: 2 * GRACE, signal.SIGQUIT: GRACE, signal.SIGKILL: GRACE}, poll)
-        # Where the leader was killed, the others may believe for some time that it is there: SIGQUIT is not to wait.
+        # If the leader was killed, the others may wait for it for some time: SIGQUIT ends that.
         _stop(others, {signal.SIGINT: 1.0, signal.SIGQUIT: GRACE, signal.SIGKILL: GRACE}, poll)
 
 

@@ -1,4 +1,4 @@
-"""`robocontrast score`: scores from bags alone, beside the journal's, and under other thresholds."""
+"""`robocontrast score`: scores from bags alone, compared with the journal's, and under other thresholds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore, find_recorded, score_recorded
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
+from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore, score_recorded
 from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds
 from robocontrast_ros.domain import METRICS, Outcome
 from robocontrast_ros.domain.words import counted
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 NONE = "-"
 SCORES = {"success": "success", **METRICS}
-"""Name of each score that is shown -> what it is called."""
+"""Name of each score that is shown -> its heading."""
 
 
 def show_scores(
@@ -34,14 +35,14 @@ def show_scores(
     processes: int | None,
     console: Console,
 ) -> bool:
-    """Score what lies at some paths, show it, and tell whether all bags are whole and say what the journals say.
+    """Score what is at some paths, show it, and tell whether all bags are whole and agree with the journals.
 
     Args:
         paths: run folders, bags, folders of bags.
         task: another parameter file to score with, if any.
         settings: other thresholds to score with, each ``key=value``.
         to: folder to write tables to, if any.
-        processes: that score at a time; one a processor when None.
+        processes: number of processes that score; chosen when None.
         console: where it is shown.
 
     Raises:
@@ -92,7 +93,7 @@ def show_scores(
 
 
 def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
-    """Return what each trial is called: with its run, where there are several."""
+    """Return each trial's name, with its run where there are several."""
     runs = {score.run for score in scores}
     return {
         id(score): f"{score.run.name}/{score.trial_id}" if score.run and len(runs) > 1 else score.trial_id
@@ -102,21 +103,21 @@ def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
 
 def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
     table = Table("trial", "SPL (journal)", "SPL (bag)")
-    # Paths are broken, not cut: they are for copying.
-    table.add_column("what is wrong", overflow="fold")
+    # Paths are folded, not cut: they are for copying.
+    table.add_column("problem", overflow="fold")
     for score in scores:
         if not score.equal:
-            told, found = (NONE if r is None else repr(r.spl) for r in (score.journal, score.offline))
+            journal, bag = (NONE if r is None else repr(r.spl) for r in (score.journal, score.offline))
             words = "\n".join(filter(None, (score.problem, *score.differences)))
             if score.offline is not None and not score.complete:
                 until = "nothing" if score.scored_until is None else f"up to stamp {score.scored_until:.3f} s"
                 words += f"\nscored {until}"
-            table.add_row(*map(Text, (names[id(score)], told, found, words)))
+            table.add_row(*map(Text, (names[id(score)], journal, bag, words)))
     console.print(table)
 
 
 def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
-    # Tables need a large library, which most uses of the command can do without.
+    # Tables import a large library, which most uses of the command do not need.
     from robocontrast_ros.analysis.tables.rescoring import score_means, scores_table
 
     table = _table("trial", "perturbation", "outcome")
@@ -132,7 +133,7 @@ def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console:
     means = _table("", "n", "out")
     for heading in SCORES.values():
         means.add_column(Text(heading), justify="right", no_wrap=True)
-    means.caption = Text("Means. out: in none of them: void, or not recorded to the end.")
+    means.caption = Text("Means. out: void or not recorded to the end, in no mean.")
     for mean in _sections(means, score_means(scores_table(scores))):
         numbers = (_number(getattr(mean.low, name)) for name in SCORES)
         _add(means, mean, (mean.perturbation, str(mean.trials), str(mean.left_out), *numbers))
@@ -179,7 +180,7 @@ def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], consol
 
 
 def _sections(table: Table, means: Sequence[Mean]) -> Sequence[Mean]:
-    """Head the means of each run and policy with their names, where there are several."""
+    """Put the names of run and policy above their means, where there are several."""
     several = len({(mean.run, mean.policy) for mean in means}) > 1
     before = None
     for mean in means:

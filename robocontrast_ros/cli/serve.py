@@ -1,4 +1,4 @@
-"""`robocontrast serve`: the policy server alone, for a session that runs on another machine."""
+"""`robocontrast serve`: only the policy server, for a session on another machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robocontrast_ros.graph.ros_domain import LARGEST_DOMAIN, given_domain
 def serve_policy(
     policy: str, domain: int | None, timeout: float, load_timeout: float, namespace: str
 ) -> None:
-    """Become the policy server; this process goes on as the node and ends as it does.
+    """Replace this process by the policy server's node.
 
     Args:
         policy: name in config/policies/, or path of a file.
@@ -45,6 +45,6 @@ def serve_policy(
     parameters = f"policy:={json.dumps(str(file))}", f"timeout:={timeout}", f"load_timeout:={load_timeout}"
     words = [*in_namespace(place), *(word for parameter in parameters for word in ("-p", parameter))]
     environment = node_environment(number, elsewhere=True)
-    # What the node says is read by who typed the command.
+    # The node's log is the output of this command.
     environment.setdefault("RCUTILS_CONSOLE_OUTPUT_FORMAT", "{severity}: {message}")
     os.execve(sys.executable, node_command("policy_server", *words), environment)

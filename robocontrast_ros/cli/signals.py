@@ -12,11 +12,11 @@ from types import FrameType
 from typing import Any
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""What asks the command to end: Ctrl-C; `docker stop`, systemd; a terminal that is closed."""
+"""Signals that stop the command: from Ctrl-C; `docker stop`, systemd; a terminal that is closed."""
 
 
 class Stopped(KeyboardInterrupt):
-    """The command is asked to end; what heeds Ctrl-C heeds it.
+    """The command was asked to end; handled like Ctrl-C.
 
     Attributes:
         signal: which signal it was.
@@ -38,11 +38,11 @@ _AT_THE_END = {
     signal.SIGTERM: signal.SIG_IGN,
     signal.SIGHUP: signal.SIG_IGN,
 }
-"""What a further signal does while Python ends: who asks twice gets the exit code of the first all the same."""
+"""Handlers of further signals while Python ends: the exit code stays that of the first signal."""
 
 
 class _Signals:
-    """What the command's handler knows."""
+    """State of the command's signal handler."""
 
     def __init__(self) -> None:
         self.held = False
@@ -59,7 +59,7 @@ _signals = _Signals()
 
 @contextlib.contextmanager
 def signals_raise() -> Iterator[None]:
-    """Have each of the signals raise ``Stopped`` meanwhile; one that is ignored (nohup) stays so."""
+    """Let each of the signals raise ``Stopped`` in this context; one that is ignored (nohup) stays ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -77,17 +77,16 @@ def signals_raise() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[Callable[[], None]]:
-    """Hold signals meanwhile; yield what raises ``Stopped``, once, where one has come.
+    """Hold signals in this context; yield a function that raises ``Stopped`` once, after the first signal.
 
-    Only the first counts: what is asked for again is under way already. After SIGTERM and SIGHUP nothing is begun any
-    more that could be broken off, so what comes later is held for good.
+    After SIGTERM and SIGHUP nothing is started that a further signal could interrupt, so later signals stay held.
     """
-    told = False
+    raised = False
 
     def look() -> None:
-        nonlocal told
-        if _signals.first is not None and not told:
-            told = True
+        nonlocal raised
+        if _signals.first is not None and not raised:
+            raised = True
             raise Stopped(_signals.first)
 
     _signals.first, _signals.held = None, True
@@ -98,9 +97,9 @@ def signals_held() -> Iterator[Callable[[], None]]:
 
 
 class Outlasting:
-    """A text stream whose loss breaks nothing: a terminal that was closed, a pipe that nobody reads, a full disk.
+    """A text stream whose loss is harmless: a closed terminal, a pipe without a reader, a full disk.
 
-    The first write that the system refuses leads the descriptor to nowhere, for all that write to it.
+    The first write that fails redirects the descriptor to the null device, for all that write to it.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -114,7 +113,7 @@ class Outlasting:
         return len(text)
 
     def flush(self) -> None:
-        """Hand on what was written, or lose it."""
+        """Flush what was written, or lose it."""
         with self._refusals():
             self._stream.flush()
 
@@ -126,7 +125,7 @@ class Outlasting:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
-            # What could not be written is still kept for the next try: it goes nowhere now.
+            # The buffer still holds what could not be written: it goes to the null device now.
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -136,7 +135,7 @@ class Outlasting:
 
 @contextlib.contextmanager
 def output_outlasts() -> Iterator[None]:
-    """Have what is printed meanwhile outlast the terminal or pipe that it goes to."""
+    """Let output in this context survive the loss of its terminal or pipe."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = Outlasting(sys.stdout), Outlasting(sys.stderr)
     try:

@@ -1,4 +1,4 @@
-"""`robocontrast study`: a study is run, or gone on with, and what came out is shown."""
+"""`robocontrast study`: run or resume a study and show its results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from robocontrast_ros.studies.results import (
 from robocontrast_ros.studies.run import StudyFolder, StudyProgress, run_study
 
 EVERY = 20.0
-"""How often a line of progress is written where no terminal can show it live [s]."""
+"""Period of progress lines without a terminal [s]."""
 
 
 def run(name: str, output: Path, processes: int | None, console: Console) -> None:
@@ -35,7 +35,7 @@ def run(name: str, output: Path, processes: int | None, console: Console) -> Non
     Args:
         name: name in config/studies/, or path of a file.
         output: folder in which the study's folder is.
-        processes: jobs at a time; as many as there are processors when None.
+        processes: jobs at a time; one per processor when None.
         console: where progress and results are shown.
 
     Raises:
@@ -55,11 +55,11 @@ def run(name: str, output: Path, processes: int | None, console: Console) -> Non
     console.print("curves, figures and claims …")
     results = write_results(study, folder)
     _show(results, console)
-    console.print(f"all of it: {folder.path}", soft_wrap=True)
+    console.print(f"study folder: {folder.path}", soft_wrap=True)
 
 
 class _View:
-    """Progress: one line that changes, or a line now and then."""
+    """Progress: one line that changes, or one line per period."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -76,7 +76,7 @@ class _View:
             self._status.stop()
 
     def show(self, progress: StudyProgress) -> None:
-        """Show where the study stands."""
+        """Show the progress of the study."""
         text = _in_words(progress)
         if self._status:
             self._status.update(text)
@@ -96,7 +96,7 @@ def _in_words(progress: StudyProgress) -> str:
 
 def _show(results: StudyResults, console: Console) -> None:
     console.print(
-        f"{results.asked} trials asked for, {results.simulated} of them simulated; the others were known from another "
+        f"{results.asked} trials requested, {results.simulated} of them simulated; the others were known from another "
         "strategy",
         soft_wrap=True,
     )
@@ -108,7 +108,11 @@ def _show(results: StudyResults, console: Console) -> None:
     for policy, frame in perturbations_frame(results).groupby("policy", sort=False):
         own = frame.drop(columns="policy")
         if (own["refused"] != "0").any():
-            _print(own.iloc[:, :6], console, f"{policy}: instances that were selected, by their base trials")
+            _print(
+                own.iloc[:, :6],
+                console,
+                f"{policy}: base trials of applied and refused instances",
+            )
         _print(own.iloc[:, [0, *range(6, own.shape[1])]], console, f"{policy}: changes from base trials")
     console.print(PERTURBATION_WORDS)
     if results.decided:

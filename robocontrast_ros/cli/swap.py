@@ -1,4 +1,4 @@
-"""`robocontrast swap`: go on with another policy from the next trial of a running session on."""
+"""`robocontrast swap`: swap the policy of a running session, from its next trial on."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from robocontrast_ros.runs.run_folder import GRAPH_VARIABLES, RunFolder
 from robocontrast_ros.sessions.schema import SessionParameters
 
 REFUSED, ENDED = 1, 3
-"""Exit codes: the old policy goes on; there is no session that could swap."""
+"""Exit codes: the old policy still serves; the session has ended."""
 
 POLL = 0.1
-"""How often the journal is looked at [s]."""
+"""Period of reading the journal [s]."""
 
 
 def swap_policy(folder: Path, policy: str, console: Console) -> int:
-    """Ask a running session for another policy, wait for what comes of it, and return the exit code.
+    """Request another policy of a running session, wait for the outcome, and return the exit code.
 
     Raises:
         ConfigurationError: the folder is not that of a running session, or there is no such policy.
@@ -57,7 +57,7 @@ def swap_policy(folder: Path, policy: str, console: Console) -> int:
 
 
 def _wanted(run: RunFolder, policy: str) -> str:
-    """Return the policy as the policy server finds it; what it has itself, on another machine, it alone knows."""
+    """Return the policy as the policy server finds it; on another machine the name is not checked."""
     if load_record(SessionParameters, run.session_file).policy_server.external:
         return policy
     file = find_file("policies", policy, "command line", "policy", Path.cwd())
@@ -79,13 +79,13 @@ def _graph(run: RunFolder) -> dict[str, object]:
             "RUN",
             str(run.path),
             "the folder of a session that is running",
-            f"One that was interrupted goes on with: robocontrast evaluate --resume {run.path}",
+            f"Resume an interrupted session with: robocontrast evaluate --resume {run.path}",
         )
     return read_yaml(run.graph)
 
 
 def _ask(graph: dict[str, object], policy: str) -> tuple[int, str]:
-    # What decides who finds whom is the session's, not this terminal's.
+    # The variables of ROS discovery are the session's, not this terminal's.
     present = node_environment(0)
     environment = {k: v for k, v in present.items() if k not in GRAPH_VARIABLES} | graph["environment"]
     main = "from robocontrast_ros.nodes.swap_request import main; main()"
@@ -101,7 +101,7 @@ def _ask(graph: dict[str, object], policy: str) -> tuple[int, str]:
 
 
 def _outcome(event: Event, wanted: str, console: Console) -> int | None:
-    """Return the exit code when an event says what came of the wish; None while it is open."""
+    """Return the exit code when an event tells the outcome of the request; else None."""
     if isinstance(event, PolicyLoaded) and wanted in (event.file, Path(event.file).stem):
         console.print(f"{escape(event.name)} serves: {event.file}", highlight=False, soft_wrap=True)
         return 0

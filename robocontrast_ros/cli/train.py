@@ -1,4 +1,4 @@
-"""`robocontrast train`: a recipe is followed, and every line of progress shown with the time."""
+"""`robocontrast train`: train policies by a recipe, showing progress lines with the time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from robocontrast_ros.configuration.files import find_file
 
 
 def train_policy(recipe: str, output: Path, processes: int | None, console: Console) -> None:
-    """Follow a recipe and say how to use what came of it.
+    """Train by a recipe and print how to evaluate the policies.
 
     Args:
         recipe: name in config/training/, or path of a file.
         output: folder in which the training's folder is, named after the recipe.
-        processes: that make demonstrations; as many as there are processors when None.
+        processes: that make demonstrations; one per processor when None.
         console: where progress is shown.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Estimates with intervals, decisions between policies, and how much more it takes: arrays in, numbers out."""
+"""Estimates with intervals, decisions between policies, and sample sizes: arrays in, numbers out."""

@@ -1,4 +1,4 @@
-"""The difference of two changes: what a perturbation costs a policy beyond what it costs a control."""
+"""Difference in differences: what a perturbation costs a policy beyond what it costs a control."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from robocontrast_ros.statistics.estimate import Estimate
 
 
 def difference_in_differences(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Return the mean of the first change less the second, instance by instance, with its interval.
+    """Return the mean of the first change minus the second, instance by instance, with its interval.
 
-    It is twice that of half the difference, which lies between -1 and 1 as any paired difference does. So its caution
-    is that of two scores; with four of them it is wider than it need be.
+    It is twice the interval of half the difference, which lies between -1 and 1 like any paired difference. So its
+    caution is that of two scores; with four scores the interval is wider than necessary.
 
     Args:
         first: change of a score from the base trials, in [-1, 1], of each base instance, shape (n,).
-        second: that of the control, of the same instances in the same order, shape (n,).
+        second: change of the control, of the same instances in the same order, shape (n,).
 
     Returns:
         A mean and ends between -2 and 2; without interval where there are fewer than two instances.

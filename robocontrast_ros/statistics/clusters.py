@@ -1,11 +1,11 @@
 """Means of scores whose trials share base instances: whole instances are the independent units.
 
 The interval is Wilson's (1927) for a share, with the number of trials replaced by the effective sample size: the number
-of independent successes and failures that would tell as much (Kott and Carr 1997). Franco et al. (2019) compare such
-intervals and recommend this one; where clusters are few, they find, the effective sample size needs a better estimate
-than the plain one. Here it has that. It also holds for scores between bounds, which vary less than successes and
-failures of the same mean. With one trial an instance and scores of 0 and 1, it is exactly Wilson's interval.
-docs/statistics.md has the formula, the measured coverage, and that of the usual bootstraps beside it.
+of independent successes and failures with the same information (Kott and Carr 1997). Franco et al. (2019) compare such
+intervals and recommend this one; with few clusters, they find, the plain estimate of the effective sample size is not
+good enough. The estimate here is better. It also covers scores between bounds, which vary less than successes and
+failures of the same mean. With one trial per instance and scores of 0 and 1, it is exactly Wilson's interval.
+docs/statistics.md has the formula and the measured coverage, beside that of the usual bootstraps.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def cluster_mean(
         values: shape (n,).
         clusters: the base instance of each value, shape (n,); any labels.
         confidence: of the interval.
-        bounds: what no value can be below or above; None where there are no such bounds (seconds, metres), and then
-            the interval is Student's, with the jackknife's variance and as many degrees of freedom as clusters less 1.
-        times: gives the interval as it would be if so many times as many such clusters had been seen.
+        bounds: least and greatest possible value; None where there are none (seconds, metres): then the interval is
+            Student's, with the jackknife's variance and one degree of freedom less than clusters.
+        times: computes the interval as if there were so many times as many such clusters.
 
     Returns:
         The mean; without interval where there are fewer than two clusters.
@@ -67,7 +67,7 @@ def cluster_mean(
         return Estimate(mean, float(mean - reach), float(mean + reach))
     scale = high - low
     x = (y - low) / scale
-    # A sum of squares of 1 for each score; a difference has two of them, on a scale that is twice as long.
+    # A sum of squares of 1 for each score; a difference has two scores, on a scale that is twice as long.
     caution = 0.5 if bounds == DIFFERENCES else 1.0
     size = effective_size(
         np.bincount(group, x), np.bincount(group, x**2), sizes, caution=caution, times=times
@@ -93,7 +93,7 @@ def paired_difference(
         b: scores of the same trials, in the same order, shape (n,).
         clusters: the base instance of each pair, shape (n,); every pair its own when left out.
         confidence: of the interval.
-        bounds: what no difference can be below or above; None where there are no such bounds.
+        bounds: least and greatest possible difference; None where there are none.
 
     Raises:
         ValueError: as ``cluster_mean``, or a and b are not of one length.
@@ -123,19 +123,19 @@ def effective_size(
     caution: float,
     times: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Return how many independent 0s and 1s of the same mean would give a mean that is as certain.
+    """Return how many independent 0s and 1s of the same mean would estimate it with the same variance.
 
-    It is the number of values over the design effect and over the relative spread. Both are ratios of variances, of
-    which few instances tell little. So a little of the cautious answer is mixed in: that all values of an instance are
-    the same, and that values are 0 or 1.
+    It is the number of values over the design effect and over the relative spread. Both are ratios of variances, which
+    few instances estimate badly. So both are moved a little towards the cautious case: that all values of an instance
+    are the same, and that values are 0 or 1.
 
     Args:
         sums: of the values of each cluster, which are in [0, 1], shape (..., g).
         squares: sum of the squared values of each cluster, shape (..., g).
         sizes: number of values of each cluster, shape (..., g).
-        caution: the sum of squares with which the cautious answer is mixed in; 1, the sum of squares of two 0s and two
-            1s, for scores.
-        times: as if so many times as many such clusters had been seen.
+        caution: the sum of squares that the cautious case weighs; 1, the sum of squares of two 0s and two 1s, for
+            scores.
+        times: as if there were so many times as many such clusters.
 
     Returns:
         Shape (...).
@@ -158,7 +158,7 @@ def relative_spread(
         mean: of the values.
         spread: their variance.
         error: the variance of their mean, by which mean (1 - mean) is too small in expectation.
-        caution: what is added to both.
+        caution: added to both.
     """
     m = np.asarray(mean)
     return (np.asarray(spread) + caution) / (m * (1.0 - m) + error + caution)
@@ -189,7 +189,7 @@ def jackknife_variance(
 def wilson_ends(
     mean: ArrayLike, size: ArrayLike, confidence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lower and upper ends of Wilson's interval for a share; trials need not be a whole number.
+    """Return the lower and upper ends of Wilson's interval for a share; the number of trials need not be whole.
 
     Args:
         mean: the share, in [0, 1], any shape.

@@ -48,8 +48,8 @@ def error_curve(
     """Return the curve of several runs, such as a strategy's with several seeds.
 
     Bins are of equal width from 0 to the greatest overall cost of all runs. In a bin, a run has the mean of the
-    errors at its trials there. Where it has no trial, it has the error that it came with. After its last trial
-    it is not counted any more.
+    errors at its trials there; without a trial there, the error before the bin. After its last trial it is not
+    counted.
 
     Args:
         runs: of each, the cumulative cost of its trials, shape (n,), their scores (NaN or None where void),
@@ -84,7 +84,7 @@ def _binned(
     binned = np.full(len(edges) - 1, np.nan)
     if not len(cost):
         return binned
-    # A trial at an edge belongs to the bin that ends there, so that the dearest run's last is in the last bin.
+    # A trial at an edge belongs to the bin that ends there, so that the most costly run ends in the last bin.
     where = np.maximum(np.searchsorted(edges, cost, side="left") - 1, 0)
     last = -1.0
     for i in range(len(binned)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -14,17 +13,17 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 from robocontrast_ros.statistics.clusters import differences, paired_difference
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
-MCNEMAR, BOSCHLOO, BARNARD, PAIRED_BOOTSTRAP = "McNemar", "Boschloo", "Barnard", "paired bootstrap"
+MCNEMAR, BOSCHLOO, PAIRED_BOOTSTRAP = "McNemar", "Boschloo", "paired bootstrap"
 """Names of the tests."""
 
 RESAMPLES = 9999
 ENUMERATED = 12
-"""Clusters up to which every assignment of signs is gone through (4096 of them)."""
+"""Clusters up to which every assignment of signs is enumerated (4096 of them)."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What a test says about two policies.
+    """The result of a test of two policies.
 
     Attributes:
         name: of the test.
@@ -56,42 +55,21 @@ def mcnemar(a: ArrayLike, b: ArrayLike) -> Decision:
 
 def boschloo(s1: int, n1: int, s2: int, n2: int) -> Decision:
     """Return Boschloo's exact test (1970): s1 successes of n1 trials against s2 of n2, all independent."""
-    return _unpaired(BOSCHLOO, lambda table: stats.boschloo_exact(table).pvalue, s1, n1, s2, n2)
-
-
-def barnard(s1: int, n1: int, s2: int, n2: int) -> Decision:
-    """Return Barnard's exact test (1945): s1 successes of n1 trials against s2 of n2, all independent."""
-    return _unpaired(BARNARD, _barnard, s1, n1, s2, n2)
-
-
-def _barnard(table: NDArray[np.int64]) -> float:
-    """Return the p-value of a table with a column for each policy.
-
-    Exchanging rows or columns changes nothing but rounding, by which scipy loses tables that are just as extreme
-    as the observed one (its issue 18798). That makes the p-value too small, so the largest is taken.
-    """
-    same = (table, table[:, ::-1], table[::-1], table[::-1, ::-1])
-    return float(np.max([stats.barnard_exact(one).pvalue for one in same]))
-
-
-def _unpaired(
-    name: str, test: Callable[[NDArray[np.int64]], float], s1: int, n1: int, s2: int, n2: int
-) -> Decision:
     if not (n1 and n2):
-        return Decision(name, None, NO_ESTIMATE, n1 + n2)
-    p = test(np.array([[s1, s2], [n1 - s1, n2 - s2]]))
+        return Decision(BOSCHLOO, None, NO_ESTIMATE, n1 + n2)
+    p = stats.boschloo_exact(np.array([[s1, s2], [n1 - s1, n2 - s2]])).pvalue
     # Newcombe's hybrid of the two Wilson intervals (1998), his method 10.
     low, high = confint_proportions_2indep(s1, n1, s2, n2, method="newcomb", alpha=1.0 - CONFIDENCE)
     difference = Estimate(s1 / n1 - s2 / n2, float(low), float(high))
     # Where all trials, or none, succeeded, nothing speaks for a difference; scipy gives NaN there.
-    return Decision(name, 1.0 if np.isnan(p) else float(p), difference, n1 + n2)
+    return Decision(BOSCHLOO, 1.0 if np.isnan(p) else float(p), difference, n1 + n2)
 
 
 def paired_bootstrap(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, rng: np.random.Generator) -> Decision:
     """Return the wild cluster bootstrap-t of mean a - b against 0 (Cameron, Gelbach and Miller 2008).
 
-    The differences of whole clusters change sign together. Up to 12 clusters every assignment of signs is
-    gone through; with more of them, 9999 drawn ones.
+    The differences of whole clusters change sign together. Up to 12 clusters, every assignment of signs is
+    enumerated; with more of them, 9999 are drawn.
 
     Args:
         a: scores of the first policy, shape (n,).
@@ -119,6 +97,6 @@ def _studentised(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArr
     """Return |mean| / its standard error for each row of cluster sums, shape (k, clusters)."""
     mean = sums.sum(axis=1) / sizes.sum()
     residual = sums - mean[:, None] * sizes
-    # A row without spread has an infinite statistic, or, at a mean of 0, none to speak of.
+    # A row without spread has an infinite statistic, or 0 at a mean of 0.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(np.abs(mean) / np.sqrt(np.sum(residual**2, axis=1)), nan=0.0, posinf=np.inf)

@@ -1,11 +1,11 @@
-"""What is known of a number: its estimate, and an interval where there is one."""
+"""An estimate and its interval."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 CONFIDENCE = 0.95
-"""Confidence level of every interval where nothing else is said."""
+"""Default confidence level of every interval."""
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Estimate:
     """A mean and its interval.
 
     Attributes:
-        mean: None when there is nothing to take it over.
+        mean: None when there are no values.
         low: lower end of the interval; None when there is none.
         high: upper end.
     """

@@ -1,4 +1,4 @@
-"""Many tests at once: p-values that are adjusted for their number."""
+"""p-values adjusted for the number of tests."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A prediction-powered estimate (Angelopoulos et al. 2023), power-tuned (Angelopoulos, Duchi and Zrnic 2023, PPI++) and
 cross-fitted (Zrnic and Candès 2024); survey statisticians know it as the difference estimator. A regression g of the
-score on what is known of a trial beforehand is fitted to base and perturbed trials. It is never trusted:
+score on what is known of a trial beforehand is fitted to base and perturbed trials, and corrected by base trials:
 
     mean = mean of y over R + w (1 - n/N) (mean of g over the rest of X - mean of g over R)
 
@@ -21,7 +21,7 @@ from robocontrast_ros.statistics.clusters import UNIT, relative_spread, wilson_e
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
 FEWEST = 8
-"""Base instances below which nothing is predicted: the base trials are taken as they are."""
+"""With fewer base instances nothing is predicted: the estimate is the mean of the base trials."""
 
 RIDGE = 3.0
 """Penalty on standardised slopes, in trials."""
@@ -29,11 +29,11 @@ RIDGE = 3.0
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """The base instances that were run, and what is predicted of them and of the rest.
+    """The base instances that were run, and predictions for them and for the rest.
 
     Attributes:
         scores: mean score of each one's base trials, shape (n,).
-        predictions: of each by a regression that never saw it, shape (n,).
+        predictions: of each, by a regression fitted without it, shape (n,).
         rest: mean prediction for the instances that were not run.
     """
 
@@ -52,7 +52,7 @@ def adjusted_mean(
     finite: bool,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """Return the mean over the test set as its base trials, and a prediction from all trials, give it.
+    """Return the mean over the test set, estimated from its base trials and a prediction from all trials.
 
     The base instances that were run have to be a random sample of the test set, as the first ones of a shuffled
     order are.
@@ -153,6 +153,6 @@ def _weight(sample: _Sample) -> float:
         return 0.0
     covariance = np.mean((sample.scores - sample.scores.mean()) * sample.predictions)
     weight = float(np.clip(covariance / spread, 0.0, 1.0))
-    # One more number is fitted; where that costs more than it brings, it is not.
+    # The weight is one more fitted number; it is dropped where the variance does not become less.
     left = np.var(sample.scores - weight * sample.predictions, ddof=2)
     return weight if left < np.var(sample.scores, ddof=1) else 0.0

@@ -11,7 +11,7 @@ from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
 
 def unpaired_difference(a: Estimate, b: Estimate) -> Estimate:
-    """Return the first mean less the second, with an interval at the confidence of theirs.
+    """Return the first mean minus the second, with an interval at the confidence of theirs.
 
     Args:
         a: mean over one group, with its interval.

@@ -17,9 +17,9 @@ from typing import Any
 
 import polars as pl
 
+from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
-from robocontrast_ros.analysis.figures.run_figures import draw_overview
-from robocontrast_ros.analysis.results import Results, compute_results
+from robocontrast_ros.analysis.figures.charts import draw_overview
 from robocontrast_ros.cli import fast
 from robocontrast_ros.configuration.settings import parse_settings
 from robocontrast_ros.domain import BASE

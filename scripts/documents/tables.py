@@ -93,7 +93,7 @@ def session(name: str, metric: str = "") -> Mapping[str, Row]:
 
 
 def effort(name: str) -> SimpleNamespace:
-    """Return what a session cost, as ``analysis.estimates.effort.Effort`` has it."""
+    """Return what a session cost, as ``analysis.estimates.effort.RunEffort`` has it."""
     return _space(result(name).values["effort"])
 
 

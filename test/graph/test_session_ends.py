@@ -71,7 +71,7 @@ def test_sigterm_ends_a_session_in_order_however_often_it_comes(place, session, 
     code, output = finish(process)
     assert code == 143, output
     assert "Traceback" not in output
-    assert "SIGTERM: stopping; the present trial is void" in output
+    assert "SIGTERM: stopping; the current trial is void" in output
     assert f"--resume {run}" in output and f"robocontrast results {run}" in output
     assert isinstance(events_of(run)[-1], SessionInterrupted)
     assert node_pids(run) == {}

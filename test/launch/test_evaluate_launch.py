@@ -19,7 +19,8 @@ from launch.actions import IncludeLaunchDescription, SetEnvironmentVariable
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 
 import launch
-from robocontrast_ros.analysis.rescoring.scores_from_bags import score_run
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
+from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.runs.events import SessionFinished
 from robocontrast_ros.runs.journal import read_journal
@@ -71,7 +72,7 @@ class AfterIt(unittest.TestCase):
         """Journal and bags agree."""
         (run,) = Path(OUTPUT).iterdir()
         self.assertIsInstance(read_journal(run / "journal.jsonl").events[-1], SessionFinished)
-        scores = score_run(run)
+        scores = score_recorded(find_recorded([run]), processes=1)
         self.assertEqual(len(scores), 2)
         self.assertTrue(all(score.equal for score in scores), [score.differences for score in scores])
 

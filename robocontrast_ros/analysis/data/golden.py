@@ -1,7 +1,7 @@
-"""Whether a run's trials are, to the last bit, those that this version's documents were written from.
+"""Golden digests: whether a run's trials equal, to the last bit, those behind this version's documents.
 
-A file of ``config/golden/`` holds one digest for each trial of a session. ``evaluate`` says how a run of the same
-session compares with it. docs/reproducibility.md says what a difference can come from.
+A file of ``config/golden/`` holds one digest for each trial of a session. ``evaluate`` compares a run of the same
+session with it. docs/reproducibility.md lists causes of differences.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ DIGITS = 16
 
 @dataclass(frozen=True)
 class Golden:
-    """What one session's trials were.
+    """The digests of one session's trials.
 
     Attributes:
         session: its name.
@@ -69,7 +69,7 @@ class Golden:
 
     @classmethod
     def of(cls, events: Sequence[Event], command: str) -> Golden:
-        """Return that of a journal's events, whose first is the session's start."""
+        """Return the digests of a journal's events, which hold the session's start."""
         started = _started(events)
         assert started is not None
         return cls(
@@ -94,9 +94,9 @@ class Golden:
 
 
 def trial_digest(event: TrialFinished) -> str:
-    """Return a digest of all numbers of a trial: what was set up, what came of it, and what it cost.
+    """Return a digest of all numbers of a trial: its scene, its result and its cost.
 
-    Notes, times on the wall clock and what the code calls things have no part in it.
+    Notes, wall-clock times and names in the code are not part of it.
     """
     trial, result = event.trial, event.result
     return digest(
@@ -118,7 +118,7 @@ def trial_digest(event: TrialFinished) -> str:
 
 
 def digest(*values: Any) -> str:
-    """Return a digest of numbers, texts and lists of such, every bit of them."""
+    """Return a digest of all bits of numbers, texts and lists of them."""
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:DIGITS]
 
 
@@ -140,7 +140,7 @@ def find_golden(started: SessionStarted, folder: Path | None = None) -> Golden |
 
 
 def golden_words(events: Sequence[Event], folder: Path | None = None) -> str:
-    """Say how a run's trials compare with the golden ones; nothing where there are none, or the policy was swapped."""
+    """Return how a run's trials compare with the golden ones; empty without those, or if the policy was swapped."""
     started = _started(events)
     swapped = len({event.digest for event in events if isinstance(event, PolicyLoaded)}) > 1
     golden = None if started is None or swapped else find_golden(started, folder)
@@ -148,7 +148,7 @@ def golden_words(events: Sequence[Event], folder: Path | None = None) -> str:
 
 
 def compared(events: Sequence[Event], golden: Golden) -> str:
-    """Say in words how a run's trials compare with the golden ones."""
+    """Return how a run's trials compare with the golden ones, in words."""
     started = _started(events)
     assert started is not None
     own = [trial_digest(event) for event in events if isinstance(event, TrialFinished)]
@@ -177,7 +177,7 @@ def _reason(started: SessionStarted, golden: Golden) -> str:
 
 
 def _renderer(world: str) -> str:
-    """Return what draws, without the width of its vectors, which images do not depend on."""
+    """Return the renderer without the width of its vectors, which images do not depend on."""
     drawn = world.partition("drawn by ")[2]
     return (
         drawn.replace(", 128 bits", "").replace(", 256 bits", "").replace(", 512 bits", "") or "nothing drawn"
@@ -192,7 +192,7 @@ def _differences(here: dict[str, str], there: dict[str, str]) -> str:
 
 
 def _keyed(versions: dict[str, str]) -> dict[str, str]:
-    # A build's suffix (+cpu) names where it came from.
+    # Without the suffix of a build (+cpu).
     return {name: versions[name].partition("+")[0] for name in KEYED if name in versions}
 
 

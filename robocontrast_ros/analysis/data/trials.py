@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from robocontrast_ros.analysis.data.serving import serving_policies
-from robocontrast_ros.analysis.estimates.effort import Prices, Spent
+from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
+from robocontrast_ros.analysis.data.serving_policies import serving_policies
 from robocontrast_ros.domain import Fault, Outcome, Trial, TrialResult
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
 from robocontrast_ros.system.disk import write_file
@@ -22,25 +22,7 @@ ALL = "all"
 Columns = Mapping[str, tuple[type[pl.DataType], str]]
 """Name of each column of a table -> its type and its meaning."""
 
-COLUMNS: Columns = {
-    "index": (pl.Int64, "position of the trial in the session, from 0"),
-    "attempt": (pl.Int64, "which execution of the trial, from 0; (index, attempt) is unique"),
-    "counts": (pl.Boolean, "whether the row counts: false for void attempts, whose scores are null"),
-    "base_id": (pl.String, "the test instance that this is a twin of"),
-    "instance_id": (pl.String, "the instance that was run"),
-    "perturbation": (pl.String, "`base`, or the perturbation's name"),
-    "repeat": (pl.Int64, "which repetition of the same starting conditions, from 0"),
-    "family": (pl.String, "the task's family of instructions"),
-    "instruction": (pl.String, "the words of the instruction"),
-    "note": (pl.String, "what was perturbed, or why the scene was reset"),
-    "start": (
-        pl.String,
-        "the scene it starts in: FULL_RESET, LEFT (by the trial before), GONE_BACK or UNKNOWN",
-    ),
-    "claim": (pl.String, "what the perturbation claims of the expected behaviour; empty when nothing"),
-    "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),
-    "policy": (pl.String, "name of the policy that ran it; different policies have different names"),
-    "seed": (pl.Int64, "seed of the policy's own randomness"),
+RESULT_COLUMNS: Columns = {
     "outcome": (pl.String, "SUCCESS, FAILURE, POLICY_FAULT or VOID"),
     "fault": (pl.String, "NONE, or the name of the fault"),
     "detail": (pl.String, "the fault in words"),
@@ -58,6 +40,29 @@ COLUMNS: Columns = {
     "steps": (pl.Int64, "control steps"),
     "duration_s": (pl.Float64, "of the trial, in the time of the sensors [s]"),
     "clamped_steps": (pl.Int64, "control steps whose action was clamped to a limit"),
+}
+"""The columns of a trial's result (``scores_of``)."""
+
+COLUMNS: Columns = {
+    "index": (pl.Int64, "position of the trial in the session, from 0"),
+    "attempt": (pl.Int64, "which execution of the trial, from 0; (index, attempt) is unique"),
+    "counts": (pl.Boolean, "whether the row counts: false for void attempts, whose scores are null"),
+    "base_id": (pl.String, "the test instance that this is, or is a perturbation of"),
+    "instance_id": (pl.String, "the instance that was run"),
+    "perturbation": (pl.String, "`base`, or the perturbation's name"),
+    "repeat": (pl.Int64, "which repetition of the same starting conditions, from 0"),
+    "family": (pl.String, "the task's family of instructions"),
+    "instruction": (pl.String, "the words of the instruction"),
+    "note": (pl.String, "what was perturbed, or why the scene was reset"),
+    "start": (
+        pl.String,
+        "the scene it starts in: FULL_RESET, LEFT (by the trial before), GONE_BACK or UNKNOWN",
+    ),
+    "claim": (pl.String, "what the perturbation claims of the expected behaviour; empty when nothing"),
+    "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),
+    "policy": (pl.String, "name of the policy that ran it; different policies have different names"),
+    "seed": (pl.Int64, "seed of the policy's own randomness"),
+    **RESULT_COLUMNS,
     "setup_moves": (pl.Int64, "objects moved, brought in or taken out to set this attempt up"),
     "setup_metres": (pl.Float64, "how far they were carried, together [m]"),
     "setup_seconds": (pl.Float64, "how long that took a person, measured or by the model [s]"),
@@ -85,7 +90,7 @@ COLUMNS: Columns = {
 def trials_table(events: Sequence[Event]) -> pl.DataFrame:
     """Return the trials of a journal, with the columns of ``COLUMNS``, in the order they were run."""
     started = next((e for e in events if isinstance(e, SessionStarted)), None)
-    prices, unit = Prices(started), started.cost_unit if started else "m"
+    model, unit = EffortModel(started), started.cost_unit if started else "m"
     rows, spent = [], 0.0
     set_ups: list[SetUp] = []
     for event, policy in zip(events, serving_policies(events), strict=True):
@@ -97,7 +102,7 @@ def trials_table(events: Sequence[Event]) -> pl.DataFrame:
             rows.append(
                 conditions_of(event.trial)
                 | {"attempt": event.attempt}
-                | _set_up(set_ups, prices)
+                | _set_up(set_ups, model)
                 | given
                 | _results(event)
             )
@@ -117,7 +122,7 @@ def write_table(table: pl.DataFrame, columns: Columns, parquet: Path, csv: Path)
     Raises:
         DiskError: a file cannot be written.
     """
-    # By way of the memory: polars tells a full disk in a way of its own.
+    # Through memory, as polars has its own error for a full disk.
     content = BytesIO()
     table.write_parquet(content, metadata={name: meaning for name, (_, meaning) in columns.items()})
     write_file(parquet, content.getvalue())
@@ -130,7 +135,7 @@ def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:
 
 
 def conditions_of(trial: Trial) -> dict[str, object]:
-    """Return the columns that say what a trial was."""
+    """Return the columns that describe a trial."""
     proof = trial.instance.proof
     return {
         "index": trial.index,
@@ -148,8 +153,8 @@ def conditions_of(trial: Trial) -> dict[str, object]:
     }
 
 
-def _set_up(events: Sequence[SetUp], prices: Prices) -> dict[str, object]:
-    spent = sum((prices.of(e.moves, e.measured) for e in events), Spent())
+def _set_up(events: Sequence[SetUp], model: EffortModel) -> dict[str, object]:
+    spent = sum((model.of(e.moves, e.measured) for e in events), Effort())
     return {
         "setup_moves": sum(len(e.moves) for e in events),
         "setup_metres": spent.metres,
@@ -177,7 +182,7 @@ def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
 
 
 def scores_of(result: TrialResult) -> dict[str, object]:
-    """Return the columns that say how a trial went."""
+    """Return the columns of a trial's result."""
     return _ending(result.outcome, result.fault, result.detail) | {
         "success": result.success,
         "spl": result.spl,

@@ -1,1 +1,1 @@
-"""Means, differences and efforts of runs, with intervals."""
+"""Means, differences and effort of runs, with intervals."""

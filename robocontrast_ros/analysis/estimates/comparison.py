@@ -1,4 +1,4 @@
-"""Runs on the same test set: which policy is better, trial by trial, and what each perturbation costs either."""
+"""Comparison of runs on the same test set, trial by trial and perturbation by perturbation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import polars as pl
 
+from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.summary import ALL
-from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.runs.events import SessionStarted
 from robocontrast_ros.statistics.changes import difference_in_differences
@@ -68,9 +68,9 @@ class Change:
 
     Attributes:
         instances: base instances that have pairs under the perturbation and as base trials.
-        first: mean, over them, of the first run's perturbed score less its base score.
+        first: mean, over them, of the first run's perturbed score minus its base score.
         second: the same of the second run.
-        difference: mean, over them, of the first run's change less the second's: the difference in differences. With
+        difference: mean, over them, of the first run's change minus the second's: the difference in differences. With
             an oracle's run as the second it is what the perturbation costs the policy beyond what it costs any robot.
     """
 
@@ -85,18 +85,18 @@ NO_CHANGE = Change(0, NO_ESTIMATE, NO_ESTIMATE, NO_ESTIMATE)
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """What the common trials of one perturbation say.
+    """The comparison on the common trials of one perturbation.
 
     Attributes:
         perturbation: ``base``, a perturbation's name, or ``all``.
         symbol: the paper's symbol of it; else the name.
         pairs: trials that both runs have.
         instances: base instances among them.
-        same_start: pairs whose instruction and planned path are the same; the others are of the same base instance
-            and perturbation, in the scene that each policy's own trial before had left.
+        same_start: pairs whose instruction and planned path are the same; the others start in the scene that each
+            policy's own previous trial left.
         first: the first run's mean of the metric over the pairs.
         second: the second run's.
-        difference: mean, over the pairs, of the first less the second.
+        difference: mean, over the pairs, of the first minus the second.
         first_success: the first run's share of successes.
         second_success: the second's.
         success_difference: mean difference of the two.
@@ -132,7 +132,7 @@ class ComparedRow:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two runs say about two policies.
+    """The comparison of two runs.
 
     Attributes:
         first: the first run's policy.
@@ -169,10 +169,10 @@ class Comparison:
 
 
 def check_distinct(runs: Sequence[tuple[str, SessionStarted]]) -> None:
-    """Refuse a run that is named twice, be it by another path, a link, or a copy of its folder.
+    """Refuse a run that is named twice: by another path, a link, or a copy of its folder.
 
     Args:
-        runs: what each run is called, and the first event of its journal, which has the instant when it was begun.
+        runs: name of each run, and the first event of its journal, which has the start time.
 
     Raises:
         ComparisonError: two of them are the same.
@@ -181,14 +181,9 @@ def check_distinct(runs: Sequence[tuple[str, SessionStarted]]) -> None:
         for other, begun in runs[:number]:
             if started == begun:
                 raise ComparisonError(
-                    f"The runs {other} and {name} are the same run: both journals begin with the same session, of "
-                    f"the same instant. Name two sessions; `robocontrast report {other}` shows one."
+                    f"The runs {other} and {name} are the same run: both journals begin with the same session, "
+                    f"started at the same time. Name two sessions; `robocontrast report {other}` shows one."
                 )
-
-
-def compare_runs(a: Results, b: Results) -> Comparison:
-    """Return what the trials say that both runs have: ``compare_all`` of two runs."""
-    return compare_all(a, (b,))[0]
 
 
 def compare_all(first: Results, others: Sequence[Results]) -> tuple[Comparison, ...]:
@@ -198,8 +193,7 @@ def compare_all(first: Results, others: Sequence[Results]) -> tuple[Comparison, 
 
     p-values are adjusted by Holm's procedure within families. A family is one kind of test (the paired bootstrap of the
     metric, or of success, McNemar's, Boschloo's) of the base trials and of each perturbation, for all the other runs
-    together. The rows ``all`` are over the same trials again and answer one question of their own for each other run:
-    they are a second family.
+    together. The rows ``all`` use the same trials again, one test for each other run: they are a second family.
 
     Raises:
         ComparisonError: runs are of another task or test set, have no trial in common, or one had several policies.

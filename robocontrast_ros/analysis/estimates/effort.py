@@ -1,12 +1,11 @@
-"""What a run cost the experimenter, beside what a standard evaluation would have (seed 000, section 6.2).
+"""The effort of a run, beside that of a standard evaluation (seed 000, section 6.2).
 
 The standard evaluation is computed from the base trials of the run: each in its own scene, set up from the
-scene that the base trial before it left. That is what the strategy ``standard`` does with the same test set
-and the same behaviour, so its costs are exact where the run's base trials were fully reset, and are not
-given where they were not (limited intervention).
+scene that the base trial before it left. The strategy ``standard`` does the same, so the costs are exact for the same
+test set and behaviour where the run's base trials were fully reset; else (limited intervention) they are not given.
 
-The first scene of a session in simulation is brought in from outside, which costs nothing in either unit.
-A mean over set-ups would then be too low, so that set-up is left out of the mean; it stays in all sums.
+The first scene of a session in simulation is brought in from outside at no cost. This set-up is left out of means,
+which would be too low with it, and counted in sums.
 """
 
 from __future__ import annotations
@@ -20,36 +19,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.domain import BASE, Scene, SetupMove, Start, TrialResult
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished
-from robocontrast_ros.strategies.effort import MetresMoved, Mover, SecondsToMove, Tolerance, setup_moves
+from robocontrast_ros.strategies.effort import setup_moves
 
 ROUNDING = 1e-9
 """A sum of costs that is the limit itself is within it."""
 
 
 @dataclass(frozen=True)
-class Spent:
-    """One effort in both units: metres that objects were carried [m] and the time of a person [s]."""
-
-    metres: float = 0.0
-    seconds: float = 0.0
-
-    def __add__(self, other: Spent) -> Spent:
-        """Return both together."""
-        return Spent(self.metres + other.metres, self.seconds + other.seconds)
-
-    def __truediv__(self, number: float) -> Spent:
-        """Return the share of one."""
-        return Spent(self.metres / number, self.seconds / number)
-
-    def of(self, unit: str) -> float:
-        """Return it in the unit ``m`` or ``s``."""
-        return self.metres if unit == "m" else self.seconds
-
-
-@dataclass(frozen=True)
-class MeanSpent:
+class MeanEffort:
     """A mean effort.
 
     Attributes:
@@ -57,18 +37,18 @@ class MeanSpent:
         number: of what it was taken over.
     """
 
-    mean: Spent | None = None
+    mean: Effort | None = None
     number: int = 0
 
     @classmethod
-    def over(cls, efforts: Sequence[Spent]) -> MeanSpent:
+    def over(cls, efforts: Sequence[Effort]) -> MeanEffort:
         """Return the mean of these."""
-        return cls(sum(efforts, Spent()) / len(efforts), len(efforts)) if efforts else cls()
+        return cls(sum(efforts, Effort()) / len(efforts), len(efforts)) if efforts else cls()
 
 
 @dataclass(frozen=True)
-class Effort:
-    """What a run cost.
+class RunEffort:
+    """The effort of a run.
 
     Attributes:
         total: all set-ups.
@@ -83,21 +63,21 @@ class Effort:
             did not apply to the scene that the trial before left; they are part of the three above.
         went_back: number of those perturbed instances.
         within: the cost up to which trials are counted, in the session's unit; None where there is none.
-        within_is: what that cost is, in words.
+        within_is: which cost that is, in words.
         trials: trials of the run that count.
         trials_within: those of them before the cost is exceeded for the first time.
         standard_trials: trials of the standard evaluation.
         standard_within: the same of those.
     """
 
-    total: Spent
+    total: Effort
     set_ups: int
     measured: int
-    standard_instance: MeanSpent
-    perturbed_instance: MeanSpent
-    perturbations: MeanSpent
-    perturbed_trial: MeanSpent
-    gone_back: Spent
+    standard_instance: MeanEffort
+    perturbed_instance: MeanEffort
+    perturbations: MeanEffort
+    perturbed_trial: MeanEffort
+    gone_back: Effort
     went_back: int
     within: float | None
     within_is: str
@@ -114,34 +94,17 @@ class StandardTrial:
     Attributes:
         base_id: its test instance.
         result: its scores.
-        spent: on its set-up.
+        effort: of its set-up.
         brought_in: whether its scene was brought in from outside.
     """
 
     base_id: str
     result: TrialResult
-    spent: Spent
+    effort: Effort
     brought_in: bool
 
 
-class Prices:
-    """Gives every set-up of a journal its price in both units."""
-
-    def __init__(self, started: SessionStarted | None) -> None:
-        """Take the session's parameters; their defaults where the journal names none."""
-        session = started.parameters.get("session", {}) if started else {}
-        tolerance = session.get("setup", {})
-        self.tolerance = Tolerance(
-            tolerance.get("position_tolerance", 0.0), tolerance.get("orientation_tolerance", 0.0)
-        )
-        self._metres, self._seconds = MetresMoved(), SecondsToMove(Mover(**session.get("mover", {})))
-
-    def of(self, moves: Sequence[SetupMove], measured: float | None = None) -> Spent:
-        """Return the price of moves; the seconds are the measured ones where there are."""
-        return Spent(self._metres.cost(moves), self._seconds.cost(moves, measured))
-
-
-def standard_evaluation(events: Iterable[Event], prices: Prices) -> tuple[StandardTrial, ...]:
+def standard_evaluation(events: Iterable[Event], model: EffortModel) -> tuple[StandardTrial, ...]:
     """Return the standard evaluation of the run's test set; empty where its base trials were not fully reset."""
     trials: list[StandardTrial] = []
     first_moves: tuple[SetupMove, ...] = ()
@@ -154,57 +117,57 @@ def standard_evaluation(events: Iterable[Event], prices: Prices) -> tuple[Standa
         if event.trial.start is not Start.FULL_RESET:
             return ()
         wanted = event.trial.instance.scene
-        moves = first_moves if before is None else setup_moves(before, wanted, prices.tolerance)
+        moves = first_moves if before is None else setup_moves(before, wanted, model.tolerance)
         brought_in = bool(moves) and all(move.start is None for move in moves)
-        trials.append(StandardTrial(event.trial.base_id, event.result, prices.of(moves), brought_in))
+        trials.append(StandardTrial(event.trial.base_id, event.result, model.of(moves), brought_in))
         before = event.result.final_scene
     return tuple(trials)
 
 
 def compute_effort(
-    events: Sequence[Event], table: pl.DataFrame, standard: Sequence[StandardTrial], prices: Prices
-) -> Effort:
-    """Return what a run cost.
+    events: Sequence[Event], table: pl.DataFrame, standard: Sequence[StandardTrial], model: EffortModel
+) -> RunEffort:
+    """Return the effort of a run.
 
     Args:
         events: the journal's.
         table: its trials (``tables.trials_table``).
         standard: its standard evaluation.
-        prices: of the journal's session.
+        model: of the journal's session.
     """
     set_ups = [e for e in events if isinstance(e, SetUp) and not e.restore]
-    of_base: defaultdict[str, list[Spent]] = defaultdict(list)
+    of_base: defaultdict[str, list[Effort]] = defaultdict(list)
     for trial in standard:
         if not trial.brought_in:
-            of_base[trial.base_id].append(trial.spent)
+            of_base[trial.base_id].append(trial.effort)
     first = {trial.base_id for trial in standard if trial.brought_in}
-    perturbed: defaultdict[tuple[str, str], list[Spent]] = defaultdict(list)
+    perturbed: defaultdict[tuple[str, str], list[Effort]] = defaultdict(list)
     for event in set_ups:
         if not event.trial.is_base:
             key = event.trial.base_id, event.trial.perturbation
-            perturbed[key].append(prices.of(event.moves, event.measured))
-    instances = {key: sum(spent, Spent()) for key, spent in perturbed.items()}
-    by_base: defaultdict[str, Spent] = defaultdict(Spent)
+            perturbed[key].append(model.of(event.moves, event.measured))
+    instances = {key: sum(spent, Effort()) for key, spent in perturbed.items()}
+    by_base: defaultdict[str, Effort] = defaultdict(Effort)
     for (base_id, _), spent in instances.items():
         by_base[base_id] += spent
     counting = table.filter("counts")
     perturbed_trials = len(counting.filter(pl.col("perturbation") != BASE))
-    all_perturbed = sum(instances.values(), Spent())
+    all_perturbed = sum(instances.values(), Effort())
     started = next((e for e in events if isinstance(e, SessionStarted)), None)
     back = [e for e in set_ups if e.trial.start is Start.GONE_BACK]
     within, within_is = _within(started, standard)
     unit = started.cost_unit if started else "m"
-    return Effort(
-        total=sum((prices.of(e.moves, e.measured) for e in set_ups), Spent()),
+    return RunEffort(
+        total=sum((model.of(e.moves, e.measured) for e in set_ups), Effort()),
         set_ups=len(set_ups),
         measured=sum(e.measured is not None for e in set_ups),
-        standard_instance=MeanSpent.over([sum(s, Spent()) for b, s in of_base.items() if b not in first]),
-        perturbed_instance=MeanSpent.over(list(instances.values())),
-        perturbations=MeanSpent.over(list(by_base.values())),
-        perturbed_trial=MeanSpent(all_perturbed / perturbed_trials, perturbed_trials)
+        standard_instance=MeanEffort.over([sum(s, Effort()) for b, s in of_base.items() if b not in first]),
+        perturbed_instance=MeanEffort.over(list(instances.values())),
+        perturbations=MeanEffort.over(list(by_base.values())),
+        perturbed_trial=MeanEffort(all_perturbed / perturbed_trials, perturbed_trials)
         if perturbed_trials
-        else MeanSpent(),
-        gone_back=sum((prices.of(e.moves, e.measured) for e in back), Spent()),
+        else MeanEffort(),
+        gone_back=sum((model.of(e.moves, e.measured) for e in back), Effort()),
         went_back=len({(e.trial.base_id, e.trial.perturbation) for e in back}),
         within=within,
         within_is=within_is,
@@ -216,7 +179,7 @@ def compute_effort(
 
 
 def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -> tuple[float | None, str]:
-    """Return the cost up to which trials are counted, and what it is."""
+    """Return the cost up to which trials are counted, and which cost it is."""
     if started is None:
         return None, ""
     named = started.parameters.get("session", {}).get("compare_within")
@@ -224,14 +187,14 @@ def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -
         return float(named), "compare_within"
     if math.isfinite(started.budget):
         return started.budget, "the budget"
-    paid = math.fsum(t.spent.of(started.cost_unit) for t in standard)
-    # One whose only scene was brought in from outside costs nothing that could be compared.
+    paid = math.fsum(t.effort.of(started.cost_unit) for t in standard)
+    # A single scene that was brought in from outside cost nothing.
     return (paid, "what the standard evaluation costs") if paid > 0.0 else (None, "")
 
 
 def cumulative(standard: Sequence[StandardTrial], unit: str) -> NDArray[np.float64]:
     """Return the cost of all set-ups up to each trial, shape (n,), in the unit ``m`` or ``s``."""
-    return np.cumsum([trial.spent.of(unit) for trial in standard], dtype=float)
+    return np.cumsum([trial.effort.of(unit) for trial in standard], dtype=float)
 
 
 def _count(cumulative_costs: NDArray[np.float64], within: float) -> int:

@@ -1,4 +1,4 @@
-"""How long the policies of a run took for their answers."""
+"""The latency of a run's policies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robocontrast_ros.analysis.data.serving import serving_policies
+from robocontrast_ros.analysis.data.serving_policies import serving_policies
 from robocontrast_ros.runs.events import Event, TrialFinished
 
 BINS = 30

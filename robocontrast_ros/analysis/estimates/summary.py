@@ -1,9 +1,9 @@
-"""What a run says about the policy: mean scores for each perturbation, with intervals, and what it cost.
+"""The summary of a run: mean scores for each perturbation with intervals, and the effort.
 
-Intervals are 95 %. Trials of one test instance (its repeats, its perturbations) resemble each other, so it is test
-instances that are taken as independent: Wilson's interval with an effective sample size (``statistics.clusters``). One
-test instance alone has no interval, but for the success of one trial. Void attempts count in no mean; their number
-always stands beside it. No estimate is over the trials of more than one policy.
+Intervals are 95 %. Trials of one test instance (its repeats, its perturbations) resemble each other, so test instances
+are taken as independent: Wilson's interval with an effective sample size (``statistics.clusters``). A single test
+instance has no interval, except for the success of one trial. Void attempts count in no mean; their number is always
+given. No estimate is over the trials of more than one policy.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from robocontrast_ros.analysis.data.trials import ALL
-from robocontrast_ros.analysis.estimates.effort import Effort
-from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates
+from robocontrast_ros.analysis.estimates.effort import RunEffort
+from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates, mean_score
 from robocontrast_ros.domain import BASE, Outcome
-from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
+from robocontrast_ros.statistics.clusters import paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 from robocontrast_ros.statistics.unpaired import unpaired_difference
@@ -25,7 +25,7 @@ from robocontrast_ros.statistics.unpaired import unpaired_difference
 
 @dataclass(frozen=True)
 class Selection:
-    """Who was selected by a perturbation that could not be applied to every test instance, by their base trials.
+    """Base trials of the instances that a perturbation could be applied to, and of those that it was refused for.
 
     Attributes:
         applied: mean of the session's metric over the base trials of the instances that it was applied to.
@@ -44,7 +44,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Row:
-    """What the trials of one perturbation say.
+    """The results of one perturbation's trials.
 
     Attributes:
         perturbation: ``base``, a perturbation's name, or ``all``.
@@ -71,7 +71,7 @@ class Row:
         metres_per_trial: of a trial that counts [m]; None without one.
         seconds_per_trial: of a trial that counts [s]; None without one.
         policy: name of the policy that ran them (column `policy` of the table).
-        selection: whom the perturbation was applied to; None where it was refused for none.
+        selection: which instances it was applied to; None where it was refused for none.
     """
 
     perturbation: str
@@ -110,7 +110,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run says.
+    """The summary of a run.
 
     Attributes:
         session: name of the session.
@@ -122,10 +122,10 @@ class Summary:
         cost_unit: ``m`` or ``s``.
         budget: K; None when there is none.
         ended: how the session ended, in words; empty while it has not.
-        finished: whether all that was asked was run.
+        finished: whether the session ran to its end.
         rows: ``base``, each perturbation in the order of the session, ``all``; these for each policy, where there
             is more than one.
-        effort: what the run cost, beside a standard evaluation.
+        effort: of the run, beside that of a standard evaluation.
         estimates: policy -> the test set's performance as its trials estimate it.
     """
 
@@ -140,13 +140,17 @@ class Summary:
     ended: str
     finished: bool
     rows: tuple[Row, ...]
-    effort: Effort
+    effort: RunEffort
     estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
 
     @property
     def policies(self) -> tuple[str, ...]:
         """Names of the policies, in the order in which they served."""
         return tuple(dict.fromkeys(row.policy for row in self.rows))
+
+    def name_of(self, row: Row) -> str:
+        """Return a row's symbol, with its policy where there are several."""
+        return f"{row.symbol} ({row.policy})" if len(self.policies) > 1 else row.symbol
 
     def row(self, perturbation: str, policy: str | None = None) -> Row:
         """Return the row of a perturbation, and of a policy; that may be left out where there is one policy.
@@ -155,7 +159,7 @@ class Summary:
             KeyError: there is none.
         """
         if policy is None and len(self.policies) > 1:
-            raise KeyError(f"which of the policies {', '.join(self.policies)}?")
+            raise KeyError(f"name one of the policies {', '.join(self.policies)}")
         for row in self.rows:
             if row.perturbation == perturbation and policy in (None, row.policy):
                 return row
@@ -208,7 +212,7 @@ def _row(
     attempts: pl.DataFrame,
     skipped: int,
 ) -> Row:
-    """Return a row without what compares it with the base trials."""
+    """Return a row without its differences to the base trials."""
     trials = attempts.filter("counts")
     share, independent = (
         (int(trials["success"].sum()), len(trials)),
@@ -221,11 +225,11 @@ def _row(
         trials=len(trials),
         instances=trials["base_id"].n_unique(),
         skipped=skipped,
-        success=wilson(*share) if independent else _mean(trials, "success"),
+        success=wilson(*share) if independent else mean_score(trials, "success"),
         success_exact=clopper_pearson(*share) if independent else NO_ESTIMATE,
-        spl=_mean(trials, "spl"),
-        progress=_mean(trials, "progress"),
-        ndtw=_mean(trials, "ndtw"),
+        spl=mean_score(trials, "spl"),
+        progress=mean_score(trials, "progress"),
+        ndtw=mean_score(trials, "ndtw"),
         collisions=float(trials["collisions"].mean()) if len(trials) else None,
         difference=NO_ESTIMATE,
         success_difference=NO_ESTIMATE,
@@ -241,11 +245,6 @@ def _row(
     )
 
 
-def _mean(trials: pl.DataFrame, score: str) -> Estimate:
-    known = trials.filter(pl.col(score).is_not_null())
-    return cluster_mean(known[score].to_numpy(), known["base_id"].to_numpy())
-
-
 def _difference(trials: pl.DataFrame, base: pl.DataFrame, metric: str) -> tuple[Estimate, int]:
     """Return the mean paired difference to the instances' own base trials, and the number of pairs."""
     means = [t.group_by("base_id").agg(pl.col(metric).mean()) for t in (trials, base)]
@@ -256,10 +255,10 @@ def _difference(trials: pl.DataFrame, base: pl.DataFrame, metric: str) -> tuple[
 def _selection(
     trials: pl.DataFrame, base: pl.DataFrame, refused: Collection[str], metric: str
 ) -> Selection | None:
-    """Return whom a perturbation was applied to, by their base trials; None where it was refused for none."""
+    """Return which instances a perturbation was applied to; None where it was refused for none."""
     applied = set(trials["base_id"])
     groups = [base.filter(pl.col("base_id").is_in(list(ids))) for ids in (applied, set(refused) - applied)]
-    means = [_mean(group, metric) for group in groups]
+    means = [mean_score(group, metric) for group in groups]
     if means[1].mean is None:
         return None
     numbers = [group["base_id"].n_unique() for group in groups]

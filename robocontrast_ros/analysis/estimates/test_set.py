@@ -1,8 +1,8 @@
-"""The test set's performance as a run estimates it, in three ways, each with what it is biased by.
+"""The test set's mean score, by three estimators.
 
 ``plain`` is the paper's estimate: the mean over all trials, base and perturbed (seed 000, section 3 and appendix A).
 ``base`` is the mean over base trials alone. ``adjusted`` takes the base trials and what all trials say about how
-scores depend on family, path length and perturbation (``statistics.prediction``).
+scores depend on family, path length and perturbation (``statistics.prediction``). Each estimate states its bias.
 """
 
 from __future__ import annotations
@@ -21,15 +21,21 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.statistics.clusters import cluster_mean
-from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.strategies.protocol import solved_at_start
 from robocontrast_ros.strategies.standard import Standard
 from robocontrast_ros.tasks.protocol import Task
 
-PLAIN_BIAS = "biased where perturbed trials are harder or easier than base trials"
-BASE_BIAS = "unbiased where they start in the scenes of their own test instances"
-ADJUSTED_BIAS = "unbiased for many instances; uses perturbed trials and the rest of X"
+ALL_TRIALS, BASE_TRIALS, ADJUSTED = "all trials", "base trials", "adjusted"
+"""Names of the estimators."""
+
+BIASES = {
+    ALL_TRIALS: "biased where perturbed trials are harder or easier than base trials",
+    BASE_TRIALS: "unbiased where they start in the scenes of their own test instances",
+    ADJUSTED: "unbiased for many instances; uses perturbed trials and the rest of X",
+}
+"""The bias of each estimator, in words."""
 
 NOT_DRAWN = "the test set was not drawn again"
 
@@ -39,7 +45,7 @@ Runnable = tuple[TestInstance, ...]
 
 @dataclass(frozen=True)
 class TestSetEstimates:
-    """What one policy's trials say about its mean score on base instances.
+    """Estimates of one policy's mean score on base instances.
 
     Attributes:
         metric: the score: ``spl`` or ``progress``.
@@ -48,8 +54,8 @@ class TestSetEstimates:
         run: n, those of them whose base trial ran and counts.
         plain: mean over all trials; interval for the mean of such trials.
         base: mean over base trials; interval for the mean over the domain that X was drawn from.
-        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, as X is finite. Where
-            all of X was run it has no width, and ``no_sampling_error`` says so in words.
+        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, as X is finite. It has
+            no width where all of X was run (``no_sampling_error``).
         adjusted: for the mean over X itself; None where X is not known, ``without`` says why.
         adjusted_of_domain: the same for the domain.
         without: why there is no ``adjusted``, in words; else empty.
@@ -69,13 +75,22 @@ class TestSetEstimates:
     without: str = ""
 
     @property
+    def by_name(self) -> tuple[tuple[str, Estimate | None, Estimate | None], ...]:
+        """Name of each estimator, its estimate for the domain, and that for X."""
+        return (
+            (ALL_TRIALS, self.plain, None),
+            (BASE_TRIALS, self.base, self.base_of_test_set),
+            (ADJUSTED, self.adjusted_of_domain, self.adjusted),
+        )
+
+    @property
     def no_sampling_error(self) -> str:
-        """What stands in the place of an interval for the mean over X, where all of X was run; else empty."""
+        """Shown in place of the interval for the mean over X, where all of X was run; else empty."""
         return f"all {self.run} run: no sampling error" if self.run and self.run == self.instances else ""
 
 
 def draw_test_set(run: RunFolder) -> Runnable | str:
-    """Return the test set of a run, drawn again from the run's own parameters; else why it cannot be."""
+    """Return the test set of a run, drawn again from the run's own parameters; else why it cannot be drawn."""
     try:
         session = load_record(SessionParameters, run.session_file)
         task: Task = load_configured("tasks", run.parameters / "task.yaml")
@@ -98,7 +113,7 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
     """
     known = trials.filter(pl.col("counts") & pl.col(metric).is_not_null())
     base = known.filter(pl.col("perturbation") == BASE)
-    plain, of_base = _mean(known, metric), _mean(base, metric)
+    plain, of_base = mean_score(known, metric), mean_score(base, metric)
     run = base["base_id"].n_unique()
     without = test_set if isinstance(test_set, str) else _unfit(base, test_set)
     if without:
@@ -141,14 +156,14 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
     )
 
 
-def _mean(trials: pl.DataFrame, metric: str) -> Estimate:
-    return (
-        cluster_mean(trials[metric].to_numpy(), trials["base_id"].to_numpy()) if len(trials) else NO_ESTIMATE
-    )
+def mean_score(trials: pl.DataFrame, score: str) -> Estimate:
+    """Return the mean of a score over the trials that have it."""
+    known = trials.filter(pl.col(score).is_not_null())
+    return cluster_mean(known[score].to_numpy(), known["base_id"].to_numpy())
 
 
 def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
-    """Return why these base trials are no sample of that test set; else nothing."""
+    """Return why these base trials are no random sample of that test set; empty where they are."""
     if base.is_empty():
         return "no base trial was run"
     own = {x.instance_id: x for x in test_set}
@@ -164,7 +179,7 @@ def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
     positions = [order.index(base_id) for base_id in base["base_id"].unique()]
     if max(positions) - min(positions) >= len(positions):
         return (
-            "the instances that were run are no unbroken part of the shuffled order, so no random sample of X"
+            "the instances that were run are not consecutive in the shuffled order, so no random sample of X"
         )
     return ""
 

@@ -65,14 +65,13 @@ def write_maps(
 ) -> int:
     """Write ``maps/<trial>.png`` for every trial that counts and has none yet, and return how many.
 
-    A trial never changes once it counts, so a map that is there is kept; delete the folder to have all drawn
-    anew. A trial without a readable bag has a map without the robot's path. A run folder without the task's
-    file has no maps.
+    A trial that counts never changes, so existing maps are kept; delete the folder to draw all again. A trial without a
+    readable bag has a map without the robot's path. A run folder without the task's file has no maps.
 
     Args:
         run: the run folder.
         journal: its journal.
-        track: passes on what it is given, and may show how far it has come.
+        track: iterates over its input, and may show progress.
         wanted: indices of the trials whose maps are wanted; all when left out.
 
     Raises:
@@ -100,7 +99,7 @@ def write_maps(
 
 
 def map_of_recording(task: Task, recording: TrialRecording) -> TrialMap:
-    """Return the map of a recorded trial; what was moved for it is in the journal of its run folder, if any.
+    """Return the map of a recorded trial, with the moves of its set-up if its run folder has a journal.
 
     Raises:
         JournalError: there is a journal and it cannot be read.

@@ -1,4 +1,4 @@
-"""One trial from above: what stands where, what was moved for it, where the robot should go and went."""
+"""The map of one trial from above: objects, moves of the set-up, reference path and the robot's path."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
-from robocontrast_ros.analysis.figures.run_figures import BLUE, GREEN, GREY, ORANGE, PINK
+from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PINK
 from robocontrast_ros.domain import ObjectState, Outcome, Pose, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import CollisionCounter, Sample
 from robocontrast_ros.system.disk import new_file
@@ -37,18 +37,18 @@ RIGHT_AND_UP = {
     "-y": ((-1.0, 0.0), (0.0, -1.0)),
     "x": ((0.0, -1.0), (1.0, 0.0)),
 }
-"""What is up on the map -> the directions of the scene's frame that are right and up."""
+"""The axis that points up on the map -> the directions of the scene's frame that are right and up."""
 
 WIDTH, DPI = 6.4, 100
 
 
 FEW_MOVES = 2
-"""Up to so many moves are drawn in full strength."""
+"""Up to this many moves are drawn with full opacity."""
 
 
 @dataclass(frozen=True)
 class TrialMap:
-    """What is on the map of a trial.
+    """The content of the map of a trial.
 
     Attributes:
         trial: what was run.
@@ -59,7 +59,7 @@ class TrialMap:
         heading: yaw of a mobile robot at the start [rad]; None for a tool.
         collisions: where the robot was when it began to touch something, shape (n, 2) [m].
         moves: what was moved to set the trial up; of a repeat that needed no move, to set its instance up.
-        backdrop: what never moves; None where the task does not say.
+        backdrop: walls and floor; None where the task has none.
         outlines: model -> polygon in the object's frame [m].
         regions: of each subgoal in order, the edges in the scene's frame [m].
         result: the scores; None where the trial has none.
@@ -157,7 +157,7 @@ def title_of(content: TrialMap) -> str:
 
 
 def legend_of(content: TrialMap) -> str:
-    """Return what the colours mean, as far as they are on the map."""
+    """Return the meaning of the colours that are on the map."""
     parts = {
         "blue: the robot, and what it moved": True,
         "green: reference path": content.trial.instance.reference_path,
@@ -194,7 +194,7 @@ def draw_map(axes: Axes, content: TrialMap, names_size: float = 6.5) -> None:
     placed = {o.name: _placed(content.outlines[o.model], o.pose) for o in content.start}
     sheet.fill([p for n, p in placed.items() if n not in names], FURNITURE, GREY, 0.7)
     sheet.fill([p for n, p in placed.items() if n in names], FURNITURE, ORANGE, 1.4)
-    # Where a whole scene was set up, what was moved must not hide what the robot did.
+    # Where a whole scene was set up, its moves must not hide the robot's path.
     strength = 1.0 if len(moved) <= FEW_MOVES else 0.3
     sheet.edges(
         [_placed(content.outlines[m.model], m.start) for m in moved], ORANGE, "--", 0.9, alpha=strength
@@ -221,7 +221,7 @@ def draw_map(axes: Axes, content: TrialMap, names_size: float = 6.5) -> None:
 
 
 class _Sheet:
-    """Draws what is given in the scene's frame the way the map is turned."""
+    """Draws points of the scene's frame on the rotated map."""
 
     def __init__(self, axes: Axes, up: str, corners: ArrayLike, names_size: float) -> None:
         self._axes, self._names_size = axes, names_size
@@ -304,7 +304,7 @@ class _Sheet:
         self._axes.set_xlim(left, right)
         self._axes.set_ylim(low, high)
         self._axes.set_aspect("equal")
-        # Ticks would cost more than all the rest of the map.
+        # Ticks would take longer than the rest of the map.
         self._axes.set_axis_off()
         length = 10.0 ** math.floor(math.log10((right - left) / 3.0))
         x, y = left + 0.02 * (right - left), low - 0.015 * (right - left)
@@ -318,12 +318,12 @@ def _placed(outline: Polygon, pose: Pose) -> NDArray[np.float64]:
 
 
 def _pushed(start: Scene, final: Scene) -> list[ObjectState]:
-    """Return the objects that the robot moved by more than half a centimetre, where they then were."""
+    """Return the objects that the robot moved by more than half a centimetre, at their final places."""
     return [o for o in final if o.name in start and math.dist(o.pose.xy, start[o.name].pose.xy) > 0.005]
 
 
 def _corners(content: TrialMap) -> NDArray[np.float64]:
-    """Return points that the map has to hold, with a rim."""
+    """Return corners of the map, with a margin around its content."""
     if content.backdrop:
         corners = np.vstack([content.backdrop.floor, *map(np.asarray, content.backdrop.walls)])
         corners = np.vstack([corners, content.path])

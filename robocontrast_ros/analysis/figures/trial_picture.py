@@ -1,4 +1,4 @@
-"""One trial as a picture: what the camera saw, and its map."""
+"""One trial as a picture: camera images, and its map."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from robocontrast_ros.analysis.figures.charts import GREY
 from robocontrast_ros.analysis.figures.maps import map_of_recording
-from robocontrast_ros.analysis.figures.run_figures import GREY
 from robocontrast_ros.analysis.figures.trial_map import draw_map, legend_of, title_of
-from robocontrast_ros.analysis.rescoring.scores_from_bags import find_task
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_task
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import BagContent, read_bag, read_trial
 from robocontrast_ros.configuration import ConfigurationError
@@ -56,7 +56,7 @@ def draw_trial(bag: Path, path: Path) -> None:
     figure = Figure(figsize=(13.0, 3.7), dpi=120, layout="constrained")
     ratios = [images[0].pixels.shape[1] / images[0].pixels.shape[0]] * FRAMES if images else []
     *frames, above = np.atleast_1d(figure.subplots(1, len(ratios) + 1, width_ratios=[*ratios, 2.0]))
-    content = map_of_recording(find_task(recording), recording)
+    content = map_of_recording(find_task(recording)[0], recording)
     who = f"{recording.policy} on {recording.robot}"
     figure.suptitle(f"{title_of(content)} · {who}", fontsize=9)
     for image, axes in zip(pick_at_equal_times(images, FRAMES), frames, strict=False):
@@ -90,7 +90,7 @@ def images_only(topic: str, type_name: str) -> bool:
 
 
 def images_of(content: BagContent, bag: Path) -> list[CameraImage]:
-    """Return the images of the first camera in what was read from a bag, in order.
+    """Return the images of the first camera of a bag's content, in order.
 
     Raises:
         BagError: an image cannot be decoded.
@@ -105,7 +105,7 @@ def images_of(content: BagContent, bag: Path) -> list[CameraImage]:
 
 
 def pick_at_equal_times(images: list[CameraImage], count: int) -> list[CameraImage]:
-    """Return the images that are nearest to so many instants, from the first image to the last."""
+    """Return ``count`` images at nearly equal distances in time, from the first image to the last."""
     if not images:
         return []
     stamps = np.array([image.stamp for image in images])

@@ -1,4 +1,4 @@
-"""Pages that say what runs came to: one HTML file each, with all that it shows inside it."""
+"""Report pages of runs: self-contained HTML files."""
 
 from robocontrast_ros.analysis.report.comparison_page import write_comparison
 from robocontrast_ros.analysis.report.run_page import write_report

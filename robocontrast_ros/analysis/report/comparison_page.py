@@ -14,13 +14,21 @@ from robocontrast_ros.analysis.estimates.comparison import (
     check_distinct,
     compare_all,
 )
+from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
-from robocontrast_ros.analysis.report.figures import Chart, draw_comparison, make_chart
+from robocontrast_ros.analysis.figures.charts import draw_comparison
 from robocontrast_ros.analysis.report.headline import Headline, headlines_of
-from robocontrast_ros.analysis.report.pages import check_folder, estimate, render, write_page
+from robocontrast_ros.analysis.report.rendering import check_folder, estimate, render, write_page
 from robocontrast_ros.analysis.report.reproduction import Reproduction, reproduction_of
-from robocontrast_ros.analysis.report.trials import Attempt, Track, attempts_of, draw_maps, symbols_of, untold
-from robocontrast_ros.analysis.results import Results, compute_results
+from robocontrast_ros.analysis.report.svg import Chart, make_chart
+from robocontrast_ros.analysis.report.trials import (
+    Attempt,
+    Track,
+    attempts_of,
+    draw_maps,
+    no_progress,
+    symbols_of,
+)
 from robocontrast_ros.analysis.tables.comparison import BEYOND, FAMILIES, number_files, write_numbers
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.runs.journal import Journal, read_begun
@@ -29,14 +37,14 @@ from robocontrast_ros.runs.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs.
+    """One of the compared runs.
 
     Attributes:
         name: of its folder.
         label: its policy; with the run's name where two runs have policies of one name.
-        results: what came of it.
+        results: its results.
         headline: its estimate; None where no trial counts.
-        reproduction: what it takes to do it again.
+        reproduction: what is needed to run it again.
         no_maps: why maps are missing, in words; else empty.
     """
 
@@ -72,7 +80,7 @@ class Pair:
 
     @property
     def discordant(self) -> bool:
-        """Whether one of the two succeeded and the other did not."""
+        """Whether only one of the two succeeded."""
         return bool(self.first.row["success"] != self.second.row["success"])
 
 
@@ -120,8 +128,8 @@ class ReadRuns:
     Attributes:
         folders: of the runs.
         journals: their journals.
-        results: what came of each.
-        labels: what each is called: its policy, with the run's name where two runs have policies of one name.
+        results: of each.
+        labels: of each: its policy, with the run's name where two runs have policies of one name.
         comparisons: the first run with each of the others.
     """
 
@@ -133,14 +141,14 @@ class ReadRuns:
 
 
 def write_comparison(
-    runs: Sequence[RunFolder], to: Path, track: Track = untold, now: float | None = None
+    runs: Sequence[RunFolder], to: Path, track: Track = no_progress, now: float | None = None
 ) -> None:
     """Write the page that compares the first run with each of the others, and its numbers as CSV and JSON beside it.
 
     Args:
         runs: two run folders at least.
         to: the page's file.
-        track: passes on what is worked through, and may show how far it has come.
+        track: iterates over its input, and may show progress.
         now: seconds since the epoch, for the page; the present when left out.
 
     Raises:
@@ -155,7 +163,7 @@ def write_comparison(
 
 
 def check_files(to: Path) -> None:
-    """Refuse a page whose files cannot be where they are wanted, before it takes long to find out.
+    """Refuse a page whose files cannot be written, before the long work begins.
 
     Raises:
         ConfigurationError: there is no such folder, or the page has the name of its CSV or JSON file.
@@ -182,14 +190,14 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
 
 
 def write_comparison_page(
-    read: ReadRuns, to: Path, track: Track = untold, now: float | None = None, pictures: bool = True
+    read: ReadRuns, to: Path, track: Track = no_progress, now: float | None = None, pictures: bool = True
 ) -> None:
     """Write the page of runs that were compared.
 
     Args:
-        read: the runs; of the maps that they lack, those that the page shows are drawn.
+        read: the runs; missing maps that the page shows are drawn.
         to: the file.
-        track: passes on what is worked through, and may show how far it has come.
+        track: iterates over its input, and may show progress.
         now: seconds since the epoch, for the page; the present when left out.
         pictures: whether frames and maps are on the page, and missing maps are drawn; they take most of the time.
 
@@ -198,7 +206,7 @@ def write_comparison_page(
     """
     results = read.results
     found = [_pairs_of(results[0], other) for other in results[1:]]
-    # Trials of the first run have their pictures read once, whichever comparison shows them.
+    # Pictures of the first run's trials are read once for all comparisons.
     wanted = [
         {index for pairs in found for index, _, differ in pairs if differ and pictures},
         *({index for _, index, differ in pairs if differ and pictures} for pairs in found),
@@ -248,7 +256,7 @@ def _compared(read: ReadRuns, number: int, wanted: set[int], track: Track) -> Co
 
 
 def _pairs_of(first: Results, second: Results) -> list[tuple[int, int, bool]]:
-    """Return, for each pair, the trials' indices in either run, and whether one of them alone succeeded."""
+    """Return, for each pair, the trials' indices in either run, and whether only one of them succeeded."""
     tables = [results.trials.filter("counts").select(*KEY, "index", "success") for results in (first, second)]
     pairs = tables[0].join(tables[1], on=KEY, suffix="_of_second", maintain_order="left")
     return [

@@ -1,4 +1,4 @@
-"""The estimates of a run, and which of them stands on top of its page."""
+"""The estimates of a run, and which of them is the headline of its page."""
 
 from __future__ import annotations
 
@@ -6,26 +6,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from robocontrast_ros.analysis.estimates.summary import ALL, Summary
-from robocontrast_ros.analysis.estimates.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
+from robocontrast_ros.analysis.estimates.test_set import ADJUSTED, ALL_TRIALS, BASE_TRIALS, BIASES
 from robocontrast_ros.statistics.estimate import Estimate
 
-BASE_TRIALS, ALL_TRIALS, ADJUSTED = "base trials", "all trials", "adjusted"
-
-THE_DOMAIN = "the mean over all that the test set was drawn from"
-THE_TEST_SET = "the mean over the instances of the test set alone"
+THE_DOMAIN = "the mean over the domain that the test set was drawn from"
+THE_TEST_SET = "the mean over the instances of the test set"
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """One way to the test set's mean.
+    """One estimate of the test set's mean.
 
     Attributes:
         policy: whose.
         name: of the estimator.
-        estimate: what it says.
-        target: of what, in words.
-        words: what it is biased by.
-        exact: what stands in the place of the interval where the whole test set was run; else empty.
+        estimate: its value.
+        target: what it estimates, in words.
+        words: its bias, in words.
+        exact: shown in place of the interval where the whole test set was run; else empty.
     """
 
     policy: str
@@ -38,13 +36,13 @@ class Estimator:
 
 @dataclass(frozen=True)
 class Headline:
-    """The number that stands on top.
+    """The number at the top of the page.
 
     Attributes:
         policy: whose.
         estimator: name of the estimator.
-        estimate: what it says.
-        target: of what, in words.
+        estimate: its value.
+        target: what it estimates, in words.
         trials: that count.
         instances: test instances among them.
     """
@@ -58,22 +56,22 @@ class Headline:
 
 
 def estimators_of(summary: Summary) -> Iterable[Estimator]:
-    """Return every estimate that there is; of each policy, the one that its headline shows first."""
+    """Return every estimate; of each policy, the one of its headline first."""
     for policy, found in summary.estimates.items():
-        for name, estimate, target, words in (
-            (ADJUSTED, found.adjusted_of_domain, THE_DOMAIN, ADJUSTED_BIAS),
-            (BASE_TRIALS, found.base, THE_DOMAIN, BASE_BIAS),
-            (ALL_TRIALS, found.plain, "the mean over such trials", PLAIN_BIAS),
-            (ADJUSTED, found.adjusted, THE_TEST_SET, ADJUSTED_BIAS),
-            (BASE_TRIALS, found.base_of_test_set, THE_TEST_SET, BASE_BIAS),
+        for name, estimate, target in (
+            (ADJUSTED, found.adjusted_of_domain, THE_DOMAIN),
+            (BASE_TRIALS, found.base, THE_DOMAIN),
+            (ALL_TRIALS, found.plain, "the mean over base and perturbed trials"),
+            (ADJUSTED, found.adjusted, THE_TEST_SET),
+            (BASE_TRIALS, found.base_of_test_set, THE_TEST_SET),
         ):
             if estimate is not None and estimate.mean is not None:
                 exact = found.no_sampling_error if target == THE_TEST_SET else ""
-                yield Estimator(policy, name, estimate, target, words, exact)
+                yield Estimator(policy, name, estimate, target, BIASES[name], exact)
 
 
 def headlines_of(summary: Summary) -> Iterable[Headline]:
-    """Return, for each policy, the estimator that is unbiased and takes most from the trials: the first there is."""
+    """Return, for each policy, its first estimator: unbiased, and using the most trials."""
     estimators = tuple(estimators_of(summary))
     for policy in summary.policies:
         first = next((one for one in estimators if one.policy == policy), None)

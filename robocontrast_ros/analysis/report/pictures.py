@@ -1,4 +1,4 @@
-"""The pictures of a trial, small enough to be carried inside a page."""
+"""The pictures of a trial, small enough to be embedded in a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FRAME_WIDTH = 480
 
 FRAME_QUALITY = 75
 LOSSLESS = 101
-"""What OpenCV calls lossless WebP: a map of few colours is half the size of its PNG, and as sharp."""
+"""Quality above 100 is lossless WebP in OpenCV; a map of few colours is half the size of its PNG."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Picture:
         source: a data URI.
         width: [pixel].
         height: [pixel].
-        words: its caption, which says in words what it shows.
+        words: its caption.
     """
 
     source: str
@@ -50,7 +50,7 @@ class TrialPictures:
     Attributes:
         frames: what the first camera saw, in order.
         map: the trial from above; None where there is none.
-        missing: why something is not there, as sentences.
+        missing: why pictures are missing, as sentences.
     """
 
     frames: tuple[Picture, ...] = ()
@@ -85,7 +85,7 @@ def _frames(run: Path, bag: str, what: str) -> tuple[tuple[Picture, ...], tuple[
         content = read_bag(run / bag, images_only)
         images = images_of(content, run / bag)
     except BagError as error:
-        # A page is passed on: it names the bag as the run folder does, not where that lies on this machine.
+        # The page is shared: it names the bag relative to the run folder.
         return (), (f"No images: {str(error).replace(str(run / bag), bag)}",)
     missing = (f"The bag is broken: {content.broken}.",) if content.broken else ()
     if not images:

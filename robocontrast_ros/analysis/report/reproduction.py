@@ -1,4 +1,4 @@
-"""What it takes to do a run again."""
+"""What is needed to run a session again."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from robocontrast_ros.runs.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What it takes to do a run again.
+    """What is needed to run a session again.
 
     Attributes:
         versions: package -> version.
         digests: what -> SHA-256 in hex.
         parameters: what -> YAML text.
-        commands: what to type -> what it does.
+        commands: command -> what it does.
     """
 
     versions: dict[str, str]
@@ -31,7 +31,7 @@ class Reproduction:
 
 
 def reproduction_of(run: RunFolder, journal: Journal) -> Reproduction:
-    """Return what it takes to do a run again; its journal holds a session."""
+    """Return what is needed to run a session again; its journal must hold one."""
     started = journal.started
     assert started is not None, "compute_results refuses a journal without"
     digests = {"resolved parameters": started.digest}
@@ -47,9 +47,9 @@ def reproduction_of(run: RunFolder, journal: Journal) -> Reproduction:
             for name, content in started.parameters.items()
         },
         commands={
-            "robocontrast evaluate session.yaml": "runs it again, from session.yaml below",
+            "robocontrast evaluate session.yaml": "runs the session again, from session.yaml below",
             f"robocontrast score {run.name}": "recomputes every score from the bags alone",
-            f"robocontrast report {run.name}": "makes this page anew",
+            f"robocontrast report {run.name}": "makes this page again",
         },
     )
 

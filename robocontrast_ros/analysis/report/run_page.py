@@ -8,32 +8,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robocontrast_ros.analysis.estimates.latency import latencies
-from robocontrast_ros.analysis.estimates.sample_size import precision
-from robocontrast_ros.analysis.estimates.summary import Row, Summary
+from robocontrast_ros.analysis.estimates.results import Results, compute_results
+from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
-from robocontrast_ros.analysis.report.figures import (
-    Chart,
+from robocontrast_ros.analysis.figures.paper import (
     budget_of,
     estimate_of,
     latency_of,
-    make_chart,
     perturbations_of,
     write_figures,
 )
-from robocontrast_ros.analysis.report.headline import ALL_TRIALS, BASE_TRIALS, estimators_of, headlines_of
-from robocontrast_ros.analysis.report.pages import check_folder, number, render, write_page
+from robocontrast_ros.analysis.report.headline import estimators_of, headlines_of
+from robocontrast_ros.analysis.report.rendering import check_folder, number, render, write_page
 from robocontrast_ros.analysis.report.reproduction import policies_loaded, reproduction_of
+from robocontrast_ros.analysis.report.svg import Chart, make_chart
 from robocontrast_ros.analysis.report.trials import (
     Attempt,
     Track,
     attempts_of,
     draw_maps,
     instances_of,
+    no_progress,
     symbols_of,
-    untold,
 )
-from robocontrast_ros.analysis.results import Results, compute_results
-from robocontrast_ros.analysis.tables.console import SELECTED, SPL_CHANGES
+from robocontrast_ros.analysis.tables.summary import SELECTED, SPL_CHANGES
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.runs.events import (
     Event,
@@ -52,13 +50,13 @@ REPORT = "report.html"
 
 
 @dataclass(frozen=True)
-class Happening:
-    """Something in a run that is no trial.
+class RunEvent:
+    """An event of a run that is not a trial.
 
     Attributes:
         time: seconds since the epoch.
-        what: in a word or two.
-        words: in a sentence.
+        what: its kind, in a word or two.
+        words: what happened, in a sentence.
     """
 
     time: float
@@ -67,14 +65,14 @@ class Happening:
 
 
 def write_report(
-    run: RunFolder, to: Path | None = None, track: Track = untold, now: float | None = None
+    run: RunFolder, to: Path | None = None, track: Track = no_progress, now: float | None = None
 ) -> Path:
     """Write the page of a run, and its figures for papers into its folder; return the page's file.
 
     Args:
         run: the run folder; the maps that it lacks are drawn.
         to: the file; ``report.html`` in the run folder when left out.
-        track: passes on what is worked through, and may show how far it has come.
+        track: iterates over its input, and may show progress.
         now: seconds since the epoch, for the page; the present when left out.
 
     Raises:
@@ -91,7 +89,7 @@ def write_report(
 
 
 def run_page(
-    run: RunFolder, journal: Journal, results: Results, track: Track = untold, now: float | None = None
+    run: RunFolder, journal: Journal, results: Results, track: Track = no_progress, now: float | None = None
 ) -> str:
     """Return the page of a run; see ``write_report``."""
     no_maps = draw_maps(run, journal, track)
@@ -121,15 +119,14 @@ def _content(
         "attempts": attempts,
         "instances": instances_of(attempts, journal, tuple(symbols)),
         "estimators": tuple(estimators_of(summary)),
-        # A page is passed on: it names files as the run folder does, not where that lies on this machine.
+        # The page is shared: it names files relative to the run folder.
         "not_adjusted": {
             policy: found.without.replace(f"{run.path}/", "").rstrip(".")
             for policy, found in summary.estimates.items()
             if found.without
         },
         "headlines": tuple(headlines_of(summary)),
-        "precisions": precision(results),
-        "names_of_estimators": {"base": BASE_TRIALS, "plain": ALL_TRIALS},
+        "sample_sizes": sample_sizes(results),
         "charts": _charts(journal, results),
         "latencies": latencies(journal.events),
         "loaded": policies_loaded(journal.events),
@@ -137,7 +134,7 @@ def _content(
             (e.sequential for e in reversed(journal.events) if isinstance(e, SessionFinished)), None
         ),
         "skips": [event for event in journal.events if isinstance(event, TrialSkipped)],
-        "happenings": tuple(_happenings(journal.events)),
+        "run_events": tuple(_run_events(journal.events)),
         "reproduction": reproduction_of(run, journal),
     }
 
@@ -148,12 +145,12 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
     summary = results.summary
     metric, unit = METRICS[summary.metric], summary.cost_unit
     bars = ", ".join(
-        f"{_named(row, summary)} {number(row.score(summary.metric).mean)}"
+        f"{summary.name_of(row)} {number(row.score(summary.metric).mean)}"
         for row in summary.rows
         if row.trials
     )
     spent = ", ".join(
-        f"{_named(row, summary)} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows
+        f"{summary.name_of(row)} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows
     )
     charts = [
         make_chart(
@@ -166,7 +163,7 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
             "estimate",
             "Estimate against effort",
             f"Mean {metric} of the trials so far against the cumulative cost of set-ups in {unit}. "
-            "Each point is a trial and leads to it.",
+            "Each point is a trial and links to it.",
             estimate_of(results, lambda index: f"#trial-{index:04d}"),
         ),
         make_chart(
@@ -188,22 +185,18 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
     return {chart.name: chart for chart in charts}
 
 
-def _named(row: Row, summary: Summary) -> str:
-    return f"{row.symbol} ({row.policy})" if len(summary.policies) > 1 else row.symbol
-
-
-def _happenings(events: Sequence[Event]) -> Iterable[Happening]:
+def _run_events(events: Sequence[Event]) -> Iterable[RunEvent]:
     loaded_before = False
     for event in events:
         if isinstance(event, PolicyLoaded):
             if loaded_before:
-                yield Happening(event.time, "policy", f"{event.name} serves from here on.")
+                yield RunEvent(event.time, "policy", f"{event.name} serves from now on.")
             loaded_before = True
         elif isinstance(event, PolicyRefused):
-            yield Happening(event.time, "policy refused", f"{event.policy}: {event.reason}")
+            yield RunEvent(event.time, "policy refused", f"{event.policy}: {event.reason}")
         elif isinstance(event, SessionInterrupted):
-            yield Happening(event.time, "interrupted", f"{event.fault.name}: {event.detail}")
+            yield RunEvent(event.time, "interrupted", f"{event.fault.name}: {event.detail}")
         elif isinstance(event, ProcessDied):
-            yield Happening(event.time, "process died", f"{event.process}: {event.detail}")
+            yield RunEvent(event.time, "process died", f"{event.process}: {event.detail}")
         elif isinstance(event, Resumed) and event.restarted:
-            yield Happening(event.time, "resumed", "The session went on in a new process.")
+            yield RunEvent(event.time, "resumed", "The session was resumed in a new process.")

@@ -1,4 +1,4 @@
-"""The trials of a run as a page shows them: scores, words and pictures, one by one and by test instance."""
+"""The trials of a run as a page shows them: scores, texts and pictures, one by one and by test instance."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.figures.maps import set_up_trials, write_maps
 from robocontrast_ros.analysis.report.pictures import NO_PICTURES, TrialPictures, trial_pictures
-from robocontrast_ros.analysis.results import Results
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import SetupMove
 from robocontrast_ros.runs.events import TrialSkipped
@@ -22,11 +22,11 @@ READERS = 4
 """Bags that are read at a time; each holds all images of its trial in memory."""
 
 Track = Callable[[Sequence[Any], str], Iterable[Any]]
-"""Passes on what it is given, and may show under a word how far it has come."""
+"""Iterates over its input, and may show progress under a label."""
 
 
-def untold(things: Sequence[Any], what: str) -> Iterable[Any]:
-    """Pass on what is given and show nothing."""
+def no_progress(things: Sequence[Any], what: str) -> Iterable[Any]:
+    """Iterate without showing progress."""
     return things
 
 
@@ -91,14 +91,14 @@ class Instance:
 
 
 def draw_maps(
-    run: RunFolder, journal: Journal, track: Track = untold, wanted: Collection[int] | None = None
+    run: RunFolder, journal: Journal, track: Track = no_progress, wanted: Collection[int] | None = None
 ) -> str:
     """Draw the maps that a run folder lacks; return why there are none, in words.
 
     Args:
         run: the run folder.
         journal: its journal.
-        track: passes on the trials whose maps are drawn, and may show how far it has come.
+        track: iterates over the trials whose maps are drawn, and may show progress.
         wanted: indices of the trials whose maps are wanted; all when left out.
     """
     try:
@@ -112,7 +112,7 @@ def attempts_of(
     run: RunFolder,
     journal: Journal,
     results: Results,
-    track: Track = untold,
+    track: Track = no_progress,
     wanted: Collection[int] | None = None,
 ) -> tuple[Attempt, ...]:
     """Return every execution of a run, in order; those that count have pictures.
@@ -121,7 +121,7 @@ def attempts_of(
         run: the run folder.
         journal: its journal.
         results: what came of it.
-        track: passes on the trials whose pictures are read, and may show how far it has come.
+        track: iterates over the trials whose pictures are read, and may show progress.
         wanted: indices of the trials whose pictures are wanted; all when left out.
     """
     symbols = symbols_of(results)

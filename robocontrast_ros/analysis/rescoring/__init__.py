@@ -1,1 +1,1 @@
-"""Scores from bags alone."""
+"""Scores from bags alone, also under other thresholds."""

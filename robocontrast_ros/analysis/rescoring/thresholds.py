@@ -1,8 +1,7 @@
-"""Score recorded trials under other thresholds, and say where that cannot be known.
+"""Score recorded trials under other thresholds, with bounds where the recording ends too early.
 
-A recording shows what a robot did under the thresholds that it ran with. Under others the trial might have
-ended later, and what would have come then is on no bag: such a trial is ``censored``, and has bounds instead
-of scores. docs/scoring.md says what re-scoring does and does not answer.
+Under other thresholds the trial might have ended later than its recording: such a trial is ``censored``, and has
+bounds instead of scores. docs/scoring.md says which questions this answers.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from robocontrast_ros.tasks.navigation.protocol import NavigationTask
 from robocontrast_ros.tasks.protocol import StagedGoal, StructuredTask, Task
 
 WORLD = ("world", "models", "start_position", "control_rate", "physics_step")
-"""Attributes of a task that make the world; a recording says nothing about another one."""
+"""Attributes of a task that define the world; a recording says nothing about another world."""
 
 EXAMPLE = "block_to_block.within=0.04"
-"""What a setting looks like, for errors."""
+"""An example of a setting, for errors."""
 
 Status = Literal["known", "censored", "not_run", "void"]
 
@@ -55,11 +54,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What to score with instead of a trial's own parameter file.
+    """The thresholds to score with instead of those of a trial's own parameter file.
 
     Attributes:
         file: another parameter file of the same task; None for the trial's own.
-        settings: each ``key=value``, a dotted key and in YAML what takes the place of what the file says.
+        settings: each ``key=value``: a dotted key of the file and its new value in YAML.
     """
 
     file: Path | None = None
@@ -67,7 +66,7 @@ class Thresholds:
 
     @classmethod
     def parse(cls, file: Path | None, settings: tuple[str, ...]) -> Thresholds | None:
-        """Return what the command line's `--task` and `--set` ask for; None when they ask for nothing.
+        """Return the thresholds of the options `--task` and `--set`; None without them.
 
         Raises:
             ConfigurationError: a setting is not of the form ``key=value``, or there is no such file.
@@ -138,7 +137,7 @@ def load_other(thresholds: Thresholds, own_file: Path) -> OtherTask:
 
 
 def _load(text: str, source: str) -> Task:
-    """Make the task; where it is refused, the error names the source and not the passing file."""
+    """Load the task; an error names the source, not the temporary file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "task.yaml"
         path.write_text(text, encoding="utf-8")
@@ -150,7 +149,7 @@ def _load(text: str, source: str) -> Task:
 
 
 def _leaves(content: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Return dotted keys and values; a list is a value, as text so that it can be compared."""
+    """Return dotted keys and values; a list is one value, as text."""
     if isinstance(content, dict):
         for key, inner in content.items():
             yield from _leaves(inner, f"{prefix}.{key}" if prefix else str(key))
@@ -160,7 +159,7 @@ def _leaves(content: Any, prefix: str = "") -> Iterator[tuple[str, object]]:
 
 @dataclass(frozen=True)
 class Scores:
-    """The three scores that thresholds decide on; NaN where one is not known."""
+    """The three scores that depend on thresholds; NaN where one is not known."""
 
     success: float = math.nan
     spl: float = math.nan
@@ -180,8 +179,8 @@ class Rescored:
     """A trial under other thresholds.
 
     Attributes:
-        status: ``known``; ``censored``, when the recording ends before it would have; ``not_run``, when the
-            test instance would not have been one; ``void``, when the trial tells nothing about the policy.
+        status: ``known``; ``censored``, when the recording ends before the trial would have; ``not_run``, when it would
+            be no test instance; ``void``, when the trial does not count.
         reason: why it is not known; empty when it is.
         before: its scores under its own thresholds.
         low: its scores, at least; NaN where it was not run or is void.
@@ -223,17 +222,17 @@ def rescore(
         KeyError: a scene lacks an object that the goal needs.
         ValueError: a number is out of its range.
     """
-    task, told = other.task, recording.result
+    task, recorded = other.task, recording.result
     unknown = Rescored("void", "", Scores.of(before), UNKNOWN, UNKNOWN, before.steps, math.nan, other.changes)
-    if told is not None and told.fault.voids:
+    if recorded is not None and recorded.fault.voids:
         return replace(unknown, reason="the trial is void")
-    instance, refusal = _instance(recording.trial.instance, own, task)
+    instance, reason = _instance(recording.trial.instance, own, task)
     if instance is None:
-        return replace(unknown, status="not_run", reason=f"no test instance any more: {refusal}")
+        return replace(unknown, status="not_run", reason=f"no test instance any more: {reason}")
 
     steps, stopped, fault = before.steps, before.stopped, before.fault
     every_step = len(samples) == steps + 1
-    # The last control step that a lower limit leaves is scored, and nobody is asked for another action.
+    # A lower limit ends the trial at its last control step, without another action of the policy.
     cut = task.step_limit < own.step_limit and steps >= task.step_limit
     if cut:
         samples, steps, stopped, fault = samples[: task.step_limit + 1], task.step_limit, False, Fault.NONE
@@ -251,7 +250,7 @@ def rescore(
         if cut and not every_step:
             reason = "its control steps cannot be told apart, and the step limit is lower"
         elif not cut:
-            reason = _censored(own, task, told, before, stop_on_success)
+            reason = _censored(own, task, recorded, before, stop_on_success)
     scores = Scores.of(result)
     rescored = replace(
         unknown,
@@ -278,18 +277,18 @@ def rescore(
 
 
 def _censored(
-    own: Task, other: Task, told: TrialResult | None, before: TrialResult, stop_on_success: bool
+    own: Task, other: Task, recorded: TrialResult | None, before: TrialResult, stop_on_success: bool
 ) -> str:
-    """Return why a trial that was recorded to its end would have gone on; empty when it would not have."""
-    if told is None:
+    """Return why the trial would have ended later than its recording; empty when it would not."""
+    if recorded is None:
         return "its bag ends before it does"
-    if told.fault.of_policy or told.stopped:
+    if recorded.fault.of_policy or recorded.stopped:
         return ""
-    if told.steps >= other.step_limit:
+    if recorded.steps >= other.step_limit:
         return ""
     if before.success == 1.0 and stop_on_success:
         return "it ended at success under its own thresholds"
-    if told.steps >= own.step_limit:
+    if recorded.steps >= own.step_limit:
         return f"it ended at its own step limit of {own.step_limit}"
     return ""
 
@@ -301,7 +300,7 @@ def _instance(recorded: TestInstance, own: Task, other: Task) -> tuple[TestInsta
         explains = isinstance(other, (StructuredTask, NavigationTask))
         words = other.refusal(recorded.instruction, recorded.scene) if explains else None
         return None, words or "infeasible, or solved at its start"
-    # Where the recording's path is not its own planner's, the thresholds have changed it only if they change that.
+    # A recorded path of another planner is replaced only where the thresholds change the planned path.
     if _path(made) != _path(recorded):
         before = own.make_instance(recorded.instance_id, recorded.instruction, recorded.scene)
         if before is None or _path(made) != _path(before):

@@ -1,1 +1,1 @@
-"""What a run says, as tables for the terminal, for a paper and as CSV."""
+"""Results as tables for the terminal, for a paper and as CSV."""

@@ -1,4 +1,4 @@
-"""What runs side by side say, as tables for the terminal, as CSV and as JSON."""
+"""Comparisons of runs as tables for the terminal, as CSV and as JSON."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from robocontrast_ros import __version__
 from robocontrast_ros.analysis.data.trials import Columns, make_table
 from robocontrast_ros.analysis.estimates.comparison import TESTS, Change, ComparedRow, Comparison
 from robocontrast_ros.analysis.estimates.summary import ALL
-from robocontrast_ros.analysis.tables.console import NONE, difference_in_words, in_words
+from robocontrast_ros.analysis.tables.summary import NONE, difference_in_words, in_words
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.system.disk import write_file
 
 FAMILIES = (
-    "Holm's procedure adjusts the p-values of one kind of test for the base trials and each perturbation, of all runs "
-    "that the first is compared with, together. The rows over all pairs are the same trials again, one question for "
-    "each of these runs: a family of their own."
+    "Holm's procedure adjusts p-values within families of tests. A family is one kind of test for the base trials and "
+    "each perturbation, of all runs that the first is compared with. The rows over all pairs use the same trials again "
+    "and are a family of their own."
 )
-"""Which tests are adjusted for one another."""
+"""Which tests are adjusted together."""
 
 BEYOND = (
-    "Change from base: the score less that of the same instances' own base trials. SPL also changes where the "
-    "perturbed path is harder for any robot; with an oracle's run as the second, the difference of the changes "
-    "(difference in differences) is what the perturbation costs the policy beyond that."
+    "Change from base: the score minus that of the same instances' own base trials. SPL also changes where the "
+    "perturbed path is harder for any robot; with an oracle's run as the second, the difference in differences is what "
+    "the perturbation costs the policy beyond that."
 )
 """What the difference in differences is for."""
 
@@ -165,7 +165,7 @@ def write_numbers(comparisons: Sequence[Comparison], page: Path) -> tuple[Path, 
 
 
 def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str]) -> Group:
-    """Return what runs side by side say, for the terminal; 80 columns do.
+    """Return comparisons for the terminal, at most 80 columns wide.
 
     Args:
         comparisons: the first run with each of the others.
@@ -179,7 +179,7 @@ def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str]) 
 
 _READ = (
     "Pairs: trials of the same test instance, perturbation and repeat. 95 % intervals. p: paired bootstrap over test "
-    "instances. McNemar: exact test, not where pairs share test instances."
+    "instances. McNemar: exact test; not given where pairs share test instances."
 )
 
 
@@ -195,28 +195,24 @@ def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Tex
     )
     for row in comparison.rows:
         style = "bold" if row.perturbation == ALL else None
-        scores.add_row(
-            row.symbol,
-            str(row.pairs),
-            _mean(row.first),
-            _mean(row.second),
-            difference_in_words(row.difference),
-            p_value(row.bootstrap.p_value),
-            p_value(row.adjusted.bootstrap),
-            style=style,
-        )
-        successes.add_row(
-            row.symbol,
-            str(row.pairs),
-            _mean(row.first_success),
-            _mean(row.second_success),
-            difference_in_words(row.success_difference),
-            p_value(row.success_bootstrap.p_value),
-            p_value(row.adjusted.success_bootstrap),
-            p_value(row.mcnemar.p_value),
-            p_value(row.adjusted.mcnemar),
-            style=style,
-        )
+        for table, estimates, tests in (
+            (scores, (row.first, row.second, row.difference), ("bootstrap",)),
+            (
+                successes,
+                (row.first_success, row.second_success, row.success_difference),
+                ("success_bootstrap", "mcnemar"),
+            ),
+        ):
+            first_mean, second_mean, difference = estimates
+            p_values = [(getattr(row, test).p_value, getattr(row.adjusted, test)) for test in tests]
+            cells = (_mean(first_mean), _mean(second_mean), difference_in_words(difference))
+            table.add_row(
+                row.symbol,
+                str(row.pairs),
+                *cells,
+                *(p_value(p) for pair in p_values for p in pair),
+                style=style,
+            )
     parts += [scores, "", successes]
     changed = [row for row in comparison.rows if row.change.instances]
     if changed:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from robocontrast_ros.analysis.estimates.summary import Row, Summary
-from robocontrast_ros.analysis.tables.console import ADJUSTED, ALL_TRIALS, BASE_TRIALS
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
@@ -16,7 +15,7 @@ NONE = "--"
 MINUS = "\N{MINUS SIGN}"
 
 SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$"}
-"""Letters of names and headings that LaTeX has in its mathematics alone."""
+"""Letters of names and headings that LaTeX has only in math mode."""
 
 
 def summary_tex(summary: Summary) -> str:
@@ -34,7 +33,7 @@ def summary_tex(summary: Summary) -> str:
     }
     rows = [_row(row, summary.metric) for row in summary.rows]
     note = (
-        "95 % intervals. n: trials that count. minus base: mean difference to the instances' own base trials. "
+        "95 % intervals. n: trials that count. minus base: mean difference to the same instances' base trials. "
         "void: attempts that are in no mean."
     )
     return _tabular(summary, [row.policy for row in summary.rows], columns, rows, note)
@@ -45,11 +44,7 @@ def estimates_tex(summary: Summary) -> str:
     columns = {f"test-set mean of {METRICS[summary.metric]}": "l", "domain": "l", "test set": "l"}
     policies, rows = [], []
     for policy, found in summary.estimates.items():
-        for name, of_domain, of_test_set in (
-            (ALL_TRIALS, found.plain, None),
-            (BASE_TRIALS, found.base, found.base_of_test_set),
-            (ADJUSTED, found.adjusted_of_domain, found.adjusted),
-        ):
+        for name, of_domain, of_test_set in found.by_name:
             policies.append(policy)
             exact = _estimate(of_test_set, exact=found.no_sampling_error)
             rows.append((name, _estimate(of_domain), exact))

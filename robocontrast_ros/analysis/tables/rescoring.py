@@ -1,4 +1,4 @@
-"""Scores from bags as tables: a row a trial, and means over them that hide nothing."""
+"""Scores from bags as tables: one row per trial, and means with the number of trials left out."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import polars as pl
 from robocontrast_ros.analysis.data.trials import (
     ALL,
     COLUMNS,
+    RESULT_COLUMNS,
     Columns,
     conditions_of,
     make_table,
@@ -52,28 +53,7 @@ _CONDITIONS: Columns = {
 SCORE_COLUMNS: Columns = {
     **_WHICH,
     **_CONDITIONS,
-    **{
-        name: COLUMNS[name]
-        for name in (
-            "outcome",
-            "fault",
-            "detail",
-            "success",
-            "spl",
-            "progress",
-            "subgoals_reached",
-            "subgoals",
-            "stopped",
-            "ndtw",
-            "collisions",
-            "distance_to_goal_m",
-            "path_length_m",
-            "optimal_path_length_m",
-            "steps",
-            "duration_s",
-            "clamped_steps",
-        )
-    },
+    **RESULT_COLUMNS,
     "complete": (
         pl.Boolean,
         "whether the bag holds the trial to its end; else the scores are of what there is",
@@ -111,7 +91,7 @@ RESCORED_COLUMNS: Columns = {
 
 
 def scores_table(scores: Sequence[OfflineScore]) -> pl.DataFrame:
-    """Return the scores from bags, with ``SCORE_COLUMNS``; a trial that cannot be scored is there without any."""
+    """Return the scores from bags, with ``SCORE_COLUMNS``; a trial that cannot be scored has no scores."""
     return make_table([_row(score) for score in scores], SCORE_COLUMNS)
 
 
@@ -212,7 +192,7 @@ def _row(score: OfflineScore) -> dict[str, object]:
     if score.offline is None:
         return row
     row |= scores_of(score.offline)
-    # Only the end of a trial tells these; what was counted in their place is no measurement.
+    # These are known only at the end of a trial.
     return row if score.complete else row | dict.fromkeys(("fault", "steps", "clamped_steps", "stopped"))
 
 
@@ -246,7 +226,7 @@ def _which(score: OfflineScore) -> dict[str, object]:
 
 
 def _groups(table: pl.DataFrame) -> list[tuple[tuple[str, str, str], pl.DataFrame]]:
-    """Return the trials of each run, policy and perturbation, and of all its perturbations, as they come."""
+    """Return the trials of each run, policy and perturbation, and of all its perturbations, in their order."""
     groups = []
     for (run, policy), own in table.group_by("run", "policy", maintain_order=True):
         for (name,), group in own.group_by("perturbation", maintain_order=True):

@@ -16,9 +16,8 @@ from robocontrast_ros.analysis.estimates.comparison import (
     ComparisonError,
     check_distinct,
     compare_all,
-    compare_runs,
 )
-from robocontrast_ros.analysis.results import compute_results
+from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.tables.comparison import (
     COLUMNS,
     comparison_json,
@@ -53,6 +52,10 @@ def results(tmp_path):
         return compute_results(read_journal(folder / "journal.jsonl"))
 
     return ran
+
+
+def compare_runs(first, second):
+    return compare_all(first, (second,))[0]
 
 
 def test_trials_are_paired_by_instance_perturbation_and_repeat(results):

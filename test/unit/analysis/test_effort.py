@@ -11,17 +11,16 @@ import pytest
 from line_world import Invert, LineBench, OnlyAtHome, line, line_evaluation
 from rich.console import Console
 
+from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.analysis.estimates.effort import (
-    MeanSpent,
-    Prices,
-    Spent,
+    MeanEffort,
     compute_effort,
     cumulative,
     standard_evaluation,
 )
-from robocontrast_ros.analysis.results import compute_results
-from robocontrast_ros.analysis.tables.console import effort_table, summary_report
+from robocontrast_ros.analysis.estimates.results import compute_results
+from robocontrast_ros.analysis.tables.summary import effort_table, summary_report
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.events import SetUp, TrialFinished
@@ -46,9 +45,9 @@ def ran(tmp_path):
 
 
 def effort_of(journal: Journal):
-    prices = Prices(journal.started)
+    model = EffortModel(journal.started)
     table = trials_table(journal.events)
-    return compute_effort(journal.events, table, standard_evaluation(journal.events, prices), prices)
+    return compute_effort(journal.events, table, standard_evaluation(journal.events, model), model)
 
 
 def empty() -> LineBench:
@@ -60,17 +59,17 @@ def empty() -> LineBench:
 def test_the_standard_evaluation_in_a_contrast_set_costs_what_a_real_one_does(ran, repeats):
     contrast = ran(empty(), test_set_size=6, repeats=repeats)
     real = ran(empty(), test_set_size=6, repeats=repeats, strategy=Standard(), perturbations=())
-    computed = standard_evaluation(contrast.events, Prices(contrast.started))
+    computed = standard_evaluation(contrast.events, EffortModel(contrast.started))
     finished = [e for e in real.events if isinstance(e, TrialFinished)]
-    assert [t.spent.metres for t in computed] == pytest.approx([e.cost for e in finished])
+    assert [t.effort.metres for t in computed] == pytest.approx([e.cost for e in finished])
     assert [repr(t.result) for t in computed] == [repr(e.result) for e in finished]
 
 
 def test_the_scene_that_was_brought_in_is_in_no_mean_but_in_the_sums(ran):
     journal = ran(empty(), test_set_size=4)
-    effort, standard = effort_of(journal), standard_evaluation(journal.events, Prices(journal.started))
+    effort, standard = effort_of(journal), standard_evaluation(journal.events, EffortModel(journal.started))
     assert [t.brought_in for t in standard] == [True, False, False, False]
-    assert standard[0].spent == Spent()
+    assert standard[0].effort == Effort()
     assert effort.standard_instance.number == 3
     total = cumulative(standard, "m")[-1]
     assert effort.standard_instance.mean.metres == pytest.approx(total / 3)
@@ -89,10 +88,10 @@ def test_what_going_back_to_the_scene_of_a_test_instance_costs_is_told_apart(ran
     assert 0.0 < effort.gone_back.metres < effort.total.metres
     assert effort.went_back == len({(e.trial.base_id, e.trial.perturbation) for e in back})
     words = [list(column.cells)[-1] for column in effort_table(compute_results(journal).summary).columns]
-    assert words[0] == "going back, all of it"
+    assert words[0] == "going back, in total"
     assert words[1] == f"{effort.gone_back.metres:.2f}"
     effort = effort_of(ran(empty(), test_set_size=6, perturbations=(Invert(),)))
-    assert (effort.gone_back, effort.went_back) == (Spent(), 0)
+    assert (effort.gone_back, effort.went_back) == (Effort(), 0)
 
 
 def test_the_means_of_perturbed_instances_add_up_to_what_was_spent_on_them(ran):
@@ -132,7 +131,7 @@ def test_trials_are_counted_within_the_budget_or_what_the_session_names(ran):
 @pytest.mark.parametrize("strategy", [LimitedIntervention(), LimitedInterventionSkip()], ids=lambda s: s.name)
 def test_limited_intervention_tells_no_standard_evaluation(ran, strategy):
     effort = effort_of(ran(strategy=strategy, perturbations=()))
-    assert effort.standard_instance == MeanSpent()
+    assert effort.standard_instance == MeanEffort()
     assert (effort.standard_trials, effort.within) == (0, None)
     assert effort.total.metres > 0.0
 
@@ -185,8 +184,8 @@ def test_a_scene_within_the_session_s_tolerance_of_the_one_before_costs_nothing(
     journal = ran(LineBench(present=line(a=0.02, b=0.2, c=0.4, d=0.98)), test_set_size=2)
     wide = {"session": {"setup": {"position_tolerance": 2.0}}}
     started = replace(journal.started, parameters=wide)
-    trials = standard_evaluation(journal.events, Prices(started))
-    assert trials[1].spent == Spent()
+    trials = standard_evaluation(journal.events, EffortModel(started))
+    assert trials[1].effort == Effort()
 
 
 def test_one_is_singular_and_what_costs_nothing_is_compared_with_nothing(ran):

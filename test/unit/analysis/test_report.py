@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 
 from robocontrast_ros.analysis.estimates.comparison import ComparisonError
 from robocontrast_ros.analysis.estimates.latency import latencies
+from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.report import write_comparison, write_report
 from robocontrast_ros.analysis.report.reproduction import reproduction_of
 from robocontrast_ros.analysis.report.run_page import run_page
-from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
@@ -123,7 +123,7 @@ def test_a_page_says_what_was_found_and_how_to_do_it_again_and_holds_every_trial
     page = page_of(recorded)
     for words in (
         "noisy_oracle on franka", "seed 7", "strategy contrast_set", "ΔLB1", "6 of 6 shown", "Estimator adjusted",
-        "over all that the test set was drawn from", "max_trials: 6 trials are done", "mujoco", "SHA-256",
+        "over the domain that the test set was drawn from", "max_trials: 6 trials are done", "mujoco", "SHA-256",
         "robocontrast evaluate session.yaml", "position_tolerance", "Twelve test instances",
     ):  # fmt: skip
         assert words in page.words, words
@@ -196,7 +196,7 @@ CASES = {
     ),
     "one trial, in which the policy raised": (
         {"bench": LineBench(policy_faults=1.0), "max_trials": 1},
-        ["1 trial of 1 test instance", "no interval: there is one test instance", "needs two test instances at least",
+        ["1 trial of 1 test instance", "no interval with one test instance", "needs at least two test instances",
          "POLICY_RAISED: ValueError: no idea", "Faults of the policy", "policy faults 1"],
     ),
 }  # fmt: skip
@@ -239,10 +239,10 @@ def test_a_session_that_ended_early_has_skips_estimates_and_the_interval_that_ho
     run = RunFolder(tmp_path)
     run.journal.write_bytes(b"".join(map(to_line, (*events[:-1], end))))
     page = page_of(run)
-    assert "ended as soon as its question was answered" in page.words
+    assert "stopped early: its question was answered" in page.words
     assert "the mean success of base trials is in [0.61, 0.98] at an error rate of 0.05" in page.words
     assert "Which instances a perturbation could be applied to" in page.words
-    assert "applied less refused" in page.words and "success less base" in page.words
+    assert "applied \N{MINUS SIGN} refused" in page.words and "success: difference to base" in page.words
     assert "Skipped perturbations" in page.words and "there is no place that has an opposite" in page.words
     assert "No adjusted estimate:" in page.words
     assert "Estimator base trials" in page.words
@@ -258,10 +258,10 @@ def test_a_session_that_a_sign_test_ended_says_so_and_what_its_interval_is(whole
     run.journal.write_bytes(b"".join(map(to_line, (*events[:-1], end))))
     page = page_of(run)
     assert (
-        "a sequential sign test for at most 8 pairs, at an error rate of 0.05: in 6 of 7 pairs this policy alone "
-        "succeeded, in 0 the other one alone. The interval is not made from that test and may hold 0. Whenever one"
+        "a sequential sign test for at most 8 pairs, at an error rate of 0.05: in 6 of 7 pairs only this policy "
+        "succeeded, in 0 only the other. The interval does not come from that test and may contain 0. Whenever the"
     ) in page.words
-    assert "of base trials, less that of the run it is compared with, is in" in page.words
+    assert "of base trials minus that of the run it is compared with is in" in page.words
 
 
 def test_each_policy_that_served_has_its_own_headline(tmp_path):
@@ -271,7 +271,7 @@ def test_each_policy_that_served_has_its_own_headline(tmp_path):
     run_session(line_evaluation(test_set_size=6), bench, run.journal, control=control)
     page = page_of(run)
     assert page.words.count("Estimator base trials") == 2
-    assert "second serves from here on." in page.words
+    assert "second serves from now on." in page.words
     assert "skill: 0.9" in page.words and "skill: 0.0" in page.words
 
 
@@ -302,10 +302,10 @@ def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whol
     write_comparison([whole, better, again], tmp_path / "comparison.html", now=NOW)
     page = sound((tmp_path / "comparison.html").read_text())
     for words in (
-        "oracle (whole)", "oracle (better)", "oracle (whole) less oracle (better)", "McNemar p", "ΔSB2",
-        "mean paired difference of SPL", "Trials that one of them alone solved", "Left out,", "Holm",
-        "What each perturbation costs one policy beyond the other", "difference in differences",
-        "There is none: on every pair both succeeded, or both failed.",
+        "oracle (whole)", "oracle (better)", "oracle (whole) \N{MINUS SIGN} oracle (better)", "McNemar p", "ΔSB2",
+        "mean paired difference of SPL", "Trials that only one of them solved", "without a partner", "Holm",
+        "Difference in differences", "difference in differences",
+        "No such trial: in every pair both succeeded or both failed.",
     ):  # fmt: skip
         assert words in page.words, words
     pairs = [name for name in page.ids if name.startswith("trial-1-")]

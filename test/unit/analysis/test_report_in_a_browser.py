@@ -10,10 +10,10 @@ from chromium import CHROMIUM, chromium_missing
 from line_world import LineBench, line_evaluation
 from recorded_runs import recorded_run
 
+from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.report import write_comparison
-from robocontrast_ros.analysis.report.pages import write_page
+from robocontrast_ros.analysis.report.rendering import write_page
 from robocontrast_ros.analysis.report.run_page import run_page
-from robocontrast_ros.analysis.results import compute_results
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.loop import run_session
@@ -153,7 +153,7 @@ def test_trials_are_filtered_found_by_words_and_sorted(report, opened):
             header.click()
             found = shown.evaluate_all(scores)
             assert found == sorted(found, reverse=direction < 0)
-        page.get_by_role("button", name="Open what is shown").click()
+        page.get_by_role("button", name="Open all shown").click()
         assert page.locator("tbody.trial img:visible").count() == 30
 
 

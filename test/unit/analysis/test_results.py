@@ -12,8 +12,9 @@ from line_world import LineBench, SwappingLineBench, line_evaluation
 from PIL import Image
 from rich.console import Console
 
-from robocontrast_ros.analysis.results import compute_results, write_results
-from robocontrast_ros.analysis.tables.console import in_words, summary_report
+from robocontrast_ros.analysis.estimates.results import compute_results
+from robocontrast_ros.analysis.tables.summary import in_words, summary_report
+from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.runs.journal import JournalError, read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -72,7 +73,7 @@ def test_no_estimate_is_over_the_trials_of_two_policies(tmp_path):
         assert summary.row("all", policy).trials == len(own)
         assert summary.row("all", policy).spl.mean == pytest.approx(own["spl"].mean())
     assert summary.row("all", "first").trials == 3
-    with pytest.raises(KeyError, match="which of the policies first, second"):
+    with pytest.raises(KeyError, match="name one of the policies first, second"):
         summary.row("all")
     assert sum(row.cost for row in summary.rows if row.perturbation == "all") == pytest.approx(
         results.trials["setup_cost"].sum()
@@ -183,7 +184,7 @@ def test_differences_to_base_and_whom_a_perturbation_was_refused_for_are_shown_a
     results = write_results(folder)
     text = (folder.path / "summary.txt").read_text()
     assert max(map(len, printed(results.summary).splitlines())) <= 80
-    assert "change from base" in text and "robocontrast compare RUN ORACLE_RUN" in " ".join(text.split())
+    assert "difference to base" in text and "robocontrast compare RUN ORACLE_RUN" in " ".join(text.split())
     rows = {
         row["perturbation"]: row for row in json.loads((folder.path / "summary.json").read_text())["rows"]
     }
@@ -206,4 +207,4 @@ def test_differences_to_base_and_whom_a_perturbation_was_refused_for_are_shown_a
 def test_where_nothing_was_refused_nothing_is_said_of_it(run):
     results = write_results(run(strategy=Standard(), perturbations=()))
     text = printed(results.summary)
-    assert "applied - refused" not in text and "change from base" not in text
+    assert "applied - refused" not in text and "difference to base" not in text

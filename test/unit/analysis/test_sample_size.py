@@ -1,4 +1,4 @@
-"""What more precision takes, from a session on the line world."""
+"""Sample size for a target half-width, from a session on the line world."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import pytest
 from line_world import LineBench, line_evaluation
 from rich.console import Console
 
-from robocontrast_ros.analysis.estimates.sample_size import precision, precision_report
-from robocontrast_ros.analysis.results import compute_results
+from robocontrast_ros.analysis.estimates.results import compute_results
+from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
+from robocontrast_ros.analysis.tables.sample_size import sample_size_report
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
-from robocontrast_ros.statistics.planning import trials_for_half_width
+from robocontrast_ros.statistics.sample_size import further_instances
 
 
 @pytest.fixture
@@ -24,20 +25,20 @@ def results(tmp_path):
     return ran
 
 
-def printed(precisions) -> str:
+def printed(sizes) -> str:
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(precision_report(precisions))
+        console.print(sample_size_report(sizes))
     return capture.get()
 
 
 def test_further_instances_cost_what_those_that_were_run_did(results):
     found = results(test_set_size=12)
-    base, plain = precision(found, (0.1, 0.9))
+    base, plain = sample_sizes(found, (0.1, 0.9))
     trials = found.trials.filter("counts")
-    for precise, chosen in ((base, trials.filter(trials["perturbation"] == "base")), (plain, trials)):
-        needed, reached = precise.needed
-        assert needed.instances == trials_for_half_width(chosen["spl"], chosen["base_id"], 0.1) > 0
+    for size, chosen in ((base, trials.filter(trials["perturbation"] == "base")), (plain, trials)):
+        needed, reached = size.needed
+        assert needed.instances == further_instances(chosen["spl"], chosen["base_id"], 0.1) > 0
         assert needed.trials == pytest.approx(needed.instances * len(trials) / 12, abs=1.0)
         assert needed.metres == pytest.approx(needed.instances * found.trials["setup_metres"].sum() / 12)
         assert needed.seconds == pytest.approx(needed.instances * found.trials["setup_seconds"].sum() / 12)
@@ -49,7 +50,7 @@ def test_further_instances_cost_what_those_that_were_run_did(results):
 
 @pytest.mark.parametrize("case", [{"budget": 0.0}, {"max_trials": 1}], ids=["empty", "one trial"])
 def test_a_run_that_says_too_little_says_that_it_does(results, case):
-    precisions = precision(results(**case))
-    for precise in precisions:
-        assert all(needed.instances is None and needed.metres is None for needed in precise.needed)
-    assert "nan" not in printed(precisions).lower()
+    sizes = sample_sizes(results(**case))
+    for size in sizes:
+        assert all(needed.instances is None and needed.metres is None for needed in size.needed)
+    assert "nan" not in printed(sizes).lower()

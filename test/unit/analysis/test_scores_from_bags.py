@@ -16,16 +16,11 @@ from played_runs import DIGEST, TASK, make_trial, record_run
 from trial_bags import record_trial
 from vln_scenes import APARTMENT, ARRANGEMENTS
 
-from robocontrast_ros.analysis.rescoring.scores_from_bags import (
-    find_recorded,
-    find_task,
-    score_recorded,
-    score_run,
-    score_trial,
-)
+from robocontrast_ros.analysis.rescoring import scores_from_bags
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded, find_task
+from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_trial
-from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Outcome, Pose, Scene, Trial
 
 FAULTS = [Fault.NONE, Fault.POLICY_RAISED, Fault.ABORTED]
@@ -34,6 +29,10 @@ FAULTS = [Fault.NONE, Fault.POLICY_RAISED, Fault.ABORTED]
 def exactly(result) -> str:
     """The text of a float is exact, and NaN equals NaN."""
     return repr(result)
+
+
+def scores_of(path: Path):
+    return score_recorded(find_recorded([path]), processes=1)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +47,7 @@ def copy(run, tmp_path) -> Path:
 
 
 def test_the_bags_give_exactly_the_numbers_of_the_journal(run):
-    scores = score_run(run)
+    scores = scores_of(run)
     assert [s.trial_id for s in scores] == ["0000", "0001", "0002"]
     assert [s.journal.outcome for s in scores] == [Outcome.SUCCESS, Outcome.POLICY_FAULT, Outcome.VOID]
     for score in scores:
@@ -66,7 +65,7 @@ def test_the_bags_give_exactly_the_numbers_of_the_journal(run):
 def test_whatever_happens_in_a_trial_its_bag_gives_the_live_floats(tmp_path_factory, seed, fault, epoch):
     bag = tmp_path_factory.mktemp("bags") / "bag"
     played = record_trial(bag, TASK, make_trial(seed), np.random.default_rng(seed), fault=fault, epoch=epoch)
-    assert exactly(score_trial(read_trial(bag), TASK)) == exactly(played.result)
+    assert exactly(scores_of(bag)[0].offline) == exactly(played.result)
 
 
 @settings(max_examples=5, deadline=None)
@@ -88,15 +87,15 @@ def test_a_mobile_robots_bag_gives_the_live_floats_with_its_ndtw_and_collisions(
     bag = tmp_path_factory.mktemp("bags") / "bag"
     played = record_trial(bag, APARTMENT, Trial(0, "x", "base", 0, instance, 0), rng, moves=moves)
     assert played.result.collisions > 0 and played.result.ndtw > 0.0
-    assert exactly(score_trial(read_trial(bag), APARTMENT)) == exactly(played.result)
+    assert exactly(scores_of(bag)[0].offline) == exactly(played.result)
 
 
 def test_a_number_that_differs_is_named_with_both_values(copy):
     line = (copy / "journal.jsonl").read_text().splitlines(keepends=True)
-    spl = score_run(copy)[0].journal.spl
+    spl = scores_of(copy)[0].journal.spl
     line[1] = line[1].replace(repr(spl), repr(math.nextafter(spl, 1.0)))
     (copy / "journal.jsonl").write_text("".join(line))
-    score = score_run(copy)[0]
+    score = scores_of(copy)[0]
     assert not score.equal
     assert score.differences == (f"result.spl: journal {math.nextafter(spl, 1.0)!r}, bag {spl!r}",)
 
@@ -104,13 +103,13 @@ def test_a_number_that_differs_is_named_with_both_values(copy):
 def test_a_bag_of_another_trial_is_noticed(copy):
     shutil.rmtree(copy / "bags" / "0000")
     shutil.copytree(copy / "bags" / "0001", copy / "bags" / "0000")
-    score = score_run(copy)[0]
+    score = scores_of(copy)[0]
     assert "trial.index: journal 0, bag 1" in score.differences
 
 
 def test_a_bag_that_is_missing_is_a_problem_of_its_trial_alone(copy):
     shutil.rmtree(copy / "bags" / "0001")
-    scores = score_run(copy)
+    scores = scores_of(copy)
     assert [s.equal for s in scores] == [True, False, True]
     assert "0001: no such bag" in scores[1].problem
     assert scores[1].offline is None
@@ -118,7 +117,7 @@ def test_a_bag_that_is_missing_is_a_problem_of_its_trial_alone(copy):
 
 def test_a_bag_that_was_not_closed_is_scored_and_said_to_be_broken(copy):
     (copy / "bags" / "0000" / "metadata.yaml").unlink()
-    score = score_run(copy)[0]
+    score = scores_of(copy)[0]
     assert not score.equal
     assert score.differences == ()
     assert "no metadata.yaml" in score.problem
@@ -128,7 +127,7 @@ def test_a_bag_that_was_not_closed_is_scored_and_said_to_be_broken(copy):
 def test_a_trial_that_was_not_recorded_says_so(copy):
     path = copy / "journal.jsonl"
     path.write_text(path.read_text().replace('"bags/0002"', '""'))
-    assert score_run(copy)[2].problem == "the trial was not recorded"
+    assert scores_of(copy)[2].problem == "the trial was not recorded"
 
 
 def test_a_bag_that_ends_before_its_result_is_scored_as_far_as_it_goes_and_said_to_be_broken(tmp_path):
@@ -163,24 +162,24 @@ def test_a_bag_torn_anywhere_gives_the_scores_of_what_there_is_and_never_an_exce
     untouched = closed and file.stat().st_size == whole
     assert bool(score.problem) is not untouched
     if score.complete:
-        assert exactly(score.offline) == exactly(score_run(run)[0].offline)
+        assert exactly(score.offline) == exactly(scores_of(run)[0].offline)
     else:
         assert score.offline is None or score.offline.outcome is Outcome.UNKNOWN
 
 
-def test_a_scene_without_the_object_of_the_instruction_is_a_problem_by_name(run):
-    recording = read_trial(run / "bags" / "0000")
-    bare = replace(recording.samples[0].scene, objects=())
-    samples = (replace(recording.samples[0], scene=bare), *recording.samples[1:])
-    with pytest.raises(BagError, match="cannot be scored: no object 'red_moon' in the scene"):
-        score_trial(replace(recording, samples=samples), TASK)
+def test_a_scene_without_the_object_of_the_instruction_is_a_problem_by_name(run, monkeypatch):
+    bag = run / "bags" / "0000"
+    recording = read_trial(bag)
+    bare = replace(recording.samples[0], scene=replace(recording.samples[0].scene, objects=()))
+    broken = replace(recording, samples=(bare, *recording.samples[1:]))
+    monkeypatch.setattr(scores_from_bags, "read_trial", lambda bag: broken)
+    assert "cannot be scored: no object 'red_moon' in the scene" in scores_of(bag)[0].problem
 
 
 def test_a_bag_alone_finds_its_task_among_the_shipped_ones(run, tmp_path):
     alone = tmp_path / "some" / "where" / "0000"
     shutil.copytree(run / "bags" / "0000", alone)
-    recording = read_trial(alone)
-    assert exactly(score_trial(recording, find_task(recording))) == exactly(recording.result)
+    assert exactly(scores_of(alone)[0].offline) == exactly(read_trial(alone).result)
 
 
 def test_a_task_that_was_changed_since_is_not_used(copy):
@@ -205,7 +204,7 @@ def test_what_is_found_does_not_depend_on_how_it_is_named_and_each_bag_counts_on
 
 def test_a_run_that_lost_its_journal_is_scored_by_its_bags(copy):
     (copy / "journal.jsonl").unlink()
-    scores = score_run(copy)
+    scores = scores_of(copy)
     assert [s.trial_id for s in scores] == ["0000", "0001", "0002"]
     assert all(score.equal and score.journal is None for score in scores)
     assert scores[0].trial == make_trial(0)
@@ -232,7 +231,7 @@ def test_a_path_that_cannot_be_a_bag_is_one_sentence(tmp_path, what):
 @given(order=st.lists(st.integers(0, 2), min_size=1, max_size=5))
 def test_each_bag_has_the_same_scores_whatever_is_scored_before_it(run, order):
     paths = [run / "bags" / f"{index:04d}" for index in order]
-    whole = {score.bag: exactly(score) for score in score_run(run)}
+    whole = {score.bag: exactly(score) for score in scores_of(run)}
     scores = score_recorded(find_recorded(paths))
     assert [score.bag for score in scores] == list(dict.fromkeys(paths))
     assert all(exactly(score) == whole[score.bag] for score in scores)
@@ -244,14 +243,9 @@ def test_scores_do_not_depend_on_order_or_processes_and_a_process_that_dies_name
     calls = []
     scores = score_recorded(find_recorded(paths), processes=2, done=lambda: calls.append(None))
     assert len(calls) == 4
-    alone = {score.bag: score for score in score_run(copy)}
+    alone = {score.bag: score for score in scores_of(copy)}
     for path, score in zip(paths, scores, strict=True):
         if path == deadly:
             assert score.problem.startswith(f"{path}: the process that scored it died")
         else:
             assert exactly(score) == exactly(alone[path])
-
-
-def test_a_folder_that_is_no_run_is_refused(tmp_path):
-    with pytest.raises(ConfigurationError, match="a run folder"):
-        score_run(tmp_path)

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from trial_bags import play, record_trial
 from vln_scenes import APARTMENT as NAVIGATION
 
-from robocontrast_ros.analysis.rescoring.scores_from_bags import find_recorded, score_recorded
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
+from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.analysis.rescoring.thresholds import OtherTask, Thresholds, load_other, rescore
 from robocontrast_ros.analysis.tables.rescoring import (
     RESCORED_COLUMNS,

@@ -60,7 +60,7 @@ def test_without_pictures_the_page_says_so_and_no_map_is_drawn(runs, tmp_path):
     assert invoke(*runs, "--to", tmp_path / "page.html", "--no-pictures").exit_code == 0
     assert list((runs[0] / "maps").iterdir()) == []
     text = (tmp_path / "page.html").read_text()
-    assert "<img" not in text and "asked for with --no-pictures" in text
+    assert "<img" not in text and "(--no-pictures)" in text
 
 
 def test_the_same_run_is_refused_in_one_line_however_it_is_named(runs, tmp_path):

@@ -83,7 +83,10 @@ def test_a_plan_takes_every_key_of_the_session_from_the_command_line():
     [
         (["plan", "language_table_demoo"], ["language_table_demoo", "Did you mean 'language_table_demo'?"]),
         (["evaluate"], ["SESSION", "language_table_demo"]),
-        (["evaluate", "language_table_demo", "--resume", "somewhere"], ["--resume", "as it was begun"]),
+        (
+            ["evaluate", "language_table_demo", "--resume", "somewhere"],
+            ["--resume", "with its own parameters"],
+        ),
         (
             ["evaluate", "language_table_demo", "--policy-server", "extern"],
             ["`policy_server`", "extern", "'external'"],

@@ -131,10 +131,8 @@ def test_a_policy_that_cannot_be_told_is_a_row_with_the_reason(tmp_path):
         told = {Path(name).stem: row[5] for name, row in rows(str(broken), str(unknown)).items()}
     finally:
         del sys.modules["test_policies"]
-    assert told["broken"] == "cannot be told: RuntimeError: no [red]idea[/]"
-    assert told["unknown"].startswith(
-        "cannot be told: `policy`: got 'no_such_policy', expected a known policy"
-    )
+    assert told["broken"] == "unknown: RuntimeError: no [red]idea[/]"
+    assert told["unknown"].startswith("unknown: `policy`: got 'no_such_policy', expected a known policy")
 
 
 def test_policies_of_other_packages_are_listed_with_the_files_they_bring(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from played_runs import record_run
 from session_runs import COMMAND, SUPPORT, finish, wait_until
 from typer.testing import CliRunner
 
-from robocontrast_ros.analysis.results import write_results
+from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.domain.words import counted

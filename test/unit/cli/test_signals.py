@@ -103,7 +103,9 @@ def test_a_long_command_ends_after_a_signal_without_a_traceback_and_leaves_no_pr
 
 
 def test_a_reader_that_leaves_does_not_break_a_command(tmp_path):
-    words = " ".join([shlex.quote(sys.executable), "-c", "'from robocontrast_ros.cli.main import app; app()'", "list"])
+    words = " ".join(
+        [shlex.quote(sys.executable), "-c", "'from robocontrast_ros.cli.main import app; app()'", "list"]
+    )
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f"{words} | true"], capture_output=True, text=True, check=False
     )

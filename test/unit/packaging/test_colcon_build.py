@@ -30,7 +30,7 @@ for entry in distribution("robocontrast_ros").entry_points:
 assert Path(distribution("robocontrast_ros")._path).is_relative_to(install)
 assert Path(get_package_share_directory("robocontrast_ros"), "config").is_dir()
 assert (install / "lib" / "robocontrast_ros" / "simulator").is_file()
-from robocontrast_ros.analysis.report.pages import inlined
+from robocontrast_ros.analysis.report.rendering import inlined
 assert inlined("report.css") and inlined("report.js")
 print("complete")
 """

@@ -201,7 +201,7 @@ def test_the_command_runs_a_study_and_shows_what_came_out(run):
     output = str(folder.path.parent)
     found = CliRunner().invoke(app, ["study", str(study.source), "--output", output])
     assert found.exit_code == 0, found.output
-    assert f"{results.asked} trials asked for, {results.simulated} of them simulated" in found.output
+    assert f"{results.asked} trials requested, {results.simulated} of them simulated" in found.output
     for shown in ("dearer", "error at equal cost", "oracle: changes from base trials"):
         assert shown in found.output
 
@@ -214,7 +214,7 @@ def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(run, monkeypatch):
     study, folder, _, _ = run
     found = CliRunner().invoke(app, ["study", str(study.source), "--output", str(folder.path.parent)])
     assert found.exit_code == 130
-    assert "the same command goes on where it was" in found.output
+    assert "the same command resumes it" in found.output
 
 
 @pytest.mark.parametrize(

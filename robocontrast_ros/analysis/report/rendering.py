@@ -1,4 +1,4 @@
-"""HTML from templates: how numbers are written, and what every page carries inside it."""
+"""Rendering of pages from templates: formats of numbers, style sheets and scripts."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def render(template: str, **content: object) -> str:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a file whose folder is not there, before it takes minutes to find out.
+    """Refuse a file whose folder does not exist, before the long work begins.
 
     Raises:
-        ConfigurationError: it is not.
+        ConfigurationError: it does not exist.
     """
     if not path.parent.is_dir():
         raise ConfigurationError(
@@ -78,12 +78,12 @@ def _environment() -> Environment:
 
 
 def inlined(name: str) -> Markup:
-    """Return one of the package's own style sheets or scripts, to stand inside the page."""
+    """Return one of the package's style sheets or scripts, for use inside the page."""
     return Markup(files(PACKAGE).joinpath("templates", name).read_text(encoding="utf-8"))
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a number as it is read; a dash where there is none."""
+    """Return a number; a dash where there is none."""
     return NONE if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
@@ -116,5 +116,5 @@ def milliseconds(seconds: float | None) -> str:
 
 
 def when(seconds: float) -> str:
-    """Return an instant, given in seconds since the epoch, as a reader's date in UTC."""
+    """Return a time, given in seconds since the epoch, as date and time in UTC."""
     return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,4 +1,4 @@
-"""`robocontrast results --within`: how much more it takes, as a user asks for it."""
+"""`robocontrast results --within`: the sample size for a target half-width."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def invoke():
     )
 
 
-def test_results_say_how_many_more_instances_a_wanted_precision_takes(tmp_path, invoke):
+def test_results_give_the_sample_size_for_a_target_half_width(tmp_path, invoke):
     run = record_run(tmp_path / "run", [Fault.NONE, Fault.POLICY_RAISED, Fault.NONE], void=1)
     asked = invoke(run, "--within", "0.1")
     assert asked.exit_code == 0, asked.output
-    assert "± wanted" in asked.output and "more instances" in asked.output
+    assert "± target" in asked.output and "more instances" in asked.output
     assert "test-set mean of SPL" in asked.output
     estimates = json.loads((run / "summary.json").read_text())["estimates"]
     (found,) = estimates.values()

@@ -6,32 +6,30 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.estimates.effort import MeanSpent, Spent
+from robocontrast_ros.analysis.data.effort_model import Effort
+from robocontrast_ros.analysis.estimates.effort import MeanEffort
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
-from robocontrast_ros.analysis.estimates.test_set import ADJUSTED_BIAS, BASE_BIAS, PLAIN_BIAS
+from robocontrast_ros.analysis.estimates.test_set import BIASES
 from robocontrast_ros.domain import METRICS
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
 NONE = "-"
 
-ALL_TRIALS, BASE_TRIALS, ADJUSTED = "all trials", "base trials", "adjusted"
-"""What the estimators of the test set's mean are called."""
-
-CHANGE = "Change from base: mean difference to the same instances' own base trials."
+CHANGE = "Difference to base: mean difference to the same instances' own base trials."
 SPL_CHANGES = (
     "SPL also changes where the perturbed path is harder for any robot; an oracle's run shows by how much: "
     "robocontrast compare RUN ORACLE_RUN."
 )
 SELECTED = (
     "Base trials of the instances that a perturbation was applied to, and of those that it could not be applied to "
-    "(refused). Where they differ, what the perturbation shows is of easier or harder instances than the test set's."
+    "(refused). Where they differ, the perturbed trials are of easier or harder instances than the test set's."
 )
-"""What the tables under that of the scores say."""
+"""Explanations under the tables."""
 
 
 def summary_report(summary: Summary) -> Group:
-    """Return what a run says: the scores, the test set's mean, and what they cost; 80 columns do."""
+    """Return the scores, the test set's mean and the effort of a run; at most 80 columns wide."""
     parts = [summary_table(summary), *changes_report(summary), *selections_report(summary)]
     return Group(*parts, "", estimates_report(summary), "", effort_table(summary))
 
@@ -45,10 +43,10 @@ def summary_table(summary: Summary) -> Table:
         title=Text(f"{summary.session}: {summary.strategy} · {summary.policy} on {summary.robot}"),
         caption=Text(
             f"{'finished' if summary.finished else 'not finished'}: "
-            f"{summary.ended or 'the journal has no end'}\n"
-            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: Wilson's, for as many independent trials as "
-            "those of the instances, which resemble each other, are worth. faults: of the policy. void: attempts, in "
-            "no mean. skip: could not be applied, or was fulfilled already."
+            f"{summary.ended or 'the journal has no final event'}\n"
+            f"seed {summary.seed}, {budget}. n: trials. 95 % intervals: Wilson's, with the effective number of "
+            "independent trials. faults: of the policy. void: attempts, in no mean. skip: could not be applied, or the "
+            "goal held at the start."
         ),
         box=None,
         padding=(0, 1, 0, 0),
@@ -69,14 +67,14 @@ def summary_table(summary: Summary) -> Table:
 
 
 def changes_report(summary: Summary) -> list[RenderableType]:
-    """Return the table of what each perturbation changes from the instances' own base trials; none without a pair."""
+    """Return the table of differences to the instances' own base trials; none without a pair."""
     metric = METRICS[summary.metric]
     rows = [(row, (row.difference, row.success_difference)) for row in summary.rows if row.pairs]
     if not rows:
         return []
-    table = _small_table("change from base", "n", metric, "success")
+    table = small_table("difference to base", "n", metric, "success")
     for row, differences in rows:
-        table.add_row(_named(row, summary), str(row.pairs), *map(difference_in_words, differences))
+        table.add_row(Text(summary.name_of(row)), str(row.pairs), *map(difference_in_words, differences))
     words = f"{CHANGE} n: instances."
     return [
         "",
@@ -86,14 +84,14 @@ def changes_report(summary: Summary) -> list[RenderableType]:
 
 
 def selections_report(summary: Summary) -> list[RenderableType]:
-    """Return the table of whom perturbations were applied to; none where they were refused for no instance."""
+    """Return the table of instances that perturbations were applied to; none where all could be."""
     metric = METRICS[summary.metric]
-    table = _small_table(f"base {metric}", "applied", "n", "refused", "n", "applied - refused")
+    table = small_table(f"base {metric}", "applied", "n", "refused", "n", "applied - refused")
     for row in summary.rows:
         if row.selection is not None:
             found = row.selection
             table.add_row(
-                _named(row, summary),
+                Text(summary.name_of(row)),
                 in_words(found.applied),
                 str(found.applied_instances),
                 in_words(found.refused),
@@ -103,7 +101,8 @@ def selections_report(summary: Summary) -> list[RenderableType]:
     return ["", table, Text(SELECTED, style="dim italic")] if table.row_count else []
 
 
-def _small_table(what: str, *headings: str) -> Table:
+def small_table(what: str, *headings: str) -> Table:
+    """Return a table without lines, whose columns but the first are right-aligned."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(Text(what))
     for heading in headings:
@@ -111,36 +110,23 @@ def _small_table(what: str, *headings: str) -> Table:
     return table
 
 
-def _named(row: Row, summary: Summary) -> Text:
-    return Text(f"{row.symbol} ({row.policy})" if len(summary.policies) > 1 else row.symbol)
-
-
 def estimates_report(summary: Summary) -> Group:
-    """Return the test set's mean as it is estimated in three ways, and what each is biased by."""
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(Text(f"test-set mean of {METRICS[summary.metric]}"), no_wrap=True)
-    for heading in ("domain", "test set X"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    """Return the three estimates of the test set's mean, and the bias of each."""
+    table = small_table(f"test-set mean of {METRICS[summary.metric]}", "domain", "test set X")
     for policy, found in summary.estimates.items():
         if len(summary.estimates) > 1:
             table.add_row(Text(policy), style="italic")
-        for name, of_domain, of_test_set in (
-            (ALL_TRIALS, found.plain, None),
-            (BASE_TRIALS, found.base, found.base_of_test_set),
-            (ADJUSTED, found.adjusted_of_domain, found.adjusted),
-        ):
+        for name, of_domain, of_test_set in found.by_name:
             exact = in_words(of_test_set or NO_ESTIMATE, found.no_sampling_error)
             table.add_row(name, in_words(of_domain or NO_ESTIMATE), exact)
     return Group(table, Text(_biases(summary), style="dim italic"))
 
 
 def _biases(summary: Summary) -> str:
-    """Return what the means are of, and what each is biased by, in one line each."""
+    """Return the targets of the estimates, and the bias of each, in one line each."""
     lines = [
-        "domain: all that X was drawn from. X: the very instances of the test set.",
-        f"{ALL_TRIALS}: {PLAIN_BIAS}",
-        f"{BASE_TRIALS}: {BASE_BIAS}",
-        f"{ADJUSTED}: {ADJUSTED_BIAS}",
+        "domain: what the test set X was drawn from. X: the instances of the test set.",
+        *(f"{name}: {bias}" for name, bias in BIASES.items()),
     ]
     several = len(summary.estimates) > 1
     for policy, found in summary.estimates.items():
@@ -153,7 +139,7 @@ def _biases(summary: Summary) -> str:
 
 
 def effort_table(summary: Summary) -> Table:
-    """Return the table of what the run cost, beside a standard evaluation of the same test set."""
+    """Return the table of the run's effort, beside that of a standard evaluation of the same test set."""
     effort = summary.effort
     table = Table(caption=Text(_explained(summary)), box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("cost of set-ups", no_wrap=True)
@@ -168,9 +154,7 @@ def effort_table(summary: Summary) -> Table:
     ):
         table.add_row(words, *_mean(mean), counted(mean.number, of) if mean.number else NONE)
     if effort.went_back:
-        table.add_row(
-            "going back, all of it", *_both(effort.gone_back), counted(effort.went_back, "instance")
-        )
+        table.add_row("going back, in total", *_both(effort.gone_back), counted(effort.went_back, "instance"))
     return table
 
 
@@ -182,7 +166,7 @@ def _explained(summary: Summary) -> str:
         seconds = "measured"
     else:
         seconds = f"measured for {effort.measured} of {counted(effort.set_ups, 'set-up')}, else by the model"
-    words = f"Seconds {seconds}. A scene that was brought in from outside costs nothing and is in no mean."
+    words = f"Seconds {seconds}. Bringing in a scene from outside costs nothing and is in no mean."
     if effort.within is None:
         return words
     limit = f"within {effort.within:.4g} {summary.cost_unit}" if effort.within > 0.0 else "at no cost"
@@ -194,11 +178,11 @@ def _explained(summary: Summary) -> str:
     return f"{words}."
 
 
-def _both(spent: Spent) -> tuple[str, str]:
+def _both(spent: Effort) -> tuple[str, str]:
     return f"{spent.metres:.2f}", f"{spent.seconds:.0f}"
 
 
-def _mean(mean: MeanSpent) -> tuple[str, str]:
+def _mean(mean: MeanEffort) -> tuple[str, str]:
     return _both(mean.mean) if mean.mean else (NONE, NONE)
 
 
@@ -220,7 +204,7 @@ def in_words(estimate: Estimate, exact: str = "") -> str:
 
     Args:
         estimate: what is shown.
-        exact: words that take the interval's place; none when empty.
+        exact: shown in place of the interval, unless empty.
     """
     if estimate.mean is None:
         return NONE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from robocontrast_ros.analysis.data.serving import serving_policies
+from robocontrast_ros.analysis.data.serving_policies import serving_policies
 from robocontrast_ros.runs.events import Paused, PolicyLoaded, Resumed, SessionStarted
 
 START = SessionStarted("s", 1, {}, {"session": {"policy": "/there/oracle.yaml"}}, "", "m", 1.0, 0.0)

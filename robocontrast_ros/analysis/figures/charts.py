@@ -1,4 +1,4 @@
-"""Pictures of a run."""
+"""Charts of a run, and of two runs side by side, drawn into axes of matplotlib."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.effort import StandardTrial, cumulative
 from robocontrast_ros.analysis.estimates.latency import Latency
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
 from robocontrast_ros.domain import BASE, METRICS
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.curves import running_means
+from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.system.disk import new_file
 
-# From the palette of Okabe and Ito, which is told apart under the common forms of colour blindness.
+# From the palette of Okabe and Ito, which is safe for the common forms of colour blindness.
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"
+COLUMN, PAGE = 3.4, 7.0
+"""Widths of a paper's column, which is also a phone's, and of its page [inch]."""
+
 POLICY_COLOURS = (BLUE, GREEN, PINK, ORANGE)
 """Bars of the policies that were swapped for one another, in order."""
 
@@ -144,7 +149,7 @@ def draw_estimate(
             limit, color=GREY, linestyle=":", label=f"{limit:.4g} {unit}: {summary.effort.within_is}"
         )
     if axes.get_legend_handles_labels()[0]:
-        # Above the axes, where it hides no curve.
+        # Above the axes, so that it hides no curve.
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     axes.set_xlim(left=0.0)
     axes.set_ylim(0.0, 1.02)
@@ -154,18 +159,19 @@ def draw_estimate(
 
 
 def draw_budget(figure: Figure, summary: Summary) -> None:
-    """Draw what the set-ups of the base trials and of each perturbation cost, in metres and in seconds.
+    """Draw the cost of set-ups of the base trials and of each perturbation, in metres and in seconds.
 
     Args:
         figure: empty; gets two axes side by side.
         summary: means and intervals.
     """
-    several = len(summary.policies) > 1
     rows = [row for row in summary.rows if row.perturbation != ALL]
-    labels = [f"{row.symbol} ({row.policy})" if several else row.symbol for row in rows]
+    labels = [summary.name_of(row) for row in rows]
     colours = [GREY if row.perturbation == BASE else BLUE for row in rows]
     panels = figure.subplots(1, 2, sharey=True)
-    for axes, unit, words in zip(panels, ("metres", "seconds"), ("carried [m]", "person [s]"), strict=True):
+    for axes, unit, words in zip(
+        panels, ("metres", "seconds"), ("objects carried [m]", "time of a person [s]"), strict=True
+    ):
         spent = [getattr(row, unit) for row in rows]
         bars = axes.barh(range(len(rows)), spent, height=0.6, color=colours, alpha=0.85)
         axes.bar_label(bars, [f"{value:.{1 if unit == 'metres' else 0}f}" for value in spent], padding=2.0)
@@ -177,7 +183,7 @@ def draw_budget(figure: Figure, summary: Summary) -> None:
 
 
 def draw_latency(axes: Axes, latencies: Sequence[Latency]) -> None:
-    """Draw how the policies' times for an answer are distributed, with the median and the 95th percentile.
+    """Draw the distribution of the policies' latencies, with the median and the 95th percentile.
 
     Args:
         axes: to draw into.
@@ -194,3 +200,41 @@ def draw_latency(axes: Axes, latencies: Sequence[Latency]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if len(latencies) > 1:
         axes.legend(fontsize="small")
+
+
+def draw_comparison(figure: Figure, comparison: Comparison, first: str, second: str) -> None:
+    """Draw the comparison of two runs for each perturbation: both means, and the mean paired difference.
+
+    Args:
+        figure: empty; gets two axes, side by side where it is wide enough.
+        comparison: the numbers.
+        first: label of the first run.
+        second: label of the second run.
+    """
+    rows, metric = comparison.rows, METRICS[comparison.metric]
+    shape = (1, 2) if figure.get_figwidth() >= PAGE else (2, 1)
+    means, differences = figure.subplots(*shape)
+    for offset, colour, name, label in ((-0.18, BLUE, "first", first), (0.18, ORANGE, "second", second)):
+        for position, row in enumerate(rows):
+            _draw_point(
+                means, position + offset, getattr(row, name), colour, label if position == 0 else None
+            )
+    for position, row in enumerate(rows):
+        _draw_point(differences, position, row.difference, "black", None)
+    differences.axhline(0.0, color=GREY, linestyle="--", linewidth=1.0)
+    means.set_ylim(-0.02, 1.02)
+    means.set_ylabel(f"mean {metric}")
+    differences.set_ylabel(f"difference of {metric}")
+    means.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
+    for axes in (means, differences):
+        axes.set_xticks(range(len(rows)), [f"{row.symbol}\nn = {row.pairs}" for row in rows])
+        axes.set_xlim(-0.6, len(rows) - 0.4)
+        axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_point(axes: Axes, position: float, value: Estimate, colour: str, label: str | None) -> None:
+    if value.mean is None:
+        return
+    axes.plot(position, value.mean, "o", color=colour, markersize=5.0, label=label)
+    if value.low is not None and value.high is not None:
+        axes.vlines(position, value.low, value.high, color=colour, linewidth=1.5)

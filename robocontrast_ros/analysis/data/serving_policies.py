@@ -1,4 +1,4 @@
-"""Which policy each event of a journal belongs to: a session may swap its policy between two trials."""
+"""The policy of each event of a journal: a session may swap its policy between two trials."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from robocontrast_ros.runs.events import Event, PolicyLoaded, Resumed, SessionSt
 
 
 def serving_policies(events: Sequence[Event]) -> tuple[str, ...]:
-    """Return, for each event, the name of the policy that serves when it happens; empty where nothing says.
+    """Return, for each event, the name of the policy that serves at that time; empty where it is not known.
 
-    Two policies of one name get their files' names beside it, or the files' digests where those are the same,
-    so that different names are different policies, and the other way round. What a session loads again when it
-    goes on in a new process is the same policy, wherever its file then is.
+    Two policies with the same name also get their files' names, or the files' digests where those are the same,
+    so that policies and names correspond one to one. A policy that a resumed session loads again is the same one,
+    wherever its file is then.
     """
     identities: list[PolicyLoaded | None] = []
     current: PolicyLoaded | None = None

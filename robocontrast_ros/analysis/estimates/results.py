@@ -1,22 +1,19 @@
-"""Everything that a run's journal says, computed and written into its folder."""
+"""The results of a run, computed from its journal."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
-from dataclasses import asdict, dataclass, field, replace
-from io import StringIO
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rich.console import Console
 
-from robocontrast_ros.analysis.data.serving import serving_policies
-from robocontrast_ros.analysis.data.trials import trials_table, write_trials
+from robocontrast_ros.analysis.data.effort_model import EffortModel
+from robocontrast_ros.analysis.data.serving_policies import serving_policies
+from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.analysis.estimates.effort import (
-    Prices,
     StandardTrial,
     compute_effort,
     standard_evaluation,
@@ -25,24 +22,16 @@ from robocontrast_ros.analysis.estimates.summary import Summary, summary_rows
 from robocontrast_ros.analysis.estimates.test_set import (
     NOT_DRAWN,
     Runnable,
-    draw_test_set,
     test_set_estimates,
 )
-from robocontrast_ros.analysis.figures.run_figures import draw_overview
-from robocontrast_ros.analysis.tables.console import summary_report
-from robocontrast_ros.analysis.tables.latex import estimates_tex, summary_tex
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
-from robocontrast_ros.runs.journal import Journal, JournalError, read_begun
-from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.system.disk import make_folder, write_file
-
-TEXT_WIDTH = 120
+from robocontrast_ros.runs.journal import Journal, JournalError
 
 
 @dataclass(frozen=True)
 class Results:
-    """What came of a run.
+    """The results of a run.
 
     Attributes:
         summary: means and intervals.
@@ -64,7 +53,7 @@ class Results:
 
 
 def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> Results:
-    """Return what a journal says.
+    """Return the results of a run from its journal.
 
     Args:
         journal: the journal.
@@ -77,8 +66,8 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     if started is None:
         raise JournalError(f"{journal.path}: no session was started in it. Run the session first.")
     table = trials_table(journal.events)
-    prices = Prices(started)
-    standard = standard_evaluation(journal.events, prices)
+    model = EffortModel(started)
+    standard = standard_evaluation(journal.events, model)
     session = started.parameters.get("session", {})
     strategy = session.get("strategy", {})
     serving = serving_policies(journal.events)
@@ -121,7 +110,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         ended=_ending(journal),
         finished=any(isinstance(event, SessionFinished) for event in journal.events),
         rows=tuple(rows),
-        effort=compute_effort(journal.events, table, standard, prices),
+        effort=compute_effort(journal.events, table, standard, model),
         estimates={
             policy: test_set_estimates(table.filter(pl.col("policy") == policy), test_set, started.metric)
             for policy in policies
@@ -138,34 +127,9 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
 
 
 def _ending(journal: Journal) -> str:
-    """Return how the session ended, in words; empty while it is running, or when nobody wrote it down."""
+    """Return how the session ended, in words; empty while it is running, or without a final event."""
     finished = [event.detail for event in journal.events if isinstance(event, SessionFinished)]
     last = journal.events[-1]
     if finished:
         return finished[-1]
     return last.detail if isinstance(last, (SessionInterrupted, ProcessDied)) else ""
-
-
-def write_results(run: RunFolder) -> Results:
-    """Write a run's results into its folder.
-
-    These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, estimates.tex and
-    figures/overview.png.
-
-    Raises:
-        JournalError: the run's journal cannot be read, or holds no session.
-        DiskError: a file cannot be written; each that was there stays as it was.
-    """
-    results = compute_results(read_begun(run.journal), draw_test_set(run))
-    write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv")
-    summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
-    write_file(run.path / "summary.json", summary + "\n")
-    write_file(run.path / "summary.tex", summary_tex(results.summary))
-    write_file(run.path / "estimates.tex", estimates_tex(results.summary))
-    text = Console(file=StringIO(), width=TEXT_WIDTH)
-    text.print(summary_report(results.summary))
-    write_file(run.path / "summary.txt", text.file.getvalue())
-    make_folder(run.figures)
-    figure = run.figures / "overview.png"
-    draw_overview(results.summary, results.trials, results.standard, figure)
-    return replace(results, figure=figure)

@@ -1,0 +1,47 @@
+"""The effort of a session's set-ups in metres and seconds, by the session's own parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robocontrast_ros.domain import SetupMove
+from robocontrast_ros.runs.events import SessionStarted
+from robocontrast_ros.strategies.effort import MetresMoved, Mover, SecondsToMove, Tolerance
+
+
+@dataclass(frozen=True)
+class Effort:
+    """An effort in both units: metres that objects were carried [m] and the time of a person [s]."""
+
+    metres: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Effort) -> Effort:
+        """Return the sum of both."""
+        return Effort(self.metres + other.metres, self.seconds + other.seconds)
+
+    def __truediv__(self, number: float) -> Effort:
+        """Return one of so many equal shares."""
+        return Effort(self.metres / number, self.seconds / number)
+
+    def of(self, unit: str) -> float:
+        """Return it in the unit ``m`` or ``s``."""
+        return self.metres if unit == "m" else self.seconds
+
+
+class EffortModel:
+    """The effort of every set-up of a journal, in both units."""
+
+    def __init__(self, started: SessionStarted | None) -> None:
+        """Take the session's parameters; their defaults where the journal names none."""
+        session = started.parameters.get("session", {}) if started else {}
+        tolerance = session.get("setup", {})
+        self.tolerance = Tolerance(
+            tolerance.get("position_tolerance", 0.0), tolerance.get("orientation_tolerance", 0.0)
+        )
+        self._metres, self._seconds = MetresMoved(), SecondsToMove(Mover(**session.get("mover", {})))
+
+    def of(self, moves: Sequence[SetupMove], measured: float | None = None) -> Effort:
+        """Return the effort of moves; the seconds are the measured ones where there are."""
+        return Effort(self._metres.cost(moves), self._seconds.cost(moves, measured))

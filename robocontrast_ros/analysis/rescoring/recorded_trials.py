@@ -1,0 +1,132 @@
+"""Find recorded trials in run folders and bags, and the task that each was scored with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.bags.reader import TrialRecording
+from robocontrast_ros.configuration import load_configured
+from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.runs.events import TrialFinished
+from robocontrast_ros.runs.journal import read_begun
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.tasks.protocol import Task
+
+
+@dataclass(frozen=True)
+class RecordedTrial:
+    """A trial to be scored again.
+
+    Attributes:
+        trial_id: the trial; the name of its bag where no journal knows it.
+        run: its run folder; None for a bag that lies in none.
+        bag: its bag; None when it was not recorded.
+        finished: what the journal says of it; None where there is no journal, or it does not count.
+    """
+
+    trial_id: str
+    run: Path | None
+    bag: Path | None
+    finished: TrialFinished | None = None
+
+
+def find_recorded(paths: Iterable[Path]) -> tuple[RecordedTrial, ...]:
+    """Return the trials that run folders, bags and folders of bags hold, each bag once.
+
+    Of a run folder with a journal these are the trials that count; without one, all its bags.
+
+    Raises:
+        BagError: there is nothing at a path, or a file.
+        JournalError: a run folder's journal cannot be read.
+    """
+    found: dict[tuple[Path | None, str], RecordedTrial] = {}
+    for path in paths:
+        for trial in _recorded(path.expanduser()):
+            key = (trial.bag, "") if trial.bag else (trial.run, trial.trial_id)
+            found.setdefault(key, trial)
+    return tuple(found.values())
+
+
+def _recorded(path: Path) -> list[RecordedTrial]:
+    if not path.exists():
+        raise BagError(f"{path}: no such folder, expected a run folder or a bag. Check the path.")
+    if not path.is_dir():
+        raise BagError(f"{path}: a file, expected a run folder or a bag. Name the folder that it lies in.")
+    run = RunFolder(path.resolve())
+    if run.session_file.is_file() or run.journal.is_file():
+        if run.journal.is_file():
+            return _finished(run)
+        return [RecordedTrial(bag.name, run.path, bag) for bag in _bags(run.bags)]
+    bags = [path.resolve()] if _is_bag(path) else _bags(path.resolve())
+    # An empty folder is a bag that cannot be read; other bags are still scored.
+    return [_lying_in_a_run(bag) for bag in bags or [path.resolve()]]
+
+
+def _finished(run: RunFolder) -> list[RecordedTrial]:
+    return [
+        RecordedTrial(
+            event.trial.trial_id,
+            run.path,
+            run.path / event.recording.bag if event.recording.bag else None,
+            event,
+        )
+        for event in read_begun(run.journal).events
+        if isinstance(event, TrialFinished)
+    ]
+
+
+def _lying_in_a_run(bag: Path) -> RecordedTrial:
+    run = run_of(bag)
+    if not run.journal.is_file():
+        return RecordedTrial(bag.name, run.path if run.session_file.is_file() else None, bag)
+    known = (trial for trial in _finished(run) if trial.bag == bag)
+    return next(known, RecordedTrial(bag.name, run.path, bag))
+
+
+def _is_bag(folder: Path) -> bool:
+    return any(path.name == "metadata.yaml" or path.suffix in (".mcap", ".db3") for path in folder.iterdir())
+
+
+def _bags(folder: Path) -> list[Path]:
+    return sorted(f for f in folder.iterdir() if f.is_dir() and _is_bag(f)) if folder.is_dir() else []
+
+
+def find_task(recording: TrialRecording) -> tuple[Task, Path]:
+    """Return the task of a recorded trial, with the parameters that it was scored with, and its parameter file.
+
+    The file is looked for in the run folder of the bag (``<run>/parameters/task.yaml``), then among the parameter
+    files of this package. It is the one whose SHA-256 is in the bag.
+
+    Raises:
+        BagError: there is none, or only others.
+        ConfigurationError: a file is not valid any more.
+    """
+    candidates = [run_of(recording.bag).parameters / "task.yaml", *known_names("tasks").values()]
+    name, wanted = recording.trial.instance.task, recording.task_digest
+    for path in candidates:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+        if digest is not None and wanted in ("", digest) and (task := _load_task(path, digest)).name == name:
+            return task, path
+    raise BagError(
+        f"{recording.bag}: found no parameter file of task '{name}'"
+        + (f" with SHA-256 {wanted[:12]}…" if wanted else "")
+        + f" in {', '.join(dict.fromkeys(str(p.parent) for p in candidates))}. "
+        "Put the file that the trial was scored with beside it, as parameters/task.yaml of the run folder."
+    )
+
+
+@lru_cache(maxsize=16)
+def _load_task(path: Path, digest: str) -> Task:
+    """Load a task once; a file that has changed has another digest."""
+    task: Task = load_configured("tasks", path)
+    return task
+
+
+def run_of(bag: Path) -> RunFolder:
+    """Return the run folder that a bag would lie in."""
+    return RunFolder(bag.resolve().parent.parent)

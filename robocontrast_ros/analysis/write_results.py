@@ -1,0 +1,46 @@
+"""Write a run's results into its folder: tables, summary, LaTeX and the overview picture."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from io import StringIO
+
+from rich.console import Console
+
+from robocontrast_ros.analysis.data.trials import write_trials
+from robocontrast_ros.analysis.estimates.results import Results, compute_results
+from robocontrast_ros.analysis.estimates.test_set import draw_test_set
+from robocontrast_ros.analysis.figures.charts import draw_overview
+from robocontrast_ros.analysis.tables.latex import estimates_tex, summary_tex
+from robocontrast_ros.analysis.tables.summary import summary_report
+from robocontrast_ros.runs.journal import read_begun
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.system.disk import make_folder, write_file
+
+TEXT_WIDTH = 120
+
+
+def write_results(run: RunFolder) -> Results:
+    """Write a run's results into its folder.
+
+    These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, estimates.tex and
+    figures/overview.png.
+
+    Raises:
+        JournalError: the run's journal cannot be read, or holds no session.
+        DiskError: a file cannot be written; each that was there stays as it was.
+    """
+    results = compute_results(read_begun(run.journal), draw_test_set(run))
+    write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv")
+    summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
+    write_file(run.path / "summary.json", summary + "\n")
+    write_file(run.path / "summary.tex", summary_tex(results.summary))
+    write_file(run.path / "estimates.tex", estimates_tex(results.summary))
+    text = Console(file=StringIO(), width=TEXT_WIDTH)
+    text.print(summary_report(results.summary))
+    write_file(run.path / "summary.txt", text.file.getvalue())
+    make_folder(run.figures)
+    figure = run.figures / "overview.png"
+    draw_overview(results.summary, results.trials, results.standard, figure)
+    return replace(results, figure=figure)

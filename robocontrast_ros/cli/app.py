@@ -1,0 +1,113 @@
+"""The `robocontrast` command without its subcommands: help, errors in one line, exit codes."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from robocontrast_ros import __version__
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.cli.signals import exit_code, output_outlasts, signals_raise
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.runs.journal import JournalError
+from robocontrast_ros.system.disk import DiskError
+
+
+class _OneLine(TyperGroup):
+    """The command group, which prints a mistake in the options in one line, like every other mistake."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run the command and end the process, unless not ``standalone_mode``."""
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        with output_outlasts(), signals_raise():
+            return self._run_and_exit(*args, **extra)
+
+    def _run_and_exit(self, *args: Any, **extra: Any) -> NoReturn:
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)
+        except typer.TyperException as error:
+            # Without a message, the help was asked for and has been printed.
+            if error.format_message():
+                print(f"error: {_usage(error)}", file=sys.stderr)
+            sys.exit(error.exit_code)
+        except typer.Abort as abort:
+            # Click itself prints an empty line on Ctrl-C.
+            sys.exit(exit_code(abort.__context__) if isinstance(abort.__context__, KeyboardInterrupt) else 1)
+        sys.exit(code or 0)
+
+
+def _usage(error: typer.TyperException) -> str:
+    """Return what is wrong with a command's options, and where to look them up, in one line."""
+    context, close = getattr(error, "ctx", None), getattr(error, "possibilities", None)
+    words = " ".join((error.message if close else error.format_message()).split()).rstrip(".")
+    meant = f" Did you mean {' or '.join(close)}?" if close else ""
+    where = f" `{context.command_path} -h` lists what there is." if context is not None else ""
+    return f"command line: {words}{'' if words.endswith('?') else '.'}{meant}{where}"
+
+
+app = typer.Typer(
+    cls=_OneLine,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Evaluate language-guided robot policies with [bold]contrast sets[/].
+
+A session runs a small i.i.d. test set and, around each of its instances,
+named perturbations of Language, Scene and Behaviour (ΔL, ΔLB, ΔS, ΔSB),
+within a budget of effort.
+
+Typical use:
+
+  [cyan]robocontrast plan language_table_demo[/]                   list trials and costs
+
+  [cyan]robocontrast evaluate language_table_demo[/]               run it in simulation
+
+  [cyan]robocontrast evaluate language_table_demo --robot ur5e[/]  on another robot
+
+  [cyan]robocontrast evaluate --resume runs/…[/]                   resume it
+
+  [cyan]robocontrast score runs/…[/]                               rescore from bags
+
+  [cyan]robocontrast report runs/…[/]                              report and figures
+""",
+)
+
+
+def one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn a user's mistake or a disk error into a line on stderr and exit code 2, a signal into its exit code."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except (ConfigurationError, DiskError, JournalError, BagError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt as stop:
+            print("stopped", file=sys.stderr)
+            raise typer.Exit(exit_code(stop)) from None
+
+    return wrapped
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"robocontrast_ros {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
