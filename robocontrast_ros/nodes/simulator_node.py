@@ -42,9 +42,9 @@ from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED, recorded
 from robocontrast_ros.nodes.simulation_version import check_installed
-from robocontrast_ros.robots.common import CameraInterface
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.profile_base import CameraInterface
 from robocontrast_ros.srv import CaptureImages
 from robocontrast_ros.worlds.mujoco import (
     Camera,

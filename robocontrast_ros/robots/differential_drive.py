@@ -11,7 +11,7 @@ from transforms3d.quaternions import axangle2quat, qmult, rotate_vector
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.common import CommandInterface, RobotProfile, Shape, StateInterface, Triple
+from robocontrast_ros.robots.profile_base import CommandInterface, RobotProfile, Shape, StateInterface, Triple
 
 OPTICAL = (0.5, -0.5, 0.5, -0.5)
 """Orientation (w, x, y, z) of an optical frame (x right, y down, z forward) in one with x forward, y left, z up

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import dot, norm, product
-from robocontrast_ros.robots.arm_model import TOOL_SITE, arm_mjcf
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.manipulator_mjcf import TOOL_SITE, arm_mjcf
 
 DOWN = np.array([0.0, 0.0, -1.0])
 """Where the tool's z axis is to point, in the world; the tool's turn about that axis is free."""

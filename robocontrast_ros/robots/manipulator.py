@@ -8,7 +8,14 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.common import CommandInterface, Rgb, RobotProfile, Shape, StateInterface, Triple
+from robocontrast_ros.robots.profile_base import (
+    CommandInterface,
+    Rgb,
+    RobotProfile,
+    Shape,
+    StateInterface,
+    Triple,
+)
 
 
 @record
@@ -95,7 +102,7 @@ class TrajectoryInterface(CommandInterface):
     """Where a driver takes joint trajectories of one point."""
 
     type: Literal["trajectory_msgs/msg/JointTrajectory"] = Field(description="Type of the commands.")
-    horizon: float = Field(gt=0.0, description="Time that a single command may take to be reached [s].")
+    horizon: float | None = Field(default=None, description="Ignored; the next release refuses it.")
 
 
 @record

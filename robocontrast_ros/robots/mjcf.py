@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from robocontrast_ros.robots.common import Shape
+from robocontrast_ros.robots.profile_base import Shape
 
 BASE_BODY = "base"
 """Name of a robot model's one top-level body."""

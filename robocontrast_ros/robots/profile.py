@@ -6,9 +6,9 @@ from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.robots.common import RobotProfile
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.profile_base import RobotProfile
 
 PROFILES: dict[str, type[RobotProfile]] = {
     "differential_drive": DifferentialDriveProfile,

@@ -170,7 +170,7 @@ class Task(Protocol):
 class StructuredTask(Task, Protocol):
     """A task whose instructions and scenes can be changed part by part, as ΔLB and ΔSB do."""
 
-    def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
+    def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return, in words, why these make no instance (solved already, no plan); None when they do."""
 
     def reword(

@@ -299,7 +299,7 @@ def _instance(recorded: TestInstance, own: Task, other: Task) -> tuple[TestInsta
     made = other.make_instance(recorded.instance_id, recorded.instruction, recorded.scene)
     if made is None:
         explains = isinstance(other, (StructuredTask, NavigationTask))
-        words = other.refusal(recorded.instruction, recorded.scene) if explains else None
+        words = other.infeasibility(recorded.instruction, recorded.scene) if explains else None
         return None, words or "infeasible, or solved at its start"
     # Where the recording's path is not its own planner's, the thresholds have changed it only if they change that.
     if _path(made) != _path(recorded):

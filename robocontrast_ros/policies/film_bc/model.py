@@ -98,7 +98,7 @@ Modulation = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class Told:
+class LanguageFeatures:
     """What the network makes of a batch of n instructions; it does not depend on the state.
 
     Attributes:
@@ -177,12 +177,12 @@ class FilmBc(nn.Module):
         """Return the answer for states and the instructions' vectors, shape (n, EMBEDDING_SIZE)."""
         return self.act(slots, self.understand(words))
 
-    def understand(self, words: Tensor) -> Told:
+    def understand(self, words: Tensor) -> LanguageFeatures:
         """Return what is made of the instructions' vectors, shape (n, EMBEDDING_SIZE); once a trial is enough."""
         code = self.language(words)
         source, target = self.source(code), self.target(code)
         is_source = source.softmax(-1)
-        return Told(
+        return LanguageFeatures(
             source,
             target,
             is_source,
@@ -192,18 +192,18 @@ class FilmBc(nn.Module):
             tuple(layer.modulated(code) for layer in self.trunk),
         )
 
-    def act(self, slots: Slots, told: Told) -> Answer:
+    def act(self, slots: Slots, features: LanguageFeatures) -> Answer:
         """Return the answer for states and what was made of the instructions."""
         tool = (slots.tool - self.centre) / UNIT
         position, start = (slots.position - self.centre) / UNIT, (slots.start - self.centre) / UNIT
-        is_source, is_target = told.is_source, told.is_target
+        is_source, is_target = features.is_source, features.is_target
 
         here, began = _chosen(is_source, position), _chosen(is_source, start)
         from_here = position - here[:, None]
         there = _chosen(is_target, from_here)
         with_target = is_target.sum(-1, keepdim=True)
         x = self.goal_in(torch.cat([here, began, here - began, there, with_target], -1))
-        for layer, modulation in zip(self.goal_layers, told.goal, strict=True):
+        for layer, modulation in zip(self.goal_layers, features.goal, strict=True):
             x = layer(x, modulation)
         ahead = self.goal_out(x)
 
@@ -241,18 +241,23 @@ class FilmBc(nn.Module):
                     tool,
                     _turned(there, cos, sin),
                     _chosen(is_source, _turned(slots.turn, torch.cos(spin), torch.sin(spin))),
-                    told.identity,
+                    features.identity,
                     codes.sum(1),
                     codes.max(1).values,
                 ],
                 -1,
             )
         )
-        for layer, modulation in zip(self.trunk, told.trunk, strict=True):
+        for layer, modulation in zip(self.trunk, features.trunk, strict=True):
             x = layer(x, modulation)
         length = STEP * self.length(x)[:, 0]
         return Answer(
-            told.source, told.target, (here + ahead) * UNIT + self.centre, heading, self.direction(x), length
+            features.source,
+            features.target,
+            (here + ahead) * UNIT + self.centre,
+            heading,
+            self.direction(x),
+            length,
         )
 
     def checkpoint(self) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from robocontrast_ros.policies.film_bc.description import CAMERA, describe
 from robocontrast_ros.policies.film_bc.keypoints import HEIGHT, WIDTH, Keypoints
-from robocontrast_ros.policies.film_bc.loading import CAMERA, describe
-from robocontrast_ros.policies.film_bc.model import FilmBc, Slots, Told, turns
+from robocontrast_ros.policies.film_bc.model import FilmBc, LanguageFeatures, Slots, turns
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
 from robocontrast_ros.policies.film_bc.threads import one_thread
@@ -25,7 +25,7 @@ number lies that near to the middle of two steps (docs/reproducibility.md has th
 
 
 class FilmBcPolicy:
-    """Pushes as the oracle did, from where the blocks are, or are seen, and from what it is told.
+    """Pushes as the oracle did, given its instruction and where the blocks are, or are seen to be.
 
     The same words and observations are always answered alike, on every processor; the seed of a trial has no effect.
     """
@@ -37,7 +37,7 @@ class FilmBcPolicy:
         self._name, self._network, self._encoder = name, network.eval().double(), encoder
         self._keypoints = None if keypoints is None else keypoints.eval().double()
         self._answer = TracedFilmBc(self._network, self._understood("push the block"))
-        self._told: Told | None = None
+        self._features: LanguageFeatures | None = None
         self._tracker = Tracker(len(network.names))
         self._start: Tensor | None = None
         self._action: Tensor | None = None
@@ -61,7 +61,7 @@ class FilmBcPolicy:
     @torch.inference_mode()
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial: the words; the seed has no effect."""
-        self._told, self._start, self._action = self._understood(instruction), None, None
+        self._features, self._start, self._action = self._understood(instruction), None, None
         self._tracker = Tracker(len(self._network.names))
 
     @one_thread()
@@ -72,15 +72,15 @@ class FilmBcPolicy:
         Raises:
             ValueError: reset was not called, or the image or the scene is missing or does not fit.
         """
-        if self._told is None:
+        if self._features is None:
             raise ValueError(f"{self._name}: act before reset; call reset(instruction, seed) first")
         slots = self._known(observation) if self._keypoints is None else self._seen(observation)
         # The rounded one is what the next answer is drawn to, too: it must be the same everywhere.
-        self._action = rounded(self._answer(slots, self._told, self._action))
+        self._action = rounded(self._answer(slots, self._features, self._action))
         return self._action.numpy()
 
     @torch.inference_mode()
-    def _understood(self, instruction: str) -> Told:
+    def _understood(self, instruction: str) -> LanguageFeatures:
         return self._network.understand(torch.from_numpy(self._encoder.encode([instruction])))
 
     def _known(self, observation: Observation) -> Slots:

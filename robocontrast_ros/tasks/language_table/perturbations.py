@@ -30,7 +30,7 @@ class _OfStructure:
     ) -> Perturbed | NotApplicable:
         instance = task.make_instance(f"{base.instance_id}-{self.name}", instruction, scene)
         if instance is None:
-            return NotApplicable(f"'{instruction.text}': {task.refusal(instruction, scene)}")
+            return NotApplicable(f"'{instruction.text}': {task.infeasibility(instruction, scene)}")
         return Perturbed(instance, note)
 
 

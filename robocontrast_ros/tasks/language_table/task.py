@@ -155,7 +155,7 @@ class LanguageTable:
         except NoPlan:
             return None
 
-    def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
+    def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return, in words, why the instruction cannot be given in the scene; None when it can."""
         try:
             plan = self._plan(instruction, scene)
@@ -221,7 +221,7 @@ class LanguageTable:
             if not has_room(moved, others, self.parameters):
                 continue
             candidate = scene.moved(name, moved)
-            if self.refusal(instruction, candidate) is None:
+            if self.infeasibility(instruction, candidate) is None:
                 return candidate
         return None
 

@@ -64,7 +64,9 @@ class _OfNavigation:
         start = replace(scene, robot=base.scene.robot, contacts=())
         before = task.route(base.instruction, start)
         if before is None:
-            return NotApplicable(f"there is no path to compare with: {task.refusal(base.instruction, start)}")
+            return NotApplicable(
+                f"there is no path to compare with: {task.infeasibility(base.instruction, start)}"
+            )
         try:
             return self._perturb(_Case(task, base, start, before), rng)
         except ValueError as reason:
@@ -110,7 +112,7 @@ class Reword(_OfNavigation):
         note = f"'{base.instruction.text}' became '{instruction.text}'"
         shared = len(said & says) / len(says)
         found = self._proven(case, instruction, scene, note, shared_words=shared)
-        return found or NotApplicable(f"'{instruction.text}': {task.refusal(instruction, scene)}")
+        return found or NotApplicable(f"'{instruction.text}': {task.infeasibility(instruction, scene)}")
 
 
 class Redirect(_OfNavigation):

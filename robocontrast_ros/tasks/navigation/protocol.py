@@ -95,7 +95,7 @@ class NavigationTask(Task, Protocol):
 
     perturbing: Perturbing
 
-    def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
+    def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return, in words, why these make no instance; None when they do."""
 
     def route(self, instruction: Instruction, scene: Scene) -> Route | None:

@@ -25,13 +25,17 @@ from requests.adapters import HTTPAdapter
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.remote.parameters import check_url, last_line, refusal
-from robocontrast_ros.policies.adapters.remote.served import SERVER_CURE, ServedParameters, ServedPolicy
+from robocontrast_ros.policies.adapters.remote.parameters import check_url, last_line, server_error
+from robocontrast_ros.policies.adapters.remote.server_policy import (
+    SERVER_CURE,
+    ServerParameters,
+    ServerPolicy,
+)
 from robocontrast_ros.policies.protocol import PolicyFault
 
 
 @record
-class HttpParameters(ServedParameters):
+class HttpParameters(ServerParameters):
     """The file config/policies/http.yaml; `api_key` is sent as a Bearer token."""
 
     encoding: Literal["json_numpy", "lists"] = Field(
@@ -53,7 +57,7 @@ class HttpParameters(ServedParameters):
             check_url(self.reset_url, ("http", "https"))
 
 
-class HttpPolicy(ServedPolicy):
+class HttpPolicy(ServerPolicy):
     """Observations are posted to a server; what it answers are the actions."""
 
     PARAMETERS = HttpParameters
@@ -76,7 +80,7 @@ class HttpPolicy(ServedPolicy):
             response = self._client.request("HEAD", parameters.url, None, parameters.connect_timeout)
         except PolicyFault as fault:
             self.close()
-            raise refusal(path, "url", parameters.url, fault, SERVER_CURE) from None
+            raise server_error(path, "url", parameters.url, fault, SERVER_CURE) from None
         if response.status_code in (401, 403):
             self.close()
             raise ConfigurationError(

@@ -16,13 +16,17 @@ from pydantic import Field
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.adapters.remote.openpi_connection import OpenpiConnection
-from robocontrast_ros.policies.adapters.remote.parameters import check_url, refusal
-from robocontrast_ros.policies.adapters.remote.served import SERVER_CURE, ServedParameters, ServedPolicy
+from robocontrast_ros.policies.adapters.remote.parameters import check_url, server_error
+from robocontrast_ros.policies.adapters.remote.server_policy import (
+    SERVER_CURE,
+    ServerParameters,
+    ServerPolicy,
+)
 from robocontrast_ros.policies.protocol import PolicyFault
 
 
 @record
-class OpenpiParameters(ServedParameters):
+class OpenpiParameters(ServerParameters):
     """The file config/policies/openpi.yaml."""
 
     metadata: dict[str, Any] = Field(
@@ -44,7 +48,7 @@ class OpenpiParameters(ServedParameters):
             raise ValueError("`seed` only with `reset`: openpi's protocol has no seed of its own")
 
 
-class OpenpiPolicy(ServedPolicy):
+class OpenpiPolicy(ServerPolicy):
     """Observations go to a server over one connection a session; what it answers are the actions."""
 
     PARAMETERS = OpenpiParameters
@@ -65,7 +69,7 @@ class OpenpiPolicy(ServedPolicy):
         try:
             connection = self._connect()
         except PolicyFault as fault:
-            raise refusal(path, "url", parameters.url, fault, SERVER_CURE) from None
+            raise server_error(path, "url", parameters.url, fault, SERVER_CURE) from None
         for key, got, expected in self._differences(connection.metadata):
             connection.close()
             cure = f"The server says {got!r}; start the server of the checkpoint that the file describes."

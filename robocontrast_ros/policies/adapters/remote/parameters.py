@@ -111,7 +111,7 @@ _EXPECTED = {
 }
 
 
-def refusal(path: Path, key: str, value: object, fault: PolicyFault, cure: str) -> ConfigurationError:
+def server_error(path: Path, key: str, value: object, fault: PolicyFault, cure: str) -> ConfigurationError:
     """Return the error for a server that failed while its policy was loaded."""
     expected = _EXPECTED.get(fault.fault, "a policy server that speaks this protocol")
     return ConfigurationError(str(path), key, value, f"{expected}; {fault.detail}", cure)

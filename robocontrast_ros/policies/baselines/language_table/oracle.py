@@ -11,12 +11,10 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
 from robocontrast_ros.policies.baselines.language_table.pushing import Pusher, PushingParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.tasks.language_table import LanguageTable
-
-PLANAR_DELTA = PolicyDescription(name="", action_space="planar_delta", action_size=2)
-"""Displacement of the tool in world x and y in one control step [m]."""
 
 
 @record

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
-from robocontrast_ros.policies.baselines.language_table.oracle import PLANAR_DELTA
+from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 
 

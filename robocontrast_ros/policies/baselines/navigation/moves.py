@@ -11,12 +11,8 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.policies.protocol import PolicyDescription
 
 Point = tuple[float, float]
-
-DISCRETE_NAVIGATION = PolicyDescription(name="", action_space="discrete_navigation", action_size=1)
-"""One of four moves of a mobile base."""
 
 
 class Move(IntEnum):

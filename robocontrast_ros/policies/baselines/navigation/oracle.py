@@ -18,14 +18,8 @@ from shapely import Point as ShapelyPoint
 
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.domain import Pose, Scene
-from robocontrast_ros.policies.baselines.navigation.moves import (
-    DISCRETE_NAVIGATION,
-    Move,
-    MoveSizes,
-    Point,
-    Search,
-    find_moves,
-)
+from robocontrast_ros.policies.action_spaces import DISCRETE_NAVIGATION
+from robocontrast_ros.policies.baselines.navigation.moves import Move, MoveSizes, Point, Search, find_moves
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Region

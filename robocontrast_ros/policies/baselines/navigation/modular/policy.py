@@ -18,17 +18,16 @@ from pydantic import Field
 from robocontrast_ros.configuration import load_record, record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import norm
-from robocontrast_ros.policies.baselines.navigation.language import LanguageParameters, PhraseGrounder
-from robocontrast_ros.policies.baselines.navigation.memory import FloorMemory, Mask, MemoryParameters, Reader
-from robocontrast_ros.policies.baselines.navigation.moves import (
-    DISCRETE_NAVIGATION,
-    Move,
-    MoveSizes,
-    Point,
-    Search,
-    find_moves,
+from robocontrast_ros.policies.action_spaces import DISCRETE_NAVIGATION
+from robocontrast_ros.policies.baselines.navigation.modular.language import LanguageParameters, PhraseGrounder
+from robocontrast_ros.policies.baselines.navigation.modular.memory import (
+    FloorMemory,
+    Mask,
+    MemoryParameters,
+    Reader,
 )
-from robocontrast_ros.policies.baselines.navigation.vision import Eye, Points, View, VisionParameters
+from robocontrast_ros.policies.baselines.navigation.modular.vision import Eye, Points, View, VisionParameters
+from robocontrast_ros.policies.baselines.navigation.moves import Move, MoveSizes, Point, Search, find_moves
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import PACKAGE, SentenceEncoder

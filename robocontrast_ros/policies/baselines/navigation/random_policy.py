@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
-from robocontrast_ros.policies.baselines.navigation.moves import DISCRETE_NAVIGATION, Move
+from robocontrast_ros.policies.action_spaces import DISCRETE_NAVIGATION
+from robocontrast_ros.policies.baselines.navigation.moves import Move
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 
 

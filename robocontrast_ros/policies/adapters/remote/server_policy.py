@@ -25,7 +25,7 @@ SERVER_CURE = "Start the server on the policy's host (docs/remote_policies.md), 
 
 
 @record
-class ServedParameters(RemoteParameters):
+class ServerParameters(RemoteParameters):
     """Keys of the file of every policy that a server elsewhere serves."""
 
     url: str = Field(description="of the server")
@@ -40,16 +40,16 @@ class ServedParameters(RemoteParameters):
     )
 
 
-class ServedPolicy(ABC):
+class ServerPolicy(ABC):
     """Observations go to a server; what it answers are the actions.
 
     Attributes:
         PARAMETERS: the record of its parameter file.
     """
 
-    PARAMETERS: ClassVar[type[ServedParameters]]
+    PARAMETERS: ClassVar[type[ServerParameters]]
 
-    def __init__(self, parameters: ServedParameters, path: Path) -> None:
+    def __init__(self, parameters: ServerParameters, path: Path) -> None:
         """Check what a parameter file says; connecting is the protocol's.
 
         Raises:
@@ -88,7 +88,7 @@ class ServedPolicy(ABC):
 
     @property
     @abstractmethod
-    def parameters(self) -> ServedParameters:
+    def parameters(self) -> ServerParameters:
         """What the parameter file says."""
 
     @abstractmethod

@@ -15,8 +15,8 @@ from scipy.sparse.csgraph import dijkstra
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import product
+from robocontrast_ros.policies.baselines.navigation.modular.vision import Points, View
 from robocontrast_ros.policies.baselines.navigation.moves import Point
-from robocontrast_ros.policies.baselines.navigation.vision import Points, View
 
 Cells = NDArray[np.intp]
 Mask = NDArray[np.bool_]
