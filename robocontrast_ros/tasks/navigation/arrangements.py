@@ -14,7 +14,7 @@ from robocontrast_ros.tasks.navigation.parameters import GENERATED, Arrangement,
 from robocontrast_ros.tasks.navigation.placing import outside_by, overlapping
 
 _OUT = 5e-3
-"""Poses are written with few digits, so that something may seem to stand in a wall by this little [m]."""
+"""Poses have few digits, so furniture may overlap a wall by this much [m]."""
 
 _NARROWEST = 0.02
 _WIDTH_STEPS = 8
@@ -106,9 +106,8 @@ def check_arrangements(
 
     Raises:
         ConfigurationError: the first mistake: furniture outside the room or in other furniture; the robot
-            outside, or in furniture; an instruction that the grammar does not know or that names a place that
-            is not there; a goal without a way to it, or none that is wide enough; a robot that starts where it
-            is to go.
+            outside, or in furniture; an instruction that the grammar does not know or that names a missing place;
+            a goal without a way that is wide enough; a robot that starts at one of the two places.
     """
     for name, arrangement in shapes.parameters.arrangements.items():
         key, scene = f"arrangements.{name}", arranged_scene(shapes.parameters, name)

@@ -20,10 +20,10 @@ _STARTS = 20
 def draw_scene(
     shapes: Shapes, floor_plan: Callable[[Scene], FloorPlan], rng: np.random.Generator
 ) -> Scene | None:
-    """Draw a scene; None when this draw came to a dead end.
+    """Draw a scene; None when this draw fails.
 
-    Every object of the task stands where such a thing stands; nothing overlaps; the robot's start is uniform
-    on the largest connected part of the free floor.
+    Every object of the task stands where it would in an apartment; nothing overlaps; the robot's start is
+    uniform on the largest connected part of the free floor.
     """
     scene = Placer(shapes).draw(shapes.parameters.objects, rng)
     if scene is None:

@@ -1,4 +1,4 @@
-"""The navigation task: everything that ``tasks.protocol`` asks of it."""
+"""The navigation task; it implements ``tasks.navigation.protocol.NavigationTask``."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ WALL = 0.1
 """Thickness of the walls of the world model [m]."""
 
 TOUCHING = 1e-6
-"""A path along the edge of what is free is free [m]."""
+"""A path counts as free up to this far beyond the edge of free space [m]."""
 
 _KEPT_FLOOR_PLANS = 64
 
 
 Count = Callable[[str], int]
-"""Returns how many objects of a model there are."""
+"""Model -> number of its objects."""
 
 
 class NoRoute(Exception):
-    """Why an instruction cannot be given in a scene, in words."""
+    """An instruction cannot be given in a scene; the text says why."""
 
 
 class VisionLanguageNavigation:
-    """The task of seed 000, section 6: a robot in a studio apartment is told of two places to visit."""
+    """The task of seed 000, section 6: a robot in a studio apartment is sent to two places in order."""
 
     metric: Literal["progress"] = "progress"
 
@@ -76,7 +76,7 @@ class VisionLanguageNavigation:
 
     @property
     def perturbing(self) -> Perturbing:
-        """How far the perturbations go."""
+        """Bounds of the perturbations."""
         return self.parameters.perturbing
 
     @property
@@ -92,7 +92,7 @@ class VisionLanguageNavigation:
 
     @property
     def start_position(self) -> None:
-        """None: a scene says where the robot is."""
+        """None: the scene has the robot's pose."""
         return
 
     @property
@@ -136,8 +136,8 @@ class VisionLanguageNavigation:
     def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
         """Return the instance of an arrangement, or draw one.
 
-        A generated instance has every object of the task at a place that suits it, a pair of places uniform among
-        those between which the path is as long as the task's bounds say, and words uniform choice by choice.
+        A generated instance has every object of the task at a suitable place, a pair of places uniform among those
+        whose path is within the task's bounds, and words uniform choice by choice.
 
         Args:
             rng: the only source of randomness; an arrangement uses none.
@@ -167,7 +167,7 @@ class VisionLanguageNavigation:
             f"task '{self.name}'",
             "generator.draws",
             bounds.draws,
-            "parameters that suit: not one of so many scenes does",
+            "parameters that fit: none of so many scenes does",
             "Give the room more space, take out objects, widen `generator.path`, or raise `generator.draws`.",
         )
 
@@ -237,7 +237,7 @@ class VisionLanguageNavigation:
         return route
 
     def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return, in words, why the instruction cannot be given in the scene; None when it can."""
+        """Return why the instruction cannot be given in the scene, in words; None when it can."""
         try:
             self.find_route(instruction, scene)
         except NoRoute as reason:
@@ -283,7 +283,7 @@ class VisionLanguageNavigation:
     def redirect(
         self, instruction: Instruction, destination: str, scene: Scene, rng: np.random.Generator
     ) -> Instruction:
-        """Return the instruction with another last place, said as it was said before; its noun is drawn.
+        """Return the instruction with another last place, in the same wording; the place's noun is drawn.
 
         Raises:
             ValueError: the instruction's text is not of the grammar.
@@ -298,7 +298,7 @@ class VisionLanguageNavigation:
         return self._said(self.visit(first, destination), _counter(scene), keep)
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction in another sentence form with other words, wherever there are other ones.
+        """Return the instruction in another sentence form with other words, where there are any.
 
         Raises:
             ValueError: the instruction's text is not of the grammar.
@@ -335,7 +335,7 @@ class VisionLanguageNavigation:
         )
 
     def has_room(self, name: str, scene: Scene) -> bool:
-        """Tell whether an object stands free of the others and the walls, and the robot may be where it is."""
+        """Tell whether an object is clear of the others and the walls, and the robot's pose is free."""
         plan, gap = self.floor_plan(scene), self.perturbing.gap
         others = [shape for other, shape in plan.footprints.items() if other != name]
         return has_room(plan.footprints[name], others, self.shapes, gap, gap) and (
