@@ -1,4 +1,4 @@
-"""What the MJCF models of all robots have in common."""
+"""The common part of all robots' MJCF models."""
 
 from __future__ import annotations
 

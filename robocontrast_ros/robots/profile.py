@@ -1,4 +1,4 @@
-"""Robots as data (config/robots/<name>.yaml): which kinds there are, and how a file becomes a profile."""
+"""Loads robot profiles (config/robots/<name>.yaml) of any kind."""
 
 from __future__ import annotations
 

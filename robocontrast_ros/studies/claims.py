@@ -157,7 +157,6 @@ class Region:
     )
 
     def __post_init__(self) -> None:
-        """Refuse an empty region."""
         bounds = self.above is not None or self.below is not None
         if bounds == (self.about_zero is not None):
             raise ValueError("`above`, `below` or both, or else `about_zero`")
@@ -215,7 +214,6 @@ class Claims:
     claims: tuple[Claim, ...] = Field(min_length=1, description="in the order of the table")
 
     def __post_init__(self) -> None:
-        """Refuse duplicate ids."""
         ids = [claim.id for claim in self.claims]
         if len(set(ids)) != len(ids):
             raise ValueError("each of the ids once")

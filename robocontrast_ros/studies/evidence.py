@@ -9,7 +9,7 @@ Intervals are percentiles of ``resamples`` draws unless a docstring says otherwi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.unpaired import unpaired_difference
-from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Measure
+from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Kind, Measure
 from robocontrast_ros.studies.orders import ExpectedError, expected_error, expected_trials
 from robocontrast_ros.studies.seed_run import ROUNDING, SeedRun, Trials
 
@@ -68,7 +68,7 @@ class Evidence:
 
     def estimate(self, measure: Measure) -> Estimate:
         """Return a number with its interval; without one where too few draws yield a number."""
-        return getattr(self, f"_{measure.kind}")(measure)
+        return _ESTIMATES[measure.kind](self, measure)
 
     def expected_error(self, of: str, estimator: Estimator, against: str) -> ExpectedError:
         """Return the error of an estimator at equal cost, over random orders of the test set."""
@@ -110,22 +110,20 @@ class Evidence:
             return self._interval(self._price(measure.against[0]) / self._price(measure.of[0]))
 
     def _cost_ratio(self, measure: Measure) -> Estimate:
-        """Return the greatest of the ratios; their intervals hold simultaneously (Bonferroni)."""
-        price, number = self._price(measure.of[0]), len(measure.against)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = [self._interval(price / self._price(label), number) for label in measure.against]
-        return _combined(ratios, max)
+        return self._greatest_ratio(measure, self._price)
 
     def _total_cost_ratio(self, measure: Measure) -> Estimate:
-        """Return the greatest of the ratios, as ``_cost_ratio`` does."""
-
         def total(label: str) -> Array:
             sums = [self._sums(label, seed, trials.cost)[0] for seed, trials in self._sessions(label)]
             return np.mean(sums, axis=0)
 
-        own, number = total(measure.of[0]), len(measure.against)
+        return self._greatest_ratio(measure, total)
+
+    def _greatest_ratio(self, measure: Measure, value: Callable[[str], Array]) -> Estimate:
+        """Return the greatest of the ratios; their intervals hold simultaneously (Bonferroni)."""
+        own, number = value(measure.of[0]), len(measure.against)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = [self._interval(own / total(label), number) for label in measure.against]
+            ratios = [self._interval(own / value(label), number) for label in measure.against]
         return _combined(ratios, max)
 
     def _sensitivity(self, measure: Measure) -> Estimate:
@@ -331,6 +329,24 @@ class Evidence:
             total, number = self._sums(seed_run.standard, seed, seed_run.sessions[seed_run.standard].score)
             targets.append(total / number)
         return targets
+
+
+_ESTIMATES: Mapping[Kind, Callable[[Evidence, Measure], Estimate]] = {
+    "cost_per_trial": Evidence._cost_per_trial,
+    "perturbing_cost": Evidence._perturbing_cost,
+    "trials_ratio": Evidence._trials_ratio,
+    "trials_within": Evidence._trials_within,
+    "cost_ratio": Evidence._cost_ratio,
+    "total_cost_ratio": Evidence._total_cost_ratio,
+    "sensitivity": Evidence._sensitivity,
+    "sensitivity_in_set": Evidence._sensitivity_in_set,
+    "paired_sensitivity": Evidence._paired_sensitivity,
+    "selection": Evidence._selection,
+    "bias": Evidence._bias,
+    "closer": Evidence._closer,
+    "error_at_equal_cost": Evidence._error_at_equal_cost,
+    "expected_error": Evidence._expected_error,
+}
 
 
 def _by_instance(trials: Trials, chosen: NDArray[np.bool_], size: int) -> Array:

@@ -48,7 +48,6 @@ class Job:
     seed: int
 
     def __str__(self) -> str:
-        """Return the stem of its files' names."""
         return f"{self.policy}_seed{self.seed}"
 
 

@@ -70,11 +70,9 @@ class Memory:
         self._file.truncate(whole)
 
     def __enter__(self) -> Memory:
-        """Return it."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close the file."""
         self._file.close()
 
     def add(self, remembered: Remembered) -> None:
@@ -159,7 +157,6 @@ class RememberingPerturbation:
     """A ``Perturbation`` that remembers its answers: planning one takes as long as many trials."""
 
     def __init__(self, perturbation: Perturbation) -> None:
-        """Take the perturbation."""
         self._perturbation = perturbation
         self.name, self.symbol = perturbation.name, perturbation.symbol
         self.axes, self.description = perturbation.axes, perturbation.description

@@ -92,7 +92,6 @@ class StudyParameters:
     claims: str = Field(default="", description="URI or path of the file of claims; none are decided without")
 
     def __post_init__(self) -> None:
-        """Refuse duplicates and unknown labels."""
         labels = [strategy.label for strategy in self.strategies]
         for what, given in (("labels", labels), ("seeds", self.seeds), ("policies", self.policies)):
             if len(set(given)) != len(given):

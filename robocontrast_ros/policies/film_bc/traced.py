@@ -1,7 +1,7 @@
-"""The network's action for one state, as a recorded graph of its tensor operations.
+"""The network's action for one state, as a traced graph of its tensor operations.
 
-Some three hundred operations on so few numbers take longer to be called from Python than to be computed. The graph
-calls the same ones in the same order, so that every bit is the same, in half of the time.
+Some three hundred operations on few numbers take longer to call from Python than to compute. The graph calls the
+same operations in the same order, so every bit is the same, in half of the time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class TracedFilmBc:
     """``displacement(network.act(slots, features), before)`` for a batch of one."""
 
     def __init__(self, network: FilmBc, features: LanguageFeatures) -> None:
-        """Record the graph.
+        """Trace the graph.
 
         Args:
             network: in evaluation mode; its weights become constants.
@@ -28,7 +28,7 @@ class TracedFilmBc:
         blocks = torch.zeros(1, len(network.names), 2, dtype=features.source.dtype)
         example = (blocks[:, 0], blocks, blocks, blocks, self._nothing, *_tensors(features))
         with warnings.catch_warnings(), torch.no_grad():
-            # TorchScript has no successor that calls a graph without a compiler on the machine.
+            # TorchScript is deprecated, but its successors need a compiler on the machine.
             warnings.simplefilter("ignore", DeprecationWarning)
             recorded = torch.jit.trace(
                 _Flat(network).eval(), tuple(value.clone() for value in example), check_trace=False
@@ -36,14 +36,14 @@ class TracedFilmBc:
             self._graph = torch.jit.freeze(recorded)
 
     def __call__(self, slots: Slots, features: LanguageFeatures, before: Tensor | None) -> Tensor:
-        """Return the action, shape (1, 2) [m]; None for ``before`` where there was no action yet."""
-        # An action of length 0 has no direction, so it is as good as none.
+        """Return the action, shape (1, 2) [m]; ``before`` is None for the first one."""
+        # An action of length 0 has no direction, so it counts as none.
         before = self._nothing if before is None else before
         return self._graph(slots.tool, slots.position, slots.turn, slots.start, before, *_tensors(features))
 
 
 class _Flat(nn.Module):
-    """The network as a function of tensors alone, which is all that can be recorded."""
+    """The network as a function of tensors alone, as tracing needs it."""
 
     def __init__(self, network: FilmBc) -> None:
         super().__init__()

@@ -23,7 +23,6 @@ class Board:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a board without room."""
         if min(self.x_max - self.x_min, self.y_max - self.y_min) <= 2 * self.margin:
             raise ValueError("a board wider than twice its margin in x and in y")
 
@@ -64,7 +63,6 @@ class BlockSize:
     resting_z: float = Field(description="z of a block's pose when it stands on the board [m]")
 
     def __post_init__(self) -> None:
-        """Refuse a circle that does not contain the block."""
         if self.circumradius < self.radius:
             raise ValueError(f"circumradius: got {self.circumradius}, expected at least radius {self.radius}")
 

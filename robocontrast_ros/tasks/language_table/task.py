@@ -39,7 +39,6 @@ class LanguageTable:
     metric: Literal["spl"] = "spl"
 
     def __init__(self, parameters: LanguageTableParameters) -> None:
-        """Take the task file's record."""
         self.parameters = parameters
         self.name = parameters.name
 

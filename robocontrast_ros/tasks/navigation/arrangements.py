@@ -95,14 +95,7 @@ def check_arrangements(
     infeasibility: Callable[[Instruction, Scene], str | None],
     source: str,
 ) -> None:
-    """Check every arrangement of a task file.
-
-    Args:
-        shapes: of the file's furniture.
-        floor_plan: of the task.
-        parse: of the task.
-        infeasibility: of the task.
-        source: the file.
+    """Check every arrangement of the task file ``source``; the callables are the task's methods.
 
     Raises:
         ConfigurationError: the first mistake: furniture outside the room or in other furniture; the robot

@@ -54,7 +54,6 @@ class Furniture:
     radius: float | None = Field(default=None, gt=0, description="radius of a round footprint instead [m]")
 
     def __post_init__(self) -> None:
-        """Refuse an invalid footprint."""
         if bool(self.polygons) == (self.radius is not None):
             raise ValueError("either `polygons` or `radius`")
         for polygon in self.polygons:

@@ -46,7 +46,6 @@ class Placer:
     """Draws places for the objects of a task, each where it would stand in an apartment."""
 
     def __init__(self, shapes: Shapes) -> None:
-        """Take the task's furniture."""
         self._shapes = shapes
         self._numbers = shapes.parameters.generator
 

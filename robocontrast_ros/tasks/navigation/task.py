@@ -171,14 +171,6 @@ class VisionLanguageNavigation:
             "Give the room more space, take out objects, widen `generator.path`, or raise `generator.draws`.",
         )
 
-    def arranged_scene(self, name: str) -> Scene:
-        """Return the scene of an arrangement.
-
-        Raises:
-            KeyError: the task has no such arrangement.
-        """
-        return arranged_scene(self.parameters, name)
-
     def goal(self, instruction: Instruction, start: Scene) -> VisitGoal:
         """Return the expected behaviour of an instruction given in a starting scene.
 
@@ -387,7 +379,7 @@ class VisionLanguageNavigation:
         return FloorPlan(Scene(objects), self.shapes)
 
     def _arranged(self, instance_id: str, name: str) -> TestInstance:
-        scene = self.arranged_scene(name)
+        scene = arranged_scene(self.parameters, name)
         instruction = self.parse(self.parameters.arrangements[name].instruction, scene)
         instance = self.make_instance(instance_id, instruction, scene)
         if instance is None:

@@ -1,4 +1,4 @@
-"""The oracle: reads the instruction against the ground truth and pushes by contact, as a policy."""
+"""The oracle: parses the instruction, given the ground truth, and pushes in closed loop."""
 
 from __future__ import annotations
 
@@ -28,14 +28,12 @@ class OracleParameters:
 
 
 class Oracle:
-    """Parses the text that it is given in the scene of its first observation, then pushes.
+    """Parses the instruction in the scene of its first observation, then pushes.
 
-    It is privileged: it must be shown the ground-truth scene. What it does depends on text and scenes
-    alone.
+    It is privileged: it needs the ground-truth scene. Its actions depend on text and scenes alone.
     """
 
     def __init__(self, parameters: OracleParameters, task: LanguageTable) -> None:
-        """Take the parameters and the task whose grammar and goals it knows."""
         self._parameters, self._task = parameters, task
         self._text: str | None = None
         self._pusher: Pusher | None = None
@@ -51,7 +49,7 @@ class Oracle:
         return cls(parameters, LanguageTable.from_file(resolve_uri(parameters.task, path.parent)))
 
     def describe(self) -> PolicyDescription:
-        """Say that it needs the ground truth and answers with planar displacements."""
+        """Return that it needs the ground truth and answers with planar displacements."""
         return replace(PLANAR_DELTA, name=self._parameters.name, privileged=True)
 
     def reset(self, instruction: str, seed: int) -> None:
@@ -76,5 +74,5 @@ class Oracle:
         return self._pusher.step(tool, scene)[None]
 
     def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
-        """Return what carries out an instruction given in a starting scene."""
+        """Return the skill for an instruction given in a starting scene."""
         return Pusher(self._task.goal(instruction, start), self._task.parameters, self._parameters.pushing)

@@ -1,4 +1,4 @@
-"""The policy that knows nothing: the floor that any other should be above."""
+"""A policy of random actions, as a lower bound."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ class RandomParameters:
 
 
 class RandomPolicy:
-    """Wanders about: each displacement is a mixture of the last one and a uniform draw."""
+    """A random walk: each displacement is a mixture of the last one and a uniform draw."""
 
     def __init__(self, parameters: RandomParameters) -> None:
-        """Take the parameters."""
         self._parameters = parameters
         self.reset("", 0)
 
@@ -44,11 +43,11 @@ class RandomPolicy:
         return cls(load_record(RandomParameters, path))
 
     def describe(self) -> PolicyDescription:
-        """Say that it answers with planar displacements and needs nothing."""
+        """Return that it answers with planar displacements and needs nothing."""
         return replace(PLANAR_DELTA, name=self._parameters.name)
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial; the words have no effect."""
+        """Begin a trial; the instruction has no effect."""
         self._rng = np.random.default_rng(seed)
         self._last = np.zeros(2)
 
