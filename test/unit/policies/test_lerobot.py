@@ -109,7 +109,7 @@ def test_a_process_that_ends_is_lost(make):
         ),
         ({"python": "no_such_python"}, r"`python`: got 'no_such_python'.*no such program"),
         ({"words": "exit 3"}, r"`python`.*ended with 3"),
-        ({"words": "echo Hello"}, "`python`.*something else than a port"),
+        ({"words": "echo Hello"}, "`python`.*output other than a port"),
         ({"words": "exec sleep 60", "start_timeout": 0.2}, r"`start_timeout`: got 0\.2"),
         ({"checkpoint": "elsewhere"}, r"`checkpoint`.*elsewhere.*config\.json"),
         ({"input": {"images": INPUT["images"]}}, r"`input`.*observation\.images\.board.*observation\.state"),
