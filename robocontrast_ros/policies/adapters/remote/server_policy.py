@@ -22,7 +22,7 @@ from robocontrast_ros.policies.adapters.packing import (
 from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters, nest, read_api_key
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 
-SERVER_CURE = "Start the server on the policy's host (docs/remote_policies.md), or mend `url`."
+SERVER_CURE = "Start the server on the policy's host (docs/remote_policies.md), or correct `url`."
 
 
 @record
