@@ -97,9 +97,9 @@ setup(
             "oracle = robocontrast_ros.policies.baselines.language_table.oracle:Oracle",
             "random = robocontrast_ros.policies.baselines.language_table.random_policy:RandomPolicy",
             "torch = robocontrast_ros.policies.adapters.torch_model.policy:TorchPolicy",
-            "vln_modular = robocontrast_ros.policies.baselines.navigation.modular:ModularNavigation",
+            "vln_modular = robocontrast_ros.policies.baselines.navigation.modular.policy:ModularNavigation",
             "vln_oracle = robocontrast_ros.policies.baselines.navigation.oracle:NavigationOracle",
-            "vln_random = robocontrast_ros.policies.baselines.navigation.random_moves:RandomMoves",
+            "vln_random = robocontrast_ros.policies.baselines.navigation.random_policy:RandomMoves",
         ],
     },
 )

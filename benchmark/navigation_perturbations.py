@@ -22,6 +22,7 @@ from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Perturbed, Scene
 from robocontrast_ros.strategies.effort import MetresMoved, Tolerance, setup_moves
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
+from robocontrast_ros.tasks.navigation.arrangements import arranged_scene
 
 Line = list[str | int | float]
 
@@ -47,7 +48,7 @@ def lines(task: VisionLanguageNavigation, families: Sequence[str], instances: in
 
 def between(task: VisionLanguageNavigation, families: Sequence[str]) -> float:
     """Return how far objects are carried from one arrangement to another, on the mean of all pairs [m]."""
-    scenes = [task.arranged_scene(family) for family in families]
+    scenes = [arranged_scene(task.parameters, family) for family in families]
     return float(np.mean([metres(one, other) for one, other in itertools.permutations(scenes, 2)]))
 
 

@@ -12,18 +12,18 @@ from rich.table import Table
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.studies.parameters import load_study
-from robocontrast_ros.studies.results import (
+from robocontrast_ros.studies.report import write_results
+from robocontrast_ros.studies.results import StudyResults
+from robocontrast_ros.studies.run import StudyFolder, StudyProgress, run_study
+from robocontrast_ros.studies.tables import (
     ERROR_WORDS,
     PERTURBATION_WORDS,
     STRATEGY_WORDS,
-    StudyResults,
     claims_frame,
     errors_frame,
     perturbations_frame,
     strategies_frame,
-    write_results,
 )
-from robocontrast_ros.studies.run import StudyFolder, StudyProgress, run_study
 
 EVERY = 20.0
 """Period of progress lines without a terminal [s]."""

@@ -1,1 +1,1 @@
-"""Policies: the protocol, the built-in ones, and the runner that checks whatever they answer (docs/policies.md)."""
+"""Policies: the protocol, the built-in ones, and the runner that checks their answers (docs/policies.md)."""

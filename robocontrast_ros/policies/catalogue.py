@@ -1,4 +1,4 @@
-"""Which policies there are and what each needs, found out without loading one where that can be helped."""
+"""The policies that are installed and what each needs, without loading them where possible."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Listed:
 
     Attributes:
         file: the file.
-        description: what the policy needs and answers with; None where that cannot be told here.
-        needs: what must be there besides the robot, in a few words each.
-        by_file: whether the file alone told it; else the policy was loaded.
-        problem: why it has no description; empty where it has.
+        description: what the policy needs and answers with; None where unknown here.
+        needs: requirements besides the robot, in a few words each.
+        by_file: whether the description is from the file alone; else the policy was loaded.
+        problem: why there is no description; empty where there is one.
     """
 
     file: Path
@@ -35,10 +35,10 @@ class Listed:
 
 
 def look_up(file: Path) -> Listed:
-    """Return what can be told about the policy of a parameter file.
+    """Return what is known about the policy of a parameter file.
 
-    Weights are loaded, and servers asked, for a policy without ``describe_file`` only. Nothing is raised, since a
-    policy that cannot be had here is to be listed, too.
+    Weights are loaded, and servers asked, only for a policy without ``describe_file``. Nothing is raised, since a
+    policy that cannot be loaded here is listed, too.
     """
     needs: tuple[str, ...] = ()
     try:
@@ -47,9 +47,9 @@ def look_up(file: Path) -> Listed:
         by_file = hasattr(maker, "describe_file")
         description = maker.describe_file(file) if by_file else load_and_describe(maker, file)
     except ConfigurationError as error:
-        # Its file is in the next column.
+        # The file is in the next column.
         return Listed(file, None, needs, problem=str(error).removeprefix(f"{file}: "))
-    except Exception as error:  # whatever a user's class raises is to be listed, not ours to fail with
+    except Exception as error:  # a user's class may raise anything, which is listed
         return Listed(file, None, needs, problem=f"{type(error).__name__}: {error}")
     if description.privileged:
         needs = ("ground truth", *needs)
@@ -57,10 +57,10 @@ def look_up(file: Path) -> Listed:
 
 
 def load_and_describe(maker: Any, file: Path) -> PolicyDescription:
-    """Load the policy that a parameter file describes, let it describe itself, and let it go again.
+    """Load the policy that a parameter file describes, return its description, and close it.
 
     Args:
-        maker: what the file names, as ``find_configured`` finds it.
+        maker: the plug-in, from ``find_configured``.
         file: the parameter file.
 
     Raises:
@@ -86,7 +86,7 @@ def plugin_files() -> dict[str, tuple[Path, ...]]:
 
 
 def package_need(module: str, words: str) -> str:
-    """Return the words for a Python package that is needed, and whether it is missing here."""
+    """Return the words for a required Python package, with a note if it is missing here."""
     return words if find_spec(module) is not None else f"{words}: not installed here"
 
 

@@ -1,4 +1,4 @@
-"""Whether a policy fits a robot, by its description; all that differs is said at once."""
+"""Whether a policy fits a robot, by its description; all differences are reported at once."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Cameras = Mapping[str, tuple[int, int] | None]
 """Camera in use -> (width, height) of its images [pixel]; None where the size is not known."""
 
 RATE_TOLERANCE = 1e-3
-"""Share by which two rates may differ and be the same: a period such as 1/30 s is rounded."""
+"""Relative difference up to which two rates count as equal: a period such as 1/30 s is rounded."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing in which a policy and a robot differ.
+    """One difference between a policy and a robot.
 
     Attributes:
         what: field of the description, or of its conventions.
-        text: what the policy says and what the robot, with the cure where it is a matter of the session.
+        text: the policy's value and the robot's, with the cure where the session can solve it.
         brief: the same in a few words, for tables.
     """
 
@@ -34,21 +34,20 @@ class Difference:
     brief: str
 
     def __str__(self) -> str:
-        """Return both in one line."""
         return f"{self.what}: {self.text}"
 
 
 def find_differences(
     description: PolicyDescription, robot: RobotProfile, control_rate: float | None, cameras: Cameras
 ) -> tuple[Difference, ...]:
-    """Return all in which a policy does not fit a robot; nothing where it fits.
+    """Return all differences between a policy and a robot; none where it fits.
 
-    What the description leaves open fits.
+    Fields that the description leaves open fit.
 
     Args:
         description: the policy's, loaded here or received from a policy server.
         robot: the robot.
-        control_rate: how often actions are carried out [Hz]; None where that is not known.
+        control_rate: of actions [Hz]; None where unknown.
         cameras: the cameras in use.
     """
     return tuple(
@@ -70,9 +69,9 @@ def check_fit(
     Args:
         description: the policy's, loaded here or received from a policy server.
         robot: the robot.
-        control_rate: how often actions are carried out [Hz].
+        control_rate: of actions [Hz].
         cameras: the cameras in use.
-        source: the policy's parameter file, or whatever stands for it in the error.
+        source: the policy's parameter file, or a name for it in the error.
 
     Raises:
         ConfigurationError: they differ; its text has one line for each difference.
@@ -92,7 +91,7 @@ def check_fit(
 Found = Iterable[tuple[str, str, str]]
 
 ANY_PERIOD = 0.1
-"""What a controller takes and how its numbers are meant is the same for every control period [s]."""
+"""A controller's action size and conventions do not depend on the control period [s]."""
 
 
 def _in_actions(description: PolicyDescription, robot: RobotProfile) -> Found:

@@ -1,4 +1,4 @@
-"""What a policy is: reset with an instruction, then observations in, action chunks out."""
+"""The interface of a policy: reset with an instruction, then observations in, action chunks out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Observation:
 
     @property
     def robot(self) -> RobotState:
-        """The robot's own part of it."""
+        """The robot's own state."""
         return RobotState(self.stamp, self.tool_pose, self.joint_names, self.joint_positions)
 
 
@@ -51,15 +51,15 @@ class PolicyDescription:
         chunk_length: actions in one answer, at most.
         cameras: camera names whose images it must receive.
         privileged: whether it needs the ground-truth scene (an oracle does).
-        conventions: what its numbers mean, where it is not left to the action space.
-        rate: control rate that it was made for [Hz]; None when any will do.
+        conventions: meaning of its numbers, where the action space leaves it open.
+        rate: control rate that it was made for [Hz]; None for any.
         image_sizes: (width, height) that each camera's images must have [pixel], in the order of ``cameras``; None
-            for any. Empty when any will do for all.
+            for any. Empty for any size of all.
         joints: number of joints whose positions it reads; None when it reads none, or any number.
-        execute: actions of an answer that are carried out before it is asked again; None for all, or for one with
+        execute: actions of an answer that are carried out before the next request; None for all, or for one with
             ``ensemble``.
-        ensemble: temporal ensembling (Zhao et al. 2023, ACT, section IV-A): all answers that speak of an action
-            step are averaged with the weights exp(-ensemble * i), i = 0 for the oldest; None without it.
+        ensemble: temporal ensembling (Zhao et al. 2023, ACT, section IV-A): all answers about an action step
+            are averaged with the weights exp(-ensemble * i), i = 0 for the oldest; None without it.
     """
 
     name: str
@@ -76,7 +76,7 @@ class PolicyDescription:
     ensemble: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be: user code makes these, too."""
+        """Refuse impossible values, since user code makes descriptions, too."""
         if self.chunk_length < 1 or self.action_size < 1:
             raise ValueError(
                 f"policy '{self.name}': action_size and chunk_length of at least 1, "
@@ -91,7 +91,7 @@ class PolicyDescription:
 
     @property
     def executed(self) -> int:
-        """Actions of a full answer that are carried out before it is asked again."""
+        """Actions of a full answer that are carried out before the next request."""
         if self.execute is not None:
             return self.execute
         return self.chunk_length if self.ensemble is None else 1
@@ -101,7 +101,6 @@ class PolicyFault(Exception):
     """The policy failed: the robot must stop. The fault's code says whether the trial counts as failed."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
-        """Say how, as a code and in words."""
         super().__init__(f"{fault.name}: {detail}")
         self.fault, self.detail = fault, detail
 
@@ -114,10 +113,10 @@ class Policy(Protocol):
 
     - ``describe_file(path)``, a class method: its description by the parameter file alone, without loading weights
       or connecting to a server; for lists of policies.
-    - ``needs(path)``, a class method: what must be there besides the robot, in a few words each, such as the address
-      of a server; for lists of policies.
-    - ``warm_up()``: answer once on made-up input, so that no trial pays for the first answer. It must leave no
-      trace in later answers.
+    - ``needs(path)``, a class method: requirements besides the robot, in a few words each, such as the address of a
+      server; for lists of policies.
+    - ``warm_up()``: answer once to made-up input, so that no trial waits for the slow first answer. It must not
+      change later answers.
     - ``close()``: free memory, connections and processes; the policy is not used again.
     """
 
@@ -130,7 +129,7 @@ class Policy(Protocol):
         """
 
     def describe(self) -> PolicyDescription:
-        """Say what it needs and answers with."""
+        """Return what it needs and answers with."""
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial: the words, and the seed of all its randomness."""

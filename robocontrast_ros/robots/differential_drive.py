@@ -12,7 +12,7 @@ from transforms3d.quaternions import axangle2quat, qmult, rotate_vector
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.topics import Topic
-from robocontrast_ros.robots.common import CommandInterface, RobotProfile, Shape, StateInterface, Triple
+from robocontrast_ros.robots.profile_base import CommandInterface, RobotProfile, Shape, StateInterface, Triple
 
 OPTICAL = (0.5, -0.5, 0.5, -0.5)
 """Orientation (w, x, y, z) of an optical frame (x right, y down, z forward) in one with x forward, y left, z up
@@ -40,41 +40,41 @@ class Wheels:
 
 @record
 class Caster:
-    """A wheel that only carries: in the simulator, a ball without friction."""
+    """A wheel without a motor: in the simulator, a ball without friction."""
 
-    position: tuple[float, float] = Field(description="Where it stands, in the base frame [m].")
+    position: tuple[float, float] = Field(description="x and y in the base frame [m].")
     radius: float = Field(gt=0.0, description="Radius [m].")
     clearance: float = Field(default=0.0, ge=0.0, description="How far above the floor it hangs [m].")
 
 
 @record
 class Body:
-    """All that the wheels carry, as one rigid body in the base frame."""
+    """Everything on the wheels, as one rigid body in the base frame."""
 
     radius: float = Field(
-        gt=0.0, description="Radius of the circle that holds the robot seen from above [m]."
+        gt=0.0, description="Radius of the circle that contains the robot seen from above [m]."
     )
     mass: float = Field(gt=0.0, description="Mass [kg].")
     center_of_mass: Triple = Field(description="Centre of mass [m].")
     inertia: Triple = Field(description="Moments of inertia about the centre of mass, x, y, z [kg m^2].")
-    shapes: tuple[Shape, ...] = Field(min_length=1, description="What it looks like and collides with.")
+    shapes: tuple[Shape, ...] = Field(min_length=1, description="For display and collisions.")
 
 
 @record
 class DriveLimits:
-    """What the driver lets the base do; it cuts off what a command asks for beyond."""
+    """Limits of the driver, to which it clips commands."""
 
     linear_speed: float = Field(gt=0.0, description="Greatest speed, forwards and backwards [m/s].")
     angular_speed: float = Field(gt=0.0, description="Greatest turning speed [rad/s].")
-    linear_acceleration: float = Field(gt=0.0, description="When it drives faster [m/s^2].")
-    linear_deceleration: float = Field(gt=0.0, description="When it drives slower [m/s^2].")
-    angular_acceleration: float = Field(gt=0.0, description="When it turns faster [rad/s^2].")
-    angular_deceleration: float = Field(gt=0.0, description="When it turns slower [rad/s^2].")
+    linear_acceleration: float = Field(gt=0.0, description="Greatest linear acceleration [m/s^2].")
+    linear_deceleration: float = Field(gt=0.0, description="Greatest linear deceleration [m/s^2].")
+    angular_acceleration: float = Field(gt=0.0, description="Greatest angular acceleration [rad/s^2].")
+    angular_deceleration: float = Field(gt=0.0, description="Greatest angular deceleration [rad/s^2].")
 
 
 @record
 class CameraMount:
-    """A camera on a pan and tilt unit that is held still: base -> pan axis -> tilt axis -> lens."""
+    """A camera on a fixed pan and tilt unit: base -> pan axis -> tilt axis -> lens."""
 
     camera: str = Field(min_length=1, description="Name of the camera among `cameras`.")
     pan_axis: Triple = Field(description="Where the pan axis is, in the base frame [m].")
@@ -109,7 +109,9 @@ class TwistInterface(CommandInterface):
     """Where a driver takes the velocity of the base, in the base frame."""
 
     type: Literal["geometry_msgs/msg/Twist"] = Field(description="Type of the commands.")
-    timeout: float = Field(gt=0.0, description="After which the driver stops the base by itself [s].")
+    timeout: float = Field(
+        gt=0.0, description="The driver stops the base after this long without a command [s]."
+    )
 
 
 @record
@@ -131,12 +133,10 @@ class DifferentialDriveProfile(RobotProfile):
     )
     odom_frame: str = Field(min_length=1, description="Frame that the driver's odometry starts from.")
     wheels: Wheels = Field(description="The driven wheels.")
-    casters: tuple[Caster, ...] = Field(min_length=1, description="What else stands on the floor.")
-    body: Body = Field(description="What the wheels carry.")
+    casters: tuple[Caster, ...] = Field(min_length=1, description="The other wheels.")
+    body: Body = Field(description="Everything on the wheels.")
     limits: DriveLimits = Field(description="Greatest speeds and accelerations.")
-    gyro_resolution: float = Field(
-        ge=0.0, description="Least difference of heading that the gyro tells [rad]; 0 for any."
-    )
+    gyro_resolution: float = Field(ge=0.0, description="Resolution of the gyro's heading [rad]; 0 for exact.")
     mount: CameraMount = Field(description="The camera on the mast.")
     command: TwistInterface = Field(description="Where the driver takes commands.")
     state: OdometryInterface = Field(description="Where the driver publishes odometry.")
@@ -173,12 +173,12 @@ class DifferentialDriveProfile(RobotProfile):
 
     @property
     def mobile(self) -> bool:
-        """Whether the robot moves about: it does."""
+        """True."""
         return True
 
     @property
     def reports_contacts(self) -> bool:
-        """Whether the driver says what the robot touches: it does."""
+        """True."""
         return True
 
     @property

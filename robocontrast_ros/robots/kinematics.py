@@ -1,4 +1,4 @@
-"""Where the tool is, and how the joints bring it elsewhere, within position and velocity limits."""
+"""Forward and inverse kinematics of an arm, within position and velocity limits."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import dot, norm, product
-from robocontrast_ros.robots.arm_model import TOOL_SITE, arm_mjcf
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.manipulator_mjcf import TOOL_SITE, arm_mjcf
 
 DOWN = np.array([0.0, 0.0, -1.0])
-"""Where the tool's z axis is to point, in the world; the tool's turn about that axis is free."""
+"""Target direction of the tool's z axis, in the world; rotation about that axis is free."""
 
 TILT_WEIGHT = 0.3
-"""What a tilt of the tool's axis counts [1/rad], where its distance from the target counts 1 [1/m]."""
+"""Weight of a tilt of the tool's axis [1/rad], where its distance from the target has weight 1 [1/m]."""
 
 POSTURE_WEIGHT = 1e-3
-"""What a joint's distance from the home posture counts [1/rad]."""
+"""Weight of a joint's distance from the home posture [1/rad]."""
 
 DAMPING, ERROR_DAMPING = 1e-9, 1e-6
-"""What the joints' motion counts: always, and (Levenberg-Marquardt) for each unit of the tool's squared error."""
+"""Weight of the joints' motion: constant, and (Levenberg-Marquardt) per unit of the tool's squared error."""
 
 STEP_ITERATIONS = 3
 """Linearisations of one control step: the tool ends within 0.5 mm of a target 3 cm away."""
@@ -39,18 +39,18 @@ REACHED_TILT = 2e-3
 
 
 class Unreachable(ValueError):
-    """The tool cannot get there within the joint limits."""
+    """The tool cannot reach a position within the joint limits."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """What the joints can do towards a target.
+    """A motion of the joints towards a target.
 
     Attributes:
         positions: joint positions at the end [rad].
-        position_error: how far the tool then is from the target [m].
-        tilt: how far its axis then is from the vertical [rad].
-        tool: where the tool then is, in the world [m].
+        position_error: distance of the tool from the target at the end [m].
+        tilt: angle of its axis from the vertical at the end [rad].
+        tool: position of the tool at the end, in the world [m].
     """
 
     positions: tuple[float, ...]
@@ -63,12 +63,11 @@ class Kinematics:
     """Forward and differential inverse kinematics of one robot, with its tool pointing down.
 
     A quadratic programme (daqp) over joint displacements with hard limits: weighted least squares of the tool's place
-    and tilt. A faint pull to the home posture makes the solution of a redundant arm unique, so that it does not drift
-    with the path.
+    and tilt. A small weight of the home posture makes the solution of a redundant arm unique, so that it does not
+    drift with the path.
     """
 
     def __init__(self, profile: ManipulatorProfile) -> None:
-        """Compile the model of a profile."""
         self.profile = profile
         self._model = mujoco.MjModel.from_xml_string(arm_mjcf(profile))
         self._data = mujoco.MjData(self._model)
@@ -102,9 +101,9 @@ class Kinematics:
         """Move the joints towards a tool position for one period.
 
         Args:
-            positions: joint positions now [rad]; outside the limits they are brought inside first.
+            positions: joint positions now [rad]; first clipped to the limits.
             target: position of the tool's tip in the world [m].
-            period: time for the motion [s]; no joint is asked for more than its velocity times this.
+            period: time for the motion [s], which bounds each joint by its velocity.
             iterations: linearisations within the period.
         """
         wanted = np.asarray(target, dtype=float)
@@ -132,7 +131,7 @@ class Kinematics:
         shift, turn = np.empty((3, len(positions))), np.empty((3, len(positions)))
         mujoco.mj_jacSite(self._model, self._data, shift, turn, self._site)
         axes = self._data.site_xmat[self._site].reshape(3, 3)
-        # The turn that brings the axis down is about the tool's own x and y; about its z nothing is asked for.
+        # The rotation that brings the axis down is about the tool's x and y; rotation about its z is free.
         across = axes[:, :2].T
         rows = np.concatenate([shift, TILT_WEIGHT * product(across, turn), self._posture_rows])
         off = target - self._data.site_xpos[self._site], TILT_WEIGHT * dot(across, _cross(axes[:, 2], DOWN))
@@ -175,14 +174,14 @@ class Kinematics:
 
     @cached_property
     def levers(self) -> NDArray[np.float64]:
-        """For each joint, how far the tool can be from its axis at most [m]."""
+        """Greatest possible distance of the tool from each joint's axis [m]."""
         lengths = norm(self._model.body_pos)
         bodies = self._model.jnt_bodyid
         beyond = np.array([lengths[body + 1 :].sum() for body in bodies])
         return beyond + float(norm(self._model.site_pos[self._site]))
 
     def lowest(self, positions: Sequence[float] | NDArray[np.float64]) -> float:
-        """Return the height of the lowest point of all that the joints move, links and tool [m].
+        """Return the height of the lowest point of the moving links and the tool [m].
 
         Args:
             positions: joint positions in the profile's order [rad].
@@ -201,11 +200,11 @@ class Kinematics:
         return float((data.geom_xpos[moving, 2] - below).min())
 
     def clamp(self, positions: Sequence[float]) -> NDArray[np.float64]:
-        """Return the joint positions brought inside their limits [rad]."""
+        """Return the joint positions clipped to their limits [rad]."""
         return np.clip(np.asarray(positions, dtype=float), self._lower, self._upper)
 
     def _update(self, positions: Sequence[float] | NDArray[np.float64]) -> None:
-        """Compute where everything is, and what the Jacobian needs, at joint positions [rad]."""
+        """Compute positions, and what the Jacobian needs, at joint positions [rad]."""
         self._data.qpos[:] = positions
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_comPos(self._model, self._data)

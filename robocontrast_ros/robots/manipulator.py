@@ -8,7 +8,14 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.common import CommandInterface, Rgb, RobotProfile, Shape, StateInterface, Triple
+from robocontrast_ros.robots.profile_base import (
+    CommandInterface,
+    Rgb,
+    RobotProfile,
+    Shape,
+    StateInterface,
+    Triple,
+)
 
 
 @record
@@ -37,10 +44,10 @@ class DenavitHartenberg:
 
 @record
 class Link:
-    """A moving link, in the frame that the joint of the same position in the list turns."""
+    """A moving link, in the frame that the joint at the same place in the list turns."""
 
     mass: float = Field(gt=0.0, description="Mass [kg].")
-    shapes: tuple[Shape, ...] = Field(default=(), description="What it looks like and collides with.")
+    shapes: tuple[Shape, ...] = Field(default=(), description="For display and collisions.")
 
 
 @record
@@ -58,7 +65,7 @@ class Pusher:
 
 @record
 class Workspace:
-    """Where the tool's tip may be, in the frame `world`."""
+    """Bounds of the tool's tip, in the frame `world`."""
 
     x: tuple[float, float] = Field(description="Least and greatest x [m].")
     y: tuple[float, float] = Field(description="Least and greatest y [m].")
@@ -95,7 +102,7 @@ class TrajectoryInterface(CommandInterface):
     """Where a driver takes joint trajectories of one point."""
 
     type: Literal["trajectory_msgs/msg/JointTrajectory"] = Field(description="Type of the commands.")
-    horizon: float = Field(gt=0.0, description="Time that a single command may take to be reached [s].")
+    horizon: float | None = Field(default=None, description="Ignored; the next release refuses it.")
 
 
 @record
@@ -124,13 +131,13 @@ class ManipulatorProfile(RobotProfile):
     )
     joints: tuple[Joint, ...] = Field(min_length=1, description="The joints from the base to the flange.")
     home: tuple[float, ...] = Field(description="Preferred posture, one position a joint [rad].")
-    base: tuple[Shape, ...] = Field(default=(), description="What the fixed base looks like.")
+    base: tuple[Shape, ...] = Field(default=(), description="Shapes of the fixed base.")
     links: tuple[Link, ...] = Field(description="One link a joint.")
     pusher: Pusher = Field(description="The pushing tool.")
     servo: Servo = Field(description="Joint servos in the embedded simulator.")
-    workspace: Workspace = Field(description="Where the tool's tip may be.")
+    workspace: Workspace = Field(description="Bounds of the tool's tip.")
     command: TrajectoryInterface = Field(description="Where the driver takes commands.")
-    state: JointStateInterface = Field(description="Where the driver says where the joints are.")
+    state: JointStateInterface = Field(description="Where the driver publishes the joints.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,10 +1,10 @@
-"""What the MJCF models of all robots have in common."""
+"""The common part of all robots' MJCF models."""
 
 from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from robocontrast_ros.robots.common import Shape
+from robocontrast_ros.robots.profile_base import Shape
 
 BASE_BODY = "base"
 """Name of a robot model's one top-level body."""

@@ -1,4 +1,4 @@
-"""Robots as data (config/robots/<name>.yaml): which kinds there are, and how a file becomes a profile."""
+"""Loads robot profiles (config/robots/<name>.yaml) of any kind."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.robots.common import RobotProfile
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.profile_base import RobotProfile
 
 PROFILES: dict[str, type[RobotProfile]] = {
     "differential_drive": DifferentialDriveProfile,

@@ -1,4 +1,4 @@
-"""From what a robot's driver says to where the robot is in the world."""
+"""Estimates a robot's state in the world from its driver's readings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START_TOLERANCE = 0.01
 
 
 class NotAtStart(Exception):
-    """The robot is not where the episode is to begin; the text says how far away it is."""
+    """The robot is not where the episode begins; the text has the distance."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class JointReading:
 
 @dataclass(frozen=True)
 class OdometryReading:
-    """Where a base believes that it is since its driver was started.
+    """Odometry of a base since its driver was started.
 
     Attributes:
         stamp: time of the reading [s].
@@ -52,7 +52,7 @@ Reading = JointReading | OdometryReading
 
 
 class StateEstimator(Protocol):
-    """The way from one robot's readings to its state."""
+    """Estimates one robot's state from its readings."""
 
     def begin(self, start: Pose) -> None:
         """Begin an episode: at the next reading the robot is at `start`, in the world frame."""
@@ -61,8 +61,8 @@ class StateEstimator(Protocol):
         """Return the state at a reading.
 
         Raises:
-            NotAtStart: it is the first since `begin`, and the robot is seen to be elsewhere.
-            ValueError: it is no reading of this robot.
+            NotAtStart: it is the first since `begin`, and shows the robot elsewhere.
+            ValueError: it is not a reading of this robot.
         """
 
 
@@ -70,7 +70,6 @@ class ArmState:
     """An arm that stands still: the tool's pose follows from the joints."""
 
     def __init__(self, profile: ManipulatorProfile) -> None:
-        """Take the robot."""
         self._profile = profile
         self._kinematics = Kinematics(profile)
         self._start: Pose | None = None
@@ -80,7 +79,7 @@ class ArmState:
         self._start = start
 
     def update(self, reading: Reading) -> RobotState:
-        """Return where joints and tool are."""
+        """Return the state of joints and tool."""
         positions = dict(zip(reading.names, reading.positions, strict=True))
         missing = [name for name in self._profile.joint_names if name not in positions]
         if missing:
@@ -99,16 +98,15 @@ class ArmState:
 
 
 class BaseState:
-    """A mobile base: odometry, put to where the episode begins. It drifts from the truth as odometry does."""
+    """A mobile base: odometry relative to where the episode begins. It drifts, as odometry does."""
 
     def __init__(self, profile: DifferentialDriveProfile) -> None:
-        """Take the robot."""
         self._profile = profile
         self._start: Pose | None = None
         self._origin = (0.0, 0.0, 0.0)
 
     def begin(self, start: Pose) -> None:
-        """Let the next reading be at `start`, of which position and heading in the plane count."""
+        """Take the next reading to be at `start`, in the plane."""
         self._start = start
 
     def update(self, reading: Reading) -> RobotState:
@@ -137,5 +135,5 @@ _ESTIMATORS: dict[type[RobotProfile], Callable[..., StateEstimator]] = {
 
 
 def make_state_estimator(profile: RobotProfile) -> StateEstimator:
-    """Return what tells where a robot is."""
+    """Return the state estimator of a robot."""
     return _ESTIMATORS[type(profile)](profile)

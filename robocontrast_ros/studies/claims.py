@@ -1,4 +1,4 @@
-"""What is claimed of a study's outcome, and how it is decided whether it holds: by intervals, never by hand."""
+"""Claims about a study's outcome, each decided by an interval."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from pydantic import Field
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.statistics.estimate import Estimate
 
+OURS = "ours"
+"""Source of a claim that no paper makes: its words are no quotation."""
+
 Verdict = Literal["holds", "does not hold", "undecided", "same trials"]
-"""``same trials``: both sides of a comparison are the very same trials, so that it says nothing."""
+"""``same trials``: both sides of a comparison are the same trials, so nothing can be decided."""
 
 Kind = Literal[
     "cost_per_trial",
@@ -41,7 +44,7 @@ OF_PERTURBATION: tuple[Kind, ...] = ("sensitivity", "sensitivity_in_set", "paire
 """Kinds of measures that need ``perturbation``."""
 
 CONTROLLED: tuple[Kind, ...] = ("sensitivity", "sensitivity_in_set", "paired_sensitivity")
-"""Kinds of measures that the control's may be taken off."""
+"""Kinds of measures from which the control's may be subtracted."""
 
 COMPARING: tuple[Kind, ...] = (
     *("trials_ratio", "trials_within", "cost_ratio", "total_cost_ratio"),
@@ -61,8 +64,10 @@ class Measure:
     """A number that a claim is about."""
 
     kind: Kind = Field(description="what is measured; docs/study.md defines each")
-    of: tuple[str, ...] = Field(min_length=1, description="labels of the strategies that it is measured of")
-    against: tuple[str, ...] = Field(default=(), description="labels of those that they are compared with")
+    of: tuple[str, ...] = Field(min_length=1, description="labels of the strategies that are measured")
+    against: tuple[str, ...] = Field(
+        default=(), description="labels of the strategies that they are compared with"
+    )
     perturbation: str = Field(
         default="", description="of the sensitivities and of selection: name of the perturbation"
     )
@@ -71,19 +76,19 @@ class Measure:
         description="of bias and expected_error: mean of all trials, of the base trials, or the adjusted mean",
     )
     less_control: bool = Field(
-        default=False, description="of the sensitivities: whether that of the study's control is taken off"
+        default=False, description="of the sensitivities: whether that of the study's control is subtracted"
     )
     budget: float | None = Field(
         default=None,
         gt=0,
         le=1,
-        description="of trials_within: share of what the standard evaluation costs that may be spent",
+        description="of trials_within: limit, as a share of the standard evaluation's cost",
     )
     score: Score = Field(default="metric", description="the task's metric, or success")
     cost: Cost = Field(default="budget", description="the study's own cost, or metres, or seconds")
 
     def __post_init__(self) -> None:
-        """Refuse what the kind has no use for, and what it lacks."""
+        """Refuse keys that the kind does not use, and missing ones."""
         needed = (
             ("against", self.kind in COMPARING),
             ("perturbation", self.kind in OF_PERTURBATION),
@@ -105,7 +110,7 @@ class Measure:
 
     @property
     def words(self) -> str:
-        """What the number is."""
+        """The number, in words."""
         of, against = (" and ".join(f"'{label}'" for label in labels) for labels in (self.of, self.against))
         mean = "success" if self.score == "success" else "mean"
         words = {
@@ -148,11 +153,10 @@ class Region:
     about_zero: float | None = Field(
         default=None,
         gt=0,
-        description="it holds where the interval has zero in it and reaches no farther than this to either side",
+        description="it holds where the interval contains zero and reaches no farther than this to either side",
     )
 
     def __post_init__(self) -> None:
-        """Refuse a region that is none."""
         bounds = self.above is not None or self.below is not None
         if bounds == (self.about_zero is not None):
             raise ValueError("`above`, `below` or both, or else `about_zero`")
@@ -171,8 +175,8 @@ class Region:
     def verdict(self, estimate: Estimate) -> Verdict:
         """Decide by the interval.
 
-        Bounds: the claim holds where the whole interval is in the region, and does not where it is wholly outside.
-        About zero: it does not hold where the interval leaves out zero. Without an interval nothing is decided.
+        Bounds: the claim holds if the whole interval is in the region, and does not if it is wholly outside.
+        About zero: it does not hold if the interval excludes zero. Without an interval it is undecided.
         """
         low, high = estimate.low, estimate.high
         if low is None or high is None:
@@ -193,13 +197,11 @@ class Claim:
     """One claim."""
 
     id: str = Field(pattern=r"^[a-z0-9_]+$", description="short name, unique in its file")
-    source: str = Field(description="where it stands: section, figure")
-    says: str = Field(min_length=1, description="its words; what is left out is an ellipsis")
-    read_as: str = Field(
-        default="", description="how its words are read, where they may be read in several ways"
-    )
+    source: str = Field(description="section or figure of the paper, or `ours`")
+    says: str = Field(min_length=1, description="its words; omissions are an ellipsis")
+    read_as: str = Field(default="", description="how its words are read, where they are ambiguous")
     found: str = Field(
-        default="", description="the number that was found there, in words; empty where none is given"
+        default="", description="the number that the source reports; empty where it gives none"
     )
     measure: Measure = Field(description="the number that it is about")
     holds: Region = Field(description="where that number has to be")
@@ -212,7 +214,6 @@ class Claims:
     claims: tuple[Claim, ...] = Field(min_length=1, description="in the order of the table")
 
     def __post_init__(self) -> None:
-        """Refuse an id that is given twice."""
         ids = [claim.id for claim in self.claims]
         if len(set(ids)) != len(ids):
             raise ValueError("each of the ids once")
@@ -220,14 +221,14 @@ class Claims:
 
 @dataclass(frozen=True)
 class Decided:
-    """A claim, as it came out with one policy.
+    """A claim, decided for one policy.
 
     Attributes:
         claim: the claim.
         policy: name of the policy.
         estimate: the number, with its interval.
         same_trials: whether it compares trials with themselves.
-        control: whether the policy is the study's control, which nothing is claimed of.
+        control: whether the policy is the study's control, about which nothing is claimed.
     """
 
     claim: Claim
@@ -245,7 +246,7 @@ class Decided:
 def check_claims(
     claims: Collection[Claim], perturbations: dict[str, tuple[str, ...]], source: str, control: str
 ) -> None:
-    """Refuse claims about what the study does not have.
+    """Refuse claims about strategies, perturbations or a control that the study does not have.
 
     Args:
         claims: of the file.

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.statistics.curves import ErrorCurve, error_curve
 from robocontrast_ros.studies.claims import Estimator
-from robocontrast_ros.studies.seed_run import ROUNDING, Sitting
+from robocontrast_ros.studies.seed_run import ROUNDING, SeedRun
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """How one estimate of one strategy nears the test-set mean, over seeds.
+    """Error of one estimator of one strategy against cost, over seeds.
 
     Attributes:
         strategy: label of the strategy.
@@ -34,25 +34,25 @@ class Curve:
     trials: Array
 
 
-def draw_curves(sittings: Sequence[Sitting], contrast: str, bins: int) -> tuple[Curve, ...]:
-    """Return the curves of one policy: the plain ones of all strategies, and further estimators of one.
+def draw_curves(seed_runs: Sequence[SeedRun], contrast: str, bins: int) -> tuple[Curve, ...]:
+    """Return the curves of one policy: the plain mean of all strategies, and further estimators of one.
 
     Bins are of equal width from 0 to the greatest cost of all strategies and seeds.
 
     Args:
-        sittings: one a seed.
+        seed_runs: one per seed.
         contrast: label of the strategy whose estimators are compared.
         bins: number of bins.
     """
-    labels = list(sittings[0].sessions)
-    end = max(float(s.sessions[label].cost.sum()) for s in sittings for label in labels)
+    labels = list(seed_runs[0].sessions)
+    end = max(float(s.sessions[label].cost.sum()) for s in seed_runs for label in labels)
     curves = [
-        Curve(label, "plain", _errors(sittings, label, bins, end), _trials(sittings, label, bins, end))
+        Curve(label, "plain", _errors(seed_runs, label, bins, end), _trials(seed_runs, label, bins, end))
         for label in labels
     ]
-    trials = _trials(sittings, contrast, bins, end)
-    curves.append(Curve(contrast, "base", _errors(sittings, contrast, bins, end, base=True), trials))
-    curves.append(Curve(contrast, "adjusted", _adjusted_errors(sittings, contrast, bins, end), trials))
+    trials = _trials(seed_runs, contrast, bins, end)
+    curves.append(Curve(contrast, "base", _errors(seed_runs, contrast, bins, end, base=True), trials))
+    curves.append(Curve(contrast, "adjusted", _adjusted_errors(seed_runs, contrast, bins, end), trials))
     return tuple(curves)
 
 
@@ -85,27 +85,29 @@ def curves_table(curves: Mapping[str, Sequence[Curve]], metric: str, unit: str) 
     return pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _errors(sittings: Sequence[Sitting], label: str, bins: int, end: float, base: bool = False) -> ErrorCurve:
+def _errors(
+    seed_runs: Sequence[SeedRun], label: str, bins: int, end: float, base: bool = False
+) -> ErrorCurve:
     runs = []
-    for sitting in sittings:
-        trials = sitting.sessions[label]
+    for seed_run in seed_runs:
+        trials = seed_run.sessions[label]
         scores = np.where(trials.is_base, trials.score, np.nan) if base else trials.score
-        runs.append((trials.cumulative_cost, scores, sitting.target))
+        runs.append((trials.cumulative_cost, scores, seed_run.target))
     return error_curve(runs, bins, end)
 
 
-def _adjusted_errors(sittings: Sequence[Sitting], label: str, bins: int, end: float) -> ErrorCurve:
-    """Return the errors at the end of each bin: an estimate at every trial would take long and look the same."""
+def _adjusted_errors(seed_runs: Sequence[SeedRun], label: str, bins: int, end: float) -> ErrorCurve:
+    """Return the errors at the end of each bin; an estimate at every trial would take long and look the same."""
     edges = np.linspace(0.0, end, bins + 1)
-    errors = np.full((len(sittings), bins), np.nan)
-    for row, sitting in zip(errors, sittings, strict=True):
-        cost = sitting.sessions[label].cumulative_cost
+    errors = np.full((len(seed_runs), bins), np.nan)
+    for row, seed_run in zip(errors, seed_runs, strict=True):
+        cost = seed_run.sessions[label].cumulative_cost
         for i, number in enumerate(_reached(cost, edges)):
             if number and edges[i] < cost[-1]:
-                mean = sitting.adjusted(label, number).mean
-                row[i] = np.nan if mean is None else abs(mean - sitting.target)
+                mean = seed_run.adjusted(label, number).mean
+                row[i] = np.nan if mean is None else abs(mean - seed_run.target)
     known = ~np.isnan(errors)
-    # A bin that no seed has an estimate in has neither mean nor deviation.
+    # A bin without an estimate has neither mean nor deviation.
     error = np.array([row[k].mean() if k.any() else np.nan for row, k in zip(errors.T, known.T, strict=True)])
     deviation = np.array(
         [row[k].std(ddof=1) if k.sum() > 1 else np.nan for row, k in zip(errors.T, known.T, strict=True)]
@@ -113,11 +115,11 @@ def _adjusted_errors(sittings: Sequence[Sitting], label: str, bins: int, end: fl
     return ErrorCurve(edges, error, deviation, known.sum(axis=0))
 
 
-def _trials(sittings: Sequence[Sitting], label: str, bins: int, end: float) -> Array:
+def _trials(seed_runs: Sequence[SeedRun], label: str, bins: int, end: float) -> Array:
     edges = np.linspace(0.0, end, bins + 1)
-    numbers = np.full((len(sittings), bins), np.nan)
-    for row, sitting in zip(numbers, sittings, strict=True):
-        cost = sitting.sessions[label].cumulative_cost
+    numbers = np.full((len(seed_runs), bins), np.nan)
+    for row, seed_run in zip(numbers, seed_runs, strict=True):
+        cost = seed_run.sessions[label].cumulative_cost
         there = edges[:-1] < (cost[-1] if len(cost) else 0.0)
         row[there] = _reached(cost, edges)[there]
     known = ~np.isnan(numbers)

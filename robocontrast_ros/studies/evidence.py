@@ -1,15 +1,15 @@
-"""The numbers that claims are about, with intervals: a bootstrap over base instances, the seeds pooled.
+"""The numbers that claims are about, with intervals from a bootstrap over base instances, seeds pooled.
 
-A base instance is drawn with all that belongs to it: its trials in every strategy, their costs, and its share in the
-test-set mean. So strategies that ran the same instances are compared in pairs, and a contrast set's error is that
-against the mean of the very instances drawn. Instances are drawn within each seed, and every number is the mean
-over seeds. Intervals are percentiles of ``resamples`` draws, where nothing else is said.
+A base instance is drawn together with its trials in every strategy, their costs, and its share in the test-set
+mean. So strategies that ran the same instances are compared in pairs, and a contrast set's error is relative to the
+mean of the instances drawn. Instances are drawn within each seed, and every number is the mean over seeds.
+Intervals are percentiles of ``resamples`` draws unless a docstring says otherwise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -20,74 +20,74 @@ from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.unpaired import unpaired_difference
-from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Measure
+from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Kind, Measure
 from robocontrast_ros.studies.orders import ExpectedError, expected_error, expected_trials
-from robocontrast_ros.studies.seed_run import ROUNDING, Sitting, Trials
+from robocontrast_ros.studies.seed_run import ROUNDING, SeedRun, Trials
 
 Array = NDArray[np.float64]
 
 ORDERS_SEED = 0
-"""Of the random orders of the test set."""
+"""Seed of the random orders of the test set."""
 
 ENOUGH = 0.9
-"""Share of the draws that have to have a number for it to have an interval."""
+"""Share of the draws that must yield a number for it to have an interval."""
 
 
 class Evidence:
-    """What the sittings of one policy say, seed by seed, as drawn and drawn again."""
+    """The trials of one policy, seed by seed, and their bootstrap draws."""
 
     def __init__(
         self,
-        sittings: Sequence[Sitting],
+        seed_runs: Sequence[SeedRun],
         bins: int,
         resamples: int,
         rng: np.random.Generator,
         control: Evidence | None = None,
     ) -> None:
-        """Draw the instances again.
+        """Draw the instances.
 
         Args:
-            sittings: one a seed.
-            bins: number of costs that errors at equal cost are taken at.
+            seed_runs: one per seed.
+            bins: number of costs at which errors at equal cost are taken.
             resamples: number of draws.
-            rng: what they are drawn with.
-            control: the same of the study's control, with the same instances drawn.
+            rng: the only source of randomness.
+            control: the same for the study's control, with the same instances drawn.
         """
-        self._sittings, self._bins, self._control = sittings, bins, control
+        self._seed_runs, self._bins, self._control = seed_runs, bins, control
         self._expected: dict[tuple[str, Estimator, str], ExpectedError] = {}
         self._weights = []
-        for sitting in sittings:
-            drawn = rng.multinomial(sitting.size, np.full(sitting.size, 1.0 / sitting.size), resamples)
-            self._weights.append(np.vstack([np.ones(sitting.size), drawn]).astype(float))
+        for seed_run in seed_runs:
+            drawn = rng.multinomial(seed_run.size, np.full(seed_run.size, 1.0 / seed_run.size), resamples)
+            self._weights.append(np.vstack([np.ones(seed_run.size), drawn]).astype(float))
 
     def decide(self, claim: Claim, policy: str, is_control: bool = False) -> Decided:
-        """Return how a claim came out."""
+        """Decide a claim."""
         measure = claim.measure
         same = measure.kind in COMPARING and measure.estimator == "plain" and self._same_trials(measure)
         return Decided(claim, policy, self.estimate(measure), same, is_control)
 
     def estimate(self, measure: Measure) -> Estimate:
-        """Return a number with its interval; without one where too little was drawn to have one."""
-        return getattr(self, f"_{measure.kind}")(measure)
+        """Return a number with its interval; without one where too few draws yield a number."""
+        return _ESTIMATES[measure.kind](self, measure)
 
     def expected_error(self, of: str, estimator: Estimator, against: str) -> ExpectedError:
         """Return the error of an estimator at equal cost, over random orders of the test set."""
         asked = (of, estimator, against)
         if asked not in self._expected:
             rng = np.random.default_rng(ORDERS_SEED)
-            self._expected[asked] = expected_error(self._sittings, *asked, rng)
+            self._expected[asked] = expected_error(self._seed_runs, *asked, rng)
         return self._expected[asked]
 
     def applied(self, label: str, perturbation: str) -> tuple[int, int]:
-        """Return how many base instances a perturbation could be applied to, and how many refused it."""
-        masks = [self._applied(sitting, label, perturbation) for sitting in self._sittings]
+        """Return how many base instances a perturbation could be applied to, and to how many it could not."""
+        masks = [self._applied(seed_run, label, perturbation) for seed_run in self._seed_runs]
         return sum(int(yes.sum()) for yes, _ in masks), sum(int(no.sum()) for _, no in masks)
 
     def _same_trials(self, measure: Measure) -> bool:
-        """Tell whether strategies that are compared ran the same trials."""
+        """Tell whether the compared strategies ran the same trials."""
         labels = {*measure.of, *measure.against}
         return len(labels) == 2 and all(
-            s.sessions[measure.of[0]].same(s.sessions[measure.against[0]]) for s in self._sittings
+            s.sessions[measure.of[0]].same(s.sessions[measure.against[0]]) for s in self._seed_runs
         )
 
     def _cost_per_trial(self, measure: Measure) -> Estimate:
@@ -96,9 +96,9 @@ class Evidence:
     def _perturbing_cost(self, measure: Measure) -> Estimate:
         values = []
         for seed, trials in self._sessions(measure.of[0]):
-            sitting = self._sittings[seed]
-            whole = np.zeros(sitting.size)
-            whole[sitting.complete(measure.of[0])] = 1.0
+            seed_run = self._seed_runs[seed]
+            whole = np.zeros(seed_run.size)
+            whole[seed_run.complete(measure.of[0])] = 1.0
             chosen = ~trials.is_base & (whole[trials.instance] > 0.0)
             total, _ = self._sums(measure.of[0], seed, trials.cost, chosen)
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -110,22 +110,20 @@ class Evidence:
             return self._interval(self._price(measure.against[0]) / self._price(measure.of[0]))
 
     def _cost_ratio(self, measure: Measure) -> Estimate:
-        """Return the greatest of the ratios; each has the confidence that makes all of them right together."""
-        price, number = self._price(measure.of[0]), len(measure.against)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = [self._interval(price / self._price(label), number) for label in measure.against]
-        return _combined(ratios, max)
+        return self._greatest_ratio(measure, self._price)
 
     def _total_cost_ratio(self, measure: Measure) -> Estimate:
-        """Return the greatest of the ratios, as ``_cost_ratio`` does."""
-
         def total(label: str) -> Array:
             sums = [self._sums(label, seed, trials.cost)[0] for seed, trials in self._sessions(label)]
             return np.mean(sums, axis=0)
 
-        own, number = total(measure.of[0]), len(measure.against)
+        return self._greatest_ratio(measure, total)
+
+    def _greatest_ratio(self, measure: Measure, value: Callable[[str], Array]) -> Estimate:
+        """Return the greatest of the ratios; their intervals hold simultaneously (Bonferroni)."""
+        own, number = value(measure.of[0]), len(measure.against)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = [self._interval(own / total(label), number) for label in measure.against]
+            ratios = [self._interval(own / value(label), number) for label in measure.against]
         return _combined(ratios, max)
 
     def _sensitivity(self, measure: Measure) -> Estimate:
@@ -138,64 +136,63 @@ class Evidence:
         return self._controlled(measure, values)
 
     def _controlled(self, measure: Measure, values: Callable[[Evidence], Array]) -> Estimate:
-        """Return the interval of values, of those less the control's where that is asked for."""
+        """Return the interval of values, minus the control's where that is wanted."""
         if not measure.less_control:
             return self._interval(values(self))
         return NO_ESTIMATE if self._control is None else self._interval(values(self) - values(self._control))
 
     def _paired_sensitivity(self, measure: Measure) -> Estimate:
-        """Return the mean change of a score from the own base trial, over the instances of all seeds that have both."""
+        """Return the mean change of a score from the instance's own base trial, over all instances that have both."""
         changes = np.concatenate(self._changes(measure))
         if not measure.less_control:
             return _mean(changes, DIFFERENCES)
         if self._control is None:
             return NO_ESTIMATE
         controls = np.concatenate(self._control._changes(measure))
-        # Where one of the two has no such trial, its change is not known.
         both = ~np.isnan(changes) & ~np.isnan(controls)
         return difference_in_differences(changes[both], controls[both])
 
     def _changes(self, measure: Measure) -> list[Array]:
-        """Return, for each seed, mean score under a perturbation less that of base, of each instance, shape (size,).
+        """Return, for each seed and instance, mean score under a perturbation minus that of base, shape (size,).
 
         NaN where an instance lacks one of the two.
         """
         found = []
         for seed, trials in self._sessions(measure.of[0]):
-            size = self._sittings[seed].size
+            size = self._seed_runs[seed].size
             perturbed = _by_instance(trials, trials.perturbation == measure.perturbation, size)
             found.append(perturbed - _by_instance(trials, trials.is_base, size))
         return found
 
     def _selection(self, measure: Measure) -> Estimate:
-        """Return the difference of two groups of base instances of all seeds, which share none."""
+        """Return the difference between two disjoint groups of base instances, seeds pooled."""
         return unpaired_difference(*self.base_means(measure.of[0], measure.perturbation))
 
     def base_means(self, label: str, perturbation: str) -> tuple[Estimate, Estimate]:
-        """Return the mean base score of the instances that a perturbation was applied to, and of those that refused."""
+        """Return the mean base score of the instances that a perturbation was applied to, and of the others."""
         groups: tuple[list[Array], list[Array]] = ([], [])
         for seed, trials in self._sessions(label):
-            sitting = self._sittings[seed]
-            means = _by_instance(trials, trials.is_base, sitting.size)
-            for group, mask in zip(groups, self._applied(sitting, label, perturbation), strict=True):
+            seed_run = self._seed_runs[seed]
+            means = _by_instance(trials, trials.is_base, seed_run.size)
+            for group, mask in zip(groups, self._applied(seed_run, label, perturbation), strict=True):
                 group.append(means[mask])
         applied, refused = (_mean(np.concatenate(group), UNIT) for group in groups)
         return applied, refused
 
     @staticmethod
     def _applied(
-        sitting: Sitting, label: str, perturbation: str
+        seed_run: SeedRun, label: str, perturbation: str
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return whether a perturbation was applied to each base instance, and whether it refused it.
+        """Return to which base instances a perturbation was applied, and to which it could not be.
 
-        Families that it was never applied to are neither: it is not made for them.
+        Instances of families to which it was never applied are in neither: it is not made for them.
         """
-        trials = sitting.sessions[label]
-        has_base, applied, whole = (np.zeros(sitting.size, bool) for _ in range(3))
+        trials = seed_run.sessions[label]
+        has_base, applied, whole = (np.zeros(seed_run.size, bool) for _ in range(3))
         has_base[trials.instance[trials.is_base]] = True
-        whole[sitting.complete(label)] = True
+        whole[seed_run.complete(label)] = True
         applied[trials.instance[trials.perturbation == perturbation]] = True
-        takes_it = np.isin(sitting.family, sitting.family[has_base & applied])
+        takes_it = np.isin(seed_run.family, seed_run.family[has_base & applied])
         return has_base & applied, has_base & whole & ~applied & takes_it
 
     def _bias(self, measure: Measure) -> Estimate:
@@ -204,15 +201,15 @@ class Evidence:
         return self._interval(self._off(measure.of[0], BASE if measure.estimator == "base" else ""))
 
     def _closer(self, measure: Measure) -> Estimate:
-        """Return the least of the differences; each has the confidence that makes all of them right together."""
+        """Return the least of the differences; their intervals hold simultaneously (Bonferroni)."""
         pairs = [(one, other) for one in measure.of for other in measure.against]
         return _combined([self._nearer(one, other, len(pairs)) for one, other in pairs], min)
 
     def _nearer(self, one: str, other: str, comparisons: int) -> Estimate:
-        """Return the absolute bias of another strategy less that of one.
+        """Return the absolute bias of ``other`` minus that of ``one``.
 
-        A bootstrap of absolute values would be off, since noise makes every one of them greater. But |b| - |a| is
-        the smaller of |b - a| and |b + a|, positive where these have one sign; and both of these are means.
+        A bootstrap of absolute values would be biased, since noise makes them greater. But |b| - |a| is the smaller
+        of |b - a| and |b + a|, positive where these have the same sign; and both of these are means.
         """
         a, b = self._off(one), self._off(other)
         less, more = (self._interval(values, comparisons) for values in (b - a, b + a))
@@ -227,17 +224,17 @@ class Evidence:
     def _trials_within(self, measure: Measure) -> Estimate:
         rng = np.random.default_rng(ORDERS_SEED)
         return expected_trials(
-            self._sittings, measure.of[0], measure.against[0], float(measure.budget or 0.0), rng
+            self._seed_runs, measure.of[0], measure.against[0], float(measure.budget or 0.0), rng
         )
 
     def _expected_error(self, measure: Measure) -> Estimate:
         return self.expected_error(measure.of[0], measure.estimator, measure.against[0]).difference
 
     def _error_at_equal_cost(self, measure: Measure) -> Estimate:
-        """Return the difference of two mean errors.
+        """Return the difference between two mean errors.
 
-        Errors are absolute values, which are greater in every draw than in what was drawn from: draws say how much the
-        difference varies, not where it is.
+        Errors are absolute values, which resampling makes greater: the draws give the spread of the difference, not
+        its location.
         """
         values = self._mean_error(measure.of[0]) - self._mean_error(measure.against[0])
         return self._interval(np.concatenate([values[:1], values[1:] - np.nanmean(values[1:]) + values[0]]))
@@ -247,12 +244,12 @@ class Evidence:
 
         Args:
             values: the number itself, then each draw.
-            comparisons: how many intervals are to be right together (Bonferroni).
+            comparisons: how many intervals are to hold simultaneously (Bonferroni).
         """
         value, drawn = float(values[0]), values[1:][np.isfinite(values[1:])]
         if not np.isfinite(value):
             return NO_ESTIMATE
-        if min(sitting.size for sitting in self._sittings) < 2 or len(drawn) < ENOUGH * (len(values) - 1):
+        if min(seed_run.size for seed_run in self._seed_runs) < 2 or len(drawn) < ENOUGH * (len(values) - 1):
             return Estimate(value)
         tail = (1.0 - CONFIDENCE) / (2.0 * comparisons)
         low, high = np.quantile(drawn, (tail, 1.0 - tail))
@@ -267,7 +264,7 @@ class Evidence:
             return np.mean([cost / number for cost, number in sums], axis=0)
 
     def _off(self, label: str, perturbation: str = "") -> Array:
-        """Return the mean of a strategy's trials, or of those of a perturbation, less the test-set mean."""
+        """Return the mean of a strategy's trials, or of those of a perturbation, minus the test-set mean."""
         values = []
         for seed, trials in self._sessions(label):
             chosen = trials.perturbation == perturbation if perturbation else np.ones(len(trials.score), bool)
@@ -279,26 +276,26 @@ class Evidence:
     def _mean_error(self, label: str) -> Array:
         """Return the absolute error of the running mean, over evenly spaced costs up to the standard evaluation's.
 
-        A strategy that has come to its end keeps its estimate.
+        A strategy that has ended keeps its estimate.
         """
         values = []
         for seed, trials in self._sessions(label):
-            costs = np.linspace(0.0, self._sittings[seed].standard_cost, self._bins + 1)[1:]
+            costs = np.linspace(0.0, self._seed_runs[seed].standard_cost, self._bins + 1)[1:]
             reached = np.searchsorted(trials.cumulative_cost, costs + ROUNDING, side="right")
             last = np.maximum(reached, 1) - 1
             weights = self._weights[seed][:, trials.instance]
             with np.errstate(invalid="ignore"):
                 running = (np.cumsum(weights * trials.score, axis=1) / np.cumsum(weights, axis=1))[:, last]
-            # Where none of the first trials was drawn there is no estimate yet.
+            # NaN while none of the trials so far was drawn.
             values.append(np.nanmean(np.abs(running - self._targets[seed][:, None]), axis=1))
         return np.mean(values, axis=0)
 
     def _adjusted_bias(self, label: str) -> Estimate:
-        """Return it with the estimator's own intervals, which are about the test set's mean, put together."""
-        estimates = [sitting.adjusted(label) for sitting in self._sittings]
+        """Return the bias with the estimator's own intervals, one per seed, combined."""
+        estimates = [seed_run.adjusted(label) for seed_run in self._seed_runs]
         errors = [
-            estimate.mean - sitting.target
-            for estimate, sitting in zip(estimates, self._sittings, strict=True)
+            estimate.mean - seed_run.target
+            for estimate, seed_run in zip(estimates, self._seed_runs, strict=True)
             if estimate.mean is not None
         ]
         widths = [estimate.half_width for estimate in estimates if estimate.half_width is not None]
@@ -311,27 +308,45 @@ class Evidence:
         return Estimate(mean, mean - half, mean + half)
 
     def _sessions(self, label: str) -> list[tuple[int, Trials]]:
-        return [(seed, sitting.sessions[label]) for seed, sitting in enumerate(self._sittings)]
+        return [(seed, seed_run.sessions[label]) for seed, seed_run in enumerate(self._seed_runs)]
 
     def _sums(
         self, label: str, seed: int, values: Array, chosen: NDArray[np.bool_] | None = None
     ) -> tuple[Array, Array]:
-        """Return sum and number of some trials' values, of each draw."""
-        sitting = self._sittings[seed]
-        instance = sitting.sessions[label].instance
+        """Return sum and number of the chosen trials' values, for each draw."""
+        seed_run = self._seed_runs[seed]
+        instance = seed_run.sessions[label].instance
         if chosen is not None:
             instance, values = instance[chosen], values[chosen]
         weights = self._weights[seed]
-        total = weights @ np.bincount(instance, values, sitting.size)
-        return total, weights @ np.bincount(instance, minlength=sitting.size).astype(float)
+        total = weights @ np.bincount(instance, values, seed_run.size)
+        return total, weights @ np.bincount(instance, minlength=seed_run.size).astype(float)
 
     @cached_property
     def _targets(self) -> list[Array]:
         targets = []
-        for seed, sitting in enumerate(self._sittings):
-            total, number = self._sums(sitting.standard, seed, sitting.sessions[sitting.standard].score)
+        for seed, seed_run in enumerate(self._seed_runs):
+            total, number = self._sums(seed_run.standard, seed, seed_run.sessions[seed_run.standard].score)
             targets.append(total / number)
         return targets
+
+
+_ESTIMATES: Mapping[Kind, Callable[[Evidence, Measure], Estimate]] = {
+    "cost_per_trial": Evidence._cost_per_trial,
+    "perturbing_cost": Evidence._perturbing_cost,
+    "trials_ratio": Evidence._trials_ratio,
+    "trials_within": Evidence._trials_within,
+    "cost_ratio": Evidence._cost_ratio,
+    "total_cost_ratio": Evidence._total_cost_ratio,
+    "sensitivity": Evidence._sensitivity,
+    "sensitivity_in_set": Evidence._sensitivity_in_set,
+    "paired_sensitivity": Evidence._paired_sensitivity,
+    "selection": Evidence._selection,
+    "bias": Evidence._bias,
+    "closer": Evidence._closer,
+    "error_at_equal_cost": Evidence._error_at_equal_cost,
+    "expected_error": Evidence._expected_error,
+}
 
 
 def _by_instance(trials: Trials, chosen: NDArray[np.bool_], size: int) -> Array:
@@ -342,18 +357,18 @@ def _by_instance(trials: Trials, chosen: NDArray[np.bool_], size: int) -> Array:
 
 
 def _mean(values: Array, bounds: tuple[float, float]) -> Estimate:
-    """Return the mean over base instances, of which those without a value, NaN, do not count."""
+    """Return the mean over base instances; NaN values are left out."""
     known = values[~np.isnan(values)]
     return cluster_mean(known, np.arange(len(known)), bounds=bounds)
 
 
 def _smaller(x: float, y: float) -> float:
-    """Return the smaller of two absolute values, positive where both numbers have one sign."""
+    """Return the smaller of two absolute values, positive where both numbers have the same sign."""
     return math.copysign(min(abs(x), abs(y)), x * y)
 
 
 def _combined(estimates: Sequence[Estimate], choose: Callable[[Iterable[float]], float]) -> Estimate:
-    """Return the least, or the greatest, of several estimates; its interval is that of the ends."""
+    """Return the least, or the greatest, of several estimates and of the ends of their intervals."""
     means, lows, highs = ([getattr(e, name) for e in estimates] for name in ("mean", "low", "high"))
     if None in means:
         return NO_ESTIMATE

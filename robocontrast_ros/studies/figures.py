@@ -1,4 +1,4 @@
-"""Figures 3 and 6 of seed 000, and 5, 7 and 8, which are the same of another task and cost, drawn of a study."""
+"""Figures of a study: 3 and 6 of seed 000, and 5, 7 and 8, which show the same for another task and cost."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import Estimator
 from robocontrast_ros.studies.curves import Curve
 from robocontrast_ros.studies.orders import ExpectedError
-from robocontrast_ros.studies.seed_run import Sitting
+from robocontrast_ros.studies.seed_run import SeedRun
 
-# The palette of Okabe and Ito, which is told apart under the common forms of colour blindness; grey for their yellow.
+# The palette of Okabe and Ito, distinct under the common forms of colour blindness; grey instead of their yellow.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#7F7F7F")
 DASHES: tuple[object, ...] = (
     "-",
@@ -32,17 +32,17 @@ DASHES: tuple[object, ...] = (
     (0, (2, 2)),
     (0, (4, 1, 1, 1, 1, 1)),
 )
-"""Lines differ in more than their colour: print is at times black and white, and two strategies may run the same."""
+"""Lines differ in more than colour: print may be black and white, and two curves may coincide."""
 
 EARLY = 0.04
-"""Share of the cost axis whose errors, those of the very first trials, do not stretch the error axis."""
+"""Errors in this first share of the cost axis, those of the very first trials, do not stretch the error axis."""
 
 STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What figures of one policy need besides its trials.
+    """Names and units in the figures of one policy.
 
     Attributes:
         policy: its name.
@@ -63,21 +63,21 @@ class Shown:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What is drawn of one policy.
+    """Data of the figures of one policy.
 
     Attributes:
-        sittings: one a seed.
+        seed_runs: one per seed.
         curves: error and trials against cost.
         shown: names and units.
         expected: error of each estimator of the contrast set over random orders, beside the standard evaluation's.
-        controls: the sittings of the control; none for the control itself.
+        controls: those of the control; none for the control itself.
     """
 
-    sittings: Sequence[Sitting]
+    seed_runs: Sequence[SeedRun]
     curves: Sequence[Curve]
     shown: Shown
     expected: Mapping[Estimator, ExpectedError]
-    controls: Sequence[Sitting] = ()
+    controls: Sequence[SeedRun] = ()
 
 
 def draw_estimate(picture: Picture, path: Path) -> None:
@@ -87,7 +87,7 @@ def draw_estimate(picture: Picture, path: Path) -> None:
         picture: what is drawn.
         path: of the PDF and the PNG, without suffix.
     """
-    sittings, curves, shown = picture.sittings, picture.curves, picture.shown
+    seed_runs, curves, shown = picture.seed_runs, picture.curves, picture.shown
     with rc_context(STYLE):
         figure = Figure(figsize=(7.2, 3.1), layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.6))
@@ -95,17 +95,17 @@ def draw_estimate(picture: Picture, path: Path) -> None:
         plain = [curve for curve in curves if curve.estimator == "plain"]
         for curve, colour, dash in zip(plain, *_styles(len(plain)), strict=True):
             _draw_error(right, curve, curve.strategy, colour, dash)
-        cost = float(np.mean([sitting.standard_cost for sitting in sittings]))
-        _mark_cost(right, cost, sittings[0].standard, shown.unit, high=True)
+        cost = float(np.mean([seed_run.standard_cost for seed_run in seed_runs]))
+        _mark_cost(right, cost, seed_runs[0].standard, shown.unit, high=True)
         _finish_errors(right, plain, shown)
         figure.suptitle(shown.policy, fontsize=9)
         _save(figure, path)
 
 
 def draw_estimators(picture: Picture, path: Path) -> None:
-    """Draw the error to be expected of the estimators that one contrast set allows, and of the standard evaluation."""
+    """Draw the expected error of the estimators from one contrast set, and of the standard evaluation."""
     words = {"plain": "mean of all trials", "base": "mean of the base trials", "adjusted": "adjusted mean"}
-    shown, standard = picture.shown, picture.sittings[0].standard
+    shown, standard = picture.shown, picture.seed_runs[0].standard
     with rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.1), layout="constrained")
         axes = figure.subplots()
@@ -126,19 +126,19 @@ def draw_estimators(picture: Picture, path: Path) -> None:
 
 def draw_trials(picture: Picture, path: Path) -> None:
     """Draw the number of trials against their cost (figures 6 and 8); write PDF and PNG."""
-    sittings, curves, shown = picture.sittings, picture.curves, picture.shown
+    seed_runs, curves, shown = picture.seed_runs, picture.curves, picture.shown
     with rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.1), layout="constrained")
         axes = figure.subplots()
         plain = [curve for curve in curves if curve.estimator == "plain"]
         for curve, colour, dash in zip(plain, *_styles(len(plain)), strict=True):
-            for sitting in sittings:
-                own = sitting.sessions[curve.strategy].cumulative_cost
+            for seed_run in seed_runs:
+                own = seed_run.sessions[curve.strategy].cumulative_cost
                 axes.plot((0.0, *own), range(len(own) + 1), color=colour, alpha=0.25, linewidth=0.8)
             edges, trials = curve.errors.edges[1:], _where_all(curve, curve.trials)
             axes.plot((0.0, *edges), (0.0, *trials), color=colour, linestyle=dash, label=curve.strategy)
-        cost = float(np.mean([sitting.standard_cost for sitting in sittings]))
-        _mark_cost(axes, cost, sittings[0].standard, shown.unit, high=False)
+        cost = float(np.mean([seed_run.standard_cost for seed_run in seed_runs]))
+        _mark_cost(axes, cost, seed_runs[0].standard, shown.unit, high=False)
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
@@ -153,7 +153,7 @@ FIGURES: Mapping[str, Callable[[Picture, Path], None]] = {
     "trials": draw_trials,
     "estimators": draw_estimators,
 }
-"""Begin of a file's name -> what draws it."""
+"""Start of a file's name -> what draws it."""
 
 
 def _styles(number: int) -> tuple[list[str], list[object]]:
@@ -163,8 +163,8 @@ def _styles(number: int) -> tuple[list[str], list[object]]:
 
 
 def _draw_perturbations(axes: Axes, picture: Picture) -> None:
-    sittings, shown = picture.sittings, picture.shown
-    target = _pooled(sittings, sittings[0].standard, None)
+    seed_runs, shown = picture.seed_runs, picture.shown
+    target = _pooled(seed_runs, seed_runs[0].standard, None)
     names = list(shown.symbols)
     if target.low is not None:
         axes.axhspan(target.low, target.high, color=COLOURS[0], alpha=0.12, linewidth=0.0)
@@ -172,8 +172,8 @@ def _draw_perturbations(axes: Axes, picture: Picture) -> None:
         axes.axhline(target.mean, color=COLOURS[0], linestyle="--", linewidth=1.0, label="test-set mean")
     ticks = []
     for position, name in enumerate(names):
-        estimate = _pooled(sittings, shown.contrast, name)
-        number = sum(int(np.sum(s.sessions[shown.contrast].perturbation == name)) for s in sittings)
+        estimate = _pooled(seed_runs, shown.contrast, name)
+        number = sum(int(np.sum(s.sessions[shown.contrast].perturbation == name)) for s in seed_runs)
         ticks.append(f"{shown.symbols[name]}\nn = {number}")
         if estimate.mean is None:
             axes.text(position, 0.03, "no trial", ha="center")
@@ -202,11 +202,11 @@ def _draw_perturbations(axes: Axes, picture: Picture) -> None:
     axes.legend(frameon=False, fontsize=7, loc="upper right", ncols=2)
 
 
-def _pooled(sittings: Sequence[Sitting], label: str, perturbation: str | None) -> Estimate:
+def _pooled(seed_runs: Sequence[SeedRun], label: str, perturbation: str | None) -> Estimate:
     """Return the mean over trials of all seeds; a base instance of each seed is a cluster."""
     scores, clusters = [], []
-    for seed, sitting in enumerate(sittings):
-        trials = sitting.sessions[label]
+    for seed, seed_run in enumerate(seed_runs):
+        trials = seed_run.sessions[label]
         chosen = (
             np.ones(len(trials.score), bool) if perturbation is None else trials.perturbation == perturbation
         )
@@ -224,12 +224,12 @@ def _draw_error(axes: Axes, curve: Curve, label: str, colour: str, dash: object)
 
 
 def _where_all(curve: Curve, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values where no seed has ended: a mean over fewer seeds would be a jump in the line."""
+    """Return the values where no seed has ended: a mean over fewer seeds would make the line jump."""
     return np.where(curve.errors.runs == curve.errors.runs.max(), values, np.nan)
 
 
 def _mark_cost(axes: Axes, cost: float, standard: str, unit: str, high: bool) -> None:
-    """Mark what the standard evaluation costs; the words stand right of the line, high or low."""
+    """Mark the cost of the standard evaluation; the label is right of the line, high or low."""
     axes.axvline(cost, color="0.45", linestyle=":", linewidth=1.0)
     axes.annotate(
         f"{standard}: {cost:.0f} {unit}",

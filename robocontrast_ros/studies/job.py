@@ -24,7 +24,7 @@ from robocontrast_ros.studies.memo import Memory, RememberingBench, RememberingP
 from robocontrast_ros.studies.parameters import Study
 
 INTERRUPTED = "interrupted"
-"""How a session ended that could not go on; else it is a reason of ``SessionFinished``."""
+"""Reason of a session that was interrupted; any other reason is one of ``SessionFinished``."""
 
 
 class StudyError(RuntimeError):
@@ -32,12 +32,12 @@ class StudyError(RuntimeError):
 
 
 class Stopped(Exception):
-    """The study is to end; what is done is kept."""
+    """The study is ending; what is done is kept."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What one process does at a time.
+    """The unit of work of one process.
 
     Attributes:
         policy: name of the policy.
@@ -48,18 +48,17 @@ class Job:
     seed: int
 
     def __str__(self) -> str:
-        """Return the stem of its files."""
         return f"{self.policy}_seed{self.seed}"
 
 
 @dataclass(frozen=True)
 class JobProgress:
-    """Where a job stands.
+    """Progress of a job.
 
     Attributes:
         asked: trials that strategies asked for so far.
-        simulated: those of them that were simulated, instead of being known already.
-        share: estimate of the part that is done, 0 to 1.
+        simulated: those that were simulated; the others were known already.
+        share: estimated share that is done, 0 to 1.
     """
 
     asked: int = 0
@@ -76,11 +75,11 @@ class SessionOfStudy:
         seed: of the test set.
         strategy: label of the strategy.
         reason: how it ended: a reason of ``SessionFinished``, or ``interrupted``.
-        detail: that in words.
-        budget: what it was allowed to cost; None without a limit.
-        cost: what all its set-ups cost.
+        detail: the same in words.
+        budget: limit of the cost; None without one.
+        cost: of all set-ups.
         trials: trials that count.
-        simulated: those of them that were simulated for it, instead of being known already.
+        simulated: those that were simulated for it; the others were known already.
         void: void attempts.
         skipped: perturbations and instances that could not be applied.
     """
@@ -100,7 +99,7 @@ class SessionOfStudy:
 
 @dataclass(frozen=True)
 class JobFiles:
-    """Where a job keeps what it has done, in the folder ``jobs`` of a study's folder."""
+    """The files of a job, in the folder ``jobs`` of a study's folder."""
 
     folder: Path
     job: Job
@@ -134,20 +133,20 @@ class JobFiles:
 def run_job(
     job: Job, study: Study, folder: Path, tell: Callable[[JobProgress], None], stopped: Callable[[], bool]
 ) -> None:
-    """Run all strategies with one policy and one seed, and write down what came of it.
+    """Run all strategies with one policy and one seed, and write trials and sessions to files.
 
-    The standard evaluation comes first: what it costs is what the budget of the others is a multiple of.
+    The standard evaluation comes first: the budget of the others is a multiple of its cost.
 
     Args:
         job: which policy and seed.
         study: the study.
         folder: of the files of jobs.
-        tell: told after every trial where the job stands.
-        stopped: asked after every trial whether to end here.
+        tell: called with the job's progress after every trial.
+        stopped: called after every trial; True ends the job.
 
     Raises:
-        Stopped: ``stopped`` said so; what was simulated is not simulated again.
-        StudyError: the standard evaluation did not come to its end.
+        Stopped: ``stopped`` returned True; what was simulated is kept.
+        StudyError: the standard evaluation was interrupted or has no trial.
         ConfigurationError: the policy cannot be loaded, or does not fit.
     """
     parameters, files = study.parameters, JobFiles(folder, job)
@@ -158,15 +157,15 @@ def run_job(
     try:
         with Memory(files.memory) as memory:
             sessions_in_all = len(parameters.strategies)
-            sitting = _Sitting(bench, memory, test_set, sessions_in_all, tell, stopped)
+            runner = _SessionRunner(bench, memory, test_set, sessions_in_all, tell, stopped)
             budget: float | None = None
             for strategy in (parameters.labelled(parameters.standard), *parameters.others):
                 session = study.session(job.policy, strategy.label, job.seed, budget)
-                table, ended = sitting.run(session, job, strategy.label)
+                table, ended = runner.run(session, job, strategy.label)
                 if budget is None:
                     if ended.reason == INTERRUPTED or not ended.trials:
                         raise StudyError(
-                            f"{job}: the standard evaluation, which all else is measured by, has ended early or has "
+                            f"{job}: the standard evaluation, which the other budgets depend on, ended early or has "
                             f"no trial: {ended.detail}"
                         )
                     budget = parameters.cap * ended.cost
@@ -179,7 +178,7 @@ def run_job(
     _write(files.sessions, lambda path: path.write_text(content, encoding="utf-8"))
 
 
-class _Sitting:
+class _SessionRunner:
     """The sessions of a job, one after another on one bench."""
 
     def __init__(
@@ -203,7 +202,7 @@ class _Sitting:
         """Return the trials of a session, and how it ended.
 
         Raises:
-            Stopped: the study is to end.
+            Stopped: the study is ending.
         """
         self._bench.begin()
         self._simulated = []
@@ -255,12 +254,12 @@ class _Sitting:
         self._progress = replace(self._progress, share=(self._ended + share) / self._sessions)
         self._tell(self._progress)
         if self._stopped():
-            self._control.abort("the study is to end")
+            self._control.abort("the study is ending")
 
 
 @dataclass(frozen=True)
 class _Drawn(Evaluation):
-    """An evaluation whose test set has been drawn before: drawing it takes as long as many a trial."""
+    """An evaluation whose test set has been drawn before, since drawing it takes as long as many trials."""
 
     drawn: tuple[TestInstance, ...] = ()
 
@@ -274,7 +273,7 @@ def _drawn(evaluation: Evaluation, test_set: tuple[TestInstance, ...]) -> _Drawn
 
 
 def _write(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     half = path.with_suffix(".part")
     write(half)
     half.replace(path)

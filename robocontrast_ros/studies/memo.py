@@ -1,9 +1,9 @@
 """Executions that several strategies ask for are simulated once.
 
 In lockstep simulation an execution is a function of the scene that is set up, the instruction and the trial's seed,
-for one robot and one policy: set-up puts back everything that an earlier trial may have changed. So what was
-simulated once need not be simulated again, be it for another strategy or after an interruption: executions are kept
-in a file, a line each. A test shows that sessions with and without it are equal to the last bit.
+for one robot and one policy: set-up resets everything that an earlier trial may have changed. So an execution need
+not be simulated again for another strategy or after an interruption: executions are kept in a file, one per line.
+A test shows that sessions with and without this memory are equal to the last bit.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from robocontrast_ros.tasks.protocol import Task
 
 @dataclass(frozen=True)
 class Remembered:
-    """One execution, and what was around it.
+    """One execution, with the scenes before and after it.
 
     Attributes:
         key: ``execution_key`` of the trial.
-        target: SHA-256, in hex, of the scene that was wanted.
-        start: the scene as it was read back after set-up.
-        execution: what came of it; without the policy's latencies, which are measured anew each time.
-        end: the scene that the bench then had.
+        target: SHA-256, in hex, of the scene to set up.
+        start: the scene as read back after set-up.
+        execution: the result, without the policy's latencies, which differ each time.
+        end: the scene after it.
     """
 
     key: str
@@ -51,11 +51,11 @@ class Memory:
 
     Attributes:
         executions: by their keys.
-        starts: digest of a scene that was wanted -> that scene as it was read back.
+        starts: digest of a scene to set up -> the scene as read back.
     """
 
     def __init__(self, path: Path) -> None:
-        """Read what is there, take away what a crash cut off, and open the file for more."""
+        """Read the file, remove a line that a crash cut off, and open the file for more."""
         self.executions: dict[str, Remembered] = {}
         self.starts: dict[str, Scene] = {}
         whole = 0
@@ -70,15 +70,13 @@ class Memory:
         self._file.truncate(whole)
 
     def __enter__(self) -> Memory:
-        """Return it."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close the file."""
         self._file.close()
 
     def add(self, remembered: Remembered) -> None:
-        """Keep an execution, in the file, too."""
+        """Keep an execution, here and in the file."""
         self._file.write(to_json(remembered, inf_nan_mode="strings") + b"\n")
         self._file.flush()
         self._keep(remembered)
@@ -89,15 +87,15 @@ class Memory:
 
 
 class RememberingBench:
-    """A ``episodes.bench.Bench`` in front of another one, which is asked only for what is not known yet."""
+    """An ``episodes.bench.Bench`` in front of another one, which runs only what is not known yet."""
 
     def __init__(self, bench: Bench, memory: Memory, done: Callable[[bool], None]) -> None:
         """Take the parts.
 
         Args:
-            bench: the one that is asked.
-            memory: what is known, of that bench's robot and policy.
-            done: told after every trial whether it was simulated.
+            bench: runs what is not known.
+            memory: executions with that bench's robot and policy.
+            done: called after every trial with whether it was simulated.
         """
         self._bench, self._memory, self._done = bench, memory, done
         self.begin()
@@ -111,14 +109,14 @@ class RememberingBench:
         self._is_set_up = False
 
     def scene(self) -> Scene:
-        """Return the scene that is, or would be."""
+        """Return the scene as it is, or would be if everything were simulated."""
         return self._bench.scene() if self._scene is None else self._scene
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
-        """Return the scene as it is read back after set-up, from memory where it is known.
+        """Return the scene as read back after set-up, from memory where it is known.
 
         Raises:
-            BenchFault: the other bench's.
+            BenchFault: from the other bench.
         """
         self._scene, self._target, self._moves, self._is_set_up = None, target, moves, False
         known = self._memory.starts.get(_digest(target))
@@ -129,7 +127,7 @@ class RememberingBench:
         """Return the execution from memory, else run it and remember it.
 
         Raises:
-            BenchFault: the other bench's; that is not remembered.
+            BenchFault: from the other bench; it is not remembered.
         """
         key = execution_key(self._target, trial)
         known = self._memory.executions.get(key)
@@ -156,10 +154,9 @@ class RememberingBench:
 
 
 class RememberingPerturbation:
-    """A ``Perturbation`` that answers the same question once: planning an answer takes as long as many a trial."""
+    """A ``Perturbation`` that remembers its answers: planning one takes as long as many trials."""
 
     def __init__(self, perturbation: Perturbation) -> None:
-        """Take the perturbation."""
         self._perturbation = perturbation
         self.name, self.symbol = perturbation.name, perturbation.symbol
         self.axes, self.description = perturbation.axes, perturbation.description
@@ -172,9 +169,9 @@ class RememberingPerturbation:
     def apply(
         self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
-        """Return the answer; the generator is left as it is where the answer is known.
+        """Return the answer; a known answer leaves the generator unchanged.
 
-        All questions are to be of one task.
+        All calls must have the same task.
         """
         key = _digest((base, scene)), repr(rng.bit_generator.state)
         if key not in self._answers:
@@ -183,9 +180,9 @@ class RememberingPerturbation:
 
 
 def execution_key(target: Scene, trial: Trial) -> str:
-    """Return the SHA-256, in hex, of all that the execution of a trial is a function of.
+    """Return the SHA-256, in hex, of everything on which the execution of a trial depends.
 
-    The instance's id, and what is claimed of it, are not among that: no policy and no score knows them.
+    The instance's id and its proof are left out: no policy and no score depends on them.
     """
     instance = replace(trial.instance, instance_id="", proof=None)
     return _digest((target, instance, trial.seed))

@@ -1,9 +1,9 @@
-"""Error of an estimate at equal cost, on the mean over the orders in which a test set may be run.
+"""Error of an estimate at equal cost, averaged over random orders of the test set.
 
-The order in which a session ran is one of many, and the error of its running mean says as much about that order as
-about the strategy. The trials of one base instance begin in the instance's own scene, whatever came before, so those
-of a standard evaluation and of a contrast set may be put into other orders afterwards: instance by instance, with
-their costs. The mean over random orders is what an experimenter has to expect who shuffles the test set.
+The error of a session's running mean depends on the order of its trials as much as on the strategy. The trials of a
+base instance start from the instance's own scene, whatever ran before, so the trials of a standard evaluation and of
+a contrast set can be reordered afterwards: instance by instance, with their costs. The mean over random orders is
+the error to expect when the test set is shuffled.
 
 Intervals are by a jackknife that leaves out groups of base instances, within each seed, and Student's t (Kott 2001,
 *J. Off. Stat.* 17).
@@ -23,18 +23,18 @@ from scipy import stats
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.studies.claims import Estimator
-from robocontrast_ros.studies.seed_run import ROUNDING, Sitting, Trials
+from robocontrast_ros.studies.seed_run import ROUNDING, SeedRun, Trials
 
 Array = NDArray[np.float64]
 
 COSTS = 20
-"""Costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
+"""Number of costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
 
 PRECISION: dict[Estimator, tuple[int, int]] = {"plain": (200, 20), "base": (200, 20), "adjusted": (10, 10)}
-"""Random orders of a test set, and groups of base instances that the jackknife leaves out in each seed.
+"""Number of random orders, and number of groups of base instances that the jackknife leaves out in each seed.
 
-With fewer than three times as many instances as groups, one instance at a time is left out, so that groups are of about
-one size. The adjusted mean takes a hundred times as long as the others.
+With fewer than three times as many instances as groups, one instance at a time is left out, so that groups have about
+the same size. The adjusted mean takes a hundred times as long as the others.
 """
 
 FEWEST = 5
@@ -47,9 +47,9 @@ class ExpectedError:
 
     Attributes:
         costs: at which it is taken, mean over seeds, shape (k,).
-        of: of the one at each cost, mean over orders and seeds, shape (k,); NaN where one of both has no trial yet.
-        against: of the other.
-        difference: of the one less that of the other, mean over costs; empty without an instance to order.
+        of: error of the first, mean over orders and seeds, shape (k,); NaN where one of both has no trial yet.
+        against: error of the second, likewise.
+        difference: first minus second, mean over costs; empty without an instance to order.
     """
 
     costs: Array
@@ -59,7 +59,7 @@ class ExpectedError:
 
 
 def expected_error(
-    sittings: Sequence[Sitting],
+    seed_runs: Sequence[SeedRun],
     of: str,
     estimator: Estimator,
     against: str,
@@ -68,26 +68,26 @@ def expected_error(
 ) -> ExpectedError:
     """Return the error of an estimator on one strategy's trials, and of the plain mean on another's.
 
-    Both are run in the same orders. The target is the standard evaluation's mean over the instances that both
-    strategies ran to their end; costs go up to what the standard evaluation of these cost.
+    Both run in the same orders. The target is the standard evaluation's mean over the instances that both strategies
+    completed; costs go up to what the standard evaluation of these cost.
 
     Args:
-        sittings: one a seed.
-        of: label of a strategy whose base trials all begin in their own scenes.
+        seed_runs: one per seed.
+        of: label of a strategy whose base trials all start from their own scenes.
         estimator: ``plain``, ``base`` or ``adjusted``.
         against: label of another such strategy.
-        rng: what orders and groups are drawn with.
-        orders: number of random orders; that of ``PRECISION`` when None.
+        rng: the only source of randomness.
+        orders: number of random orders; default as in ``PRECISION``.
 
     Returns:
-        Without interval where a seed has fewer than five instances.
+        The estimate has no interval where a seed has fewer than five instances.
     """
     usual, groups = PRECISION[estimator]
-    ordered = [_Orders(sitting, of, against, rng, orders or usual) for sitting in sittings]
+    ordered = [_Orders(seed_run, of, against, rng, orders or usual) for seed_run in seed_runs]
     found = [each.replicates(lambda own, some: own.errors(some, estimator), groups, rng) for each in ordered]
     if any(each is None for each in found):
         return ExpectedError(*(np.full(COSTS, np.nan) for _ in range(3)), NO_ESTIMATE)
-    # Where one of both has no trial yet, neither counts.
+    # Where one of the two has no trial yet, neither counts.
     known = [np.where(np.isnan(each).any(axis=2, keepdims=True), np.nan, each) for each in found]
     with warnings.catch_warnings():
         # At a cost that no order has a trial for.
@@ -99,22 +99,22 @@ def expected_error(
 
 
 def expected_trials(
-    sittings: Sequence[Sitting], of: str, against: str, budget: float, rng: np.random.Generator
+    seed_runs: Sequence[SeedRun], of: str, against: str, budget: float, rng: np.random.Generator
 ) -> Estimate:
-    """Return how many trials of one strategy a budget allows, over how many of another, on the mean over orders.
+    """Return the ratio of the numbers of trials that a budget allows two strategies, mean over random orders.
 
     Args:
-        sittings: one a seed.
-        of: label of a strategy whose base trials all begin in their own scenes.
+        seed_runs: one per seed.
+        of: label of a strategy whose base trials all start from their own scenes.
         against: label of another such strategy.
-        budget: share of what the standard evaluation costs, of the instances that both ran to their end.
-        rng: what orders and groups are drawn with.
+        budget: as a share of what the standard evaluation of the instances that both completed costs.
+        rng: the only source of randomness.
 
     Returns:
-        Without interval where a seed has fewer than five instances.
+        The estimate has no interval where a seed has fewer than five instances.
     """
     usual, groups = PRECISION["plain"]
-    ordered = [_Orders(sitting, of, against, rng, usual) for sitting in sittings]
+    ordered = [_Orders(seed_run, of, against, rng, usual) for seed_run in seed_runs]
     found = [each.replicates(lambda own, some: own.trials(some, budget), groups, rng) for each in ordered]
     if any(each is None or not each[:, :, 1].all() for each in found):
         return NO_ESTIMATE
@@ -124,11 +124,11 @@ def expected_trials(
 def _jackknifed(replicates: Sequence[Array]) -> Estimate:
     """Return the mean over seeds and orders of a number, with the interval of a jackknife.
 
-    What the drawing of orders adds to the spread of the replicates is taken off, as it would be multiplied by the
-    number of groups; what it adds to the mean is put in its place.
+    The variance that random orders add to the replicates is subtracted, since the jackknife would multiply it by the
+    number of groups; the variance that they add to the mean is added instead.
 
     Args:
-        replicates: of each seed, the number with all instances, then that without each group, in each order; shape
+        replicates: for each seed, the number with all instances, then without each group, in each order; shape
             (groups + 1, orders).
     """
     mean = float(np.mean([each[0].mean() for each in replicates]))
@@ -146,19 +146,19 @@ def _jackknifed(replicates: Sequence[Array]) -> Estimate:
 
 
 class _Orders:
-    """Two strategies of one sitting in the same random orders."""
+    """Two strategies of one seed in the same random orders."""
 
     def __init__(
-        self, sitting: Sitting, of: str, against: str, rng: np.random.Generator, orders: int
+        self, seed_run: SeedRun, of: str, against: str, rng: np.random.Generator, orders: int
     ) -> None:
         self._of, self._against, self._standard = (
-            _Blocks(sitting.sessions[label]) for label in (of, against, sitting.standard)
+            _Blocks(seed_run.sessions[label]) for label in (of, against, seed_run.standard)
         )
-        complete = [sitting.complete(label) for label in (of, against, sitting.standard)]
+        complete = [seed_run.complete(label) for label in (of, against, seed_run.standard)]
         self.instances = reduce(np.intersect1d, complete)
-        # The scene that is brought in from outside has no cost, wherever else in the order it were.
-        self.instances = np.setdiff1d(self.instances, sitting.sessions[sitting.standard].unpriced)
-        self._number = sitting.size
+        # The session's first scene has no known cost, so it cannot be put elsewhere in the order.
+        self.instances = np.setdiff1d(self.instances, seed_run.sessions[seed_run.standard].unpriced)
+        self._number = seed_run.size
         self._orders = [rng.permutation(self.instances) for _ in range(orders)]
 
     def replicates(
@@ -169,7 +169,7 @@ class _Orders:
     ) -> Array | None:
         """Return numbers with all instances, and without each group of them, shape (groups + 1, orders, ...).
 
-        None without an instance; without groups where there are fewer instances than an interval takes.
+        None without an instance; without groups where there are too few instances for an interval.
         """
         number = len(self.instances)
         if not number:
@@ -201,7 +201,7 @@ class _Orders:
         return np.abs(np.array(means) - target)
 
     def trials(self, instances: NDArray[np.int64], budget: float) -> Array:
-        """Return how many trials of both a share of the standard's cost allows, in each order, shape (orders, 2)."""
+        """Return how many trials of both strategies a budget allows in each order, shape (orders, 2)."""
         spent = budget * float(np.sum(self._standard.taken(instances).cost))
         both = [
             [blocks.trials(order, spent) for blocks in (self._of, self._against)]
@@ -237,9 +237,9 @@ class _Blocks:
         """Return the estimate at each cost, shape (costs,); NaN where no trial is done yet.
 
         Args:
-            instances: that are run, in this order.
-            estimator: of the mean.
-            costs: at which it is asked for, rising.
+            instances: in the order in which they are run.
+            estimator: which mean.
+            costs: at which it is wanted, in rising order.
             every: covariates of the test set's instances, for the adjusted mean.
         """
         where = self._positions(instances)
@@ -251,10 +251,10 @@ class _Blocks:
         return np.where(reached > 0, (total / number)[np.maximum(reached, 1) - 1], np.nan)
 
     def trials(self, instances: NDArray[np.int64], cost: float) -> float:
-        """Return how many trials a cost allows, where instances are run in this order.
+        """Return how many trials a cost allows when instances are run in this order.
 
-        The first trial that is too dear counts by the share of its cost that is left: whole numbers would jump by as
-        much as the jackknife is to measure.
+        The first trial beyond the cost counts as the fraction of its cost that is left: the jumps of whole numbers
+        would be as large as the differences that the jackknife measures.
         """
         done = np.cumsum(self._trials.cost[self._positions(instances)])
         number = int(np.searchsorted(done, cost + ROUNDING, side="right"))

@@ -1,4 +1,4 @@
-"""A study's parameter file: which policies are evaluated by which strategies, and what is claimed of them."""
+"""A study's parameter file: policies, strategies and claims."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LABEL = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 class StudyStrategy:
     """One of the strategies that are compared."""
 
-    label: str = Field(pattern=LABEL, description="what the study calls it, in figures, tables and claims")
+    label: str = Field(pattern=LABEL, description="its name in figures, tables and claims")
     name: str = Field(min_length=1, description="strategy, as in a session's file")
     perturbations: tuple[str, ...] = Field(
         default=(), description="perturbation set P, as in a session's file"
@@ -60,8 +60,8 @@ class StudyParameters:
     )
     control: str = Field(
         default="",
-        description="that of the policies, an oracle for example, which shows what a perturbation costs by geometry "
-        "alone; nothing is claimed of it",
+        description="one of the policies, for example an oracle, whose change shows the effect of geometry alone; "
+        "claims are not decided for it",
     )
     seeds: tuple[int, ...] = Field(
         min_length=1, description="of the test sets; each is a repetition of the study"
@@ -74,11 +74,11 @@ class StudyParameters:
     strategies: tuple[StudyStrategy, ...] = Field(min_length=2, description="what is compared")
     standard: str = Field(
         default="standard",
-        description="label of the strategy whose mean all others are to estimate; it runs to its end",
+        description="label of the strategy whose mean all others estimate; it has no budget",
     )
     contrast: str = Field(
-        description="label of the strategy whose perturbations are shown beside that mean, and whose trials the "
-        "estimators are compared on"
+        description="label of the strategy whose perturbations are shown beside that mean, and on whose trials the "
+        "estimators are compared"
     )
     cap: float = Field(
         gt=0,
@@ -92,7 +92,6 @@ class StudyParameters:
     claims: str = Field(default="", description="URI or path of the file of claims; none are decided without")
 
     def __post_init__(self) -> None:
-        """Refuse what is named twice, and labels that are not there."""
         labels = [strategy.label for strategy in self.strategies]
         for what, given in (("labels", labels), ("seeds", self.seeds), ("policies", self.policies)):
             if len(set(given)) != len(given):
@@ -103,7 +102,7 @@ class StudyParameters:
             if getattr(self, key) not in labels:
                 raise ValueError(f"for `{key}` one of the strategies' labels: {', '.join(labels)}")
         if self.labelled(self.standard).perturbations:
-            raise ValueError(f"no perturbations for '{self.standard}', which the others are measured by")
+            raise ValueError(f"no perturbations for '{self.standard}', with which the others are compared")
         if not self.labelled(self.contrast).perturbations:
             raise ValueError(f"perturbations for '{self.contrast}', the `contrast` of the study")
 
@@ -123,13 +122,13 @@ class StudyParameters:
 
 @dataclass(frozen=True)
 class Study:
-    """A study with everything that it names.
+    """A study with everything that its file names.
 
     Attributes:
         source: its file.
         parameters: its record.
         policies: name -> parameter file.
-        claims: what is to be decided.
+        claims: to be decided.
         control: name of the policy that is the control; empty where there is none.
     """
 
@@ -163,7 +162,7 @@ class Study:
         return resolve_parameters(session, self.source)
 
     def snapshot(self) -> dict[str, Any]:
-        """Return all that the trials may depend on, as JSON: parameters, files that they name, versions."""
+        """Return everything on which the trials may depend, as JSON: parameters, files that they name, versions."""
         study = self.parameters
         sessions = {
             policy: self.session(policy, study.standard, study.seeds[0], None) for policy in self.policies
@@ -181,7 +180,7 @@ class Study:
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
 
     def _digests(self) -> dict[str, str]:
-        """Return the SHA-256, in hex, of all files that trials depend on: of task, robot and each policy."""
+        """Return the SHA-256, in hex, of all files on which trials depend: of task, robot and each policy."""
         study = self.parameters
         session = self.session(next(iter(self.policies)), study.standard, study.seeds[0], None)
         named = {"task": session.task_file, "robot": session.robot_file, **self.policies}
@@ -189,7 +188,7 @@ class Study:
 
 
 def _digest(file: Path) -> str:
-    """Return the SHA-256, in hex, of a parameter file and all files that it names, wherever they are."""
+    """Return the SHA-256, in hex, of a parameter file and all files that it names, directly or not."""
     digest = hashlib.sha256()
     for each in _named_files(file):
         digest.update(hashlib.sha256(each.read_bytes()).digest())
@@ -197,7 +196,7 @@ def _digest(file: Path) -> str:
 
 
 def _named_files(file: Path) -> Iterator[Path]:
-    """Yield a parameter file, and all files that it names: further parameter files, models, weights."""
+    """Yield a parameter file and all files that it names: further parameter files, models, weights."""
     yield file
     if file.suffix not in SUFFIXES:
         return
@@ -215,7 +214,7 @@ def _named_files(file: Path) -> Iterator[Path]:
 
 
 _SHOWN_ONLY = frozenset({"description", "contrast", "control", "bins", "resamples", "claims"})
-"""Keys of a study that say how its trials are looked at; they may change without a trial being run again."""
+"""Keys of a study that concern only the analysis: they may change without trials being run again."""
 
 
 def load_study(study: str | Path) -> Study:
@@ -225,7 +224,7 @@ def load_study(study: str | Path) -> Study:
         study: name in config/studies/, or path of a file. Paths in the file are relative to it.
 
     Raises:
-        ConfigurationError: something does not fit: it names the file, the key, the known ones and the cure.
+        ConfigurationError: something does not fit.
     """
     source = find_file("studies", str(study), "command line", "STUDY", Path.cwd())
     parameters = load_record(StudyParameters, source)

@@ -1,4 +1,4 @@
-"""Run a study's jobs on several processors; interrupted, it goes on where it was."""
+"""Run a study's jobs on several processors; an interrupted study can be continued."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from robocontrast_ros.studies.parameters import Study, load_study
 from robocontrast_ros.system.numerics import pinned
 
 POLL = 0.25
-"""How often progress is told [s]."""
+"""How often progress is reported [s]."""
 
 FIELDS = 3
 """Numbers of a job's progress that are shared between processes."""
@@ -33,15 +33,15 @@ FIELDS = 3
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """Where a study stands.
+    """Progress of a study.
 
     Attributes:
-        asked: trials that strategies asked for, in the jobs that this process began.
-        simulated: those of them that were simulated.
-        jobs_done: jobs that are done, earlier ones included.
+        asked: trials that strategies asked for, in the jobs that this process started.
+        simulated: those that were simulated.
+        jobs_done: jobs that are done, in earlier runs too.
         jobs: all jobs.
-        elapsed: since this process began [s].
-        time_left: estimate to the end [s]; None before there is one.
+        elapsed: since this process started [s].
+        time_left: estimate [s]; None before there is one.
     """
 
     asked: int
@@ -64,21 +64,21 @@ class StudyFolder:
 
     @property
     def study(self) -> Path:
-        """All that the trials depend on: parameters and versions."""
+        """Everything on which the trials depend: parameters, digests of files, versions."""
         return self.path / "study.json"
 
     @property
     def jobs(self) -> Path:
-        """The folder of what jobs have done."""
+        """The folder of the jobs' files."""
         return self.path / "jobs"
 
     def files(self, job: Job) -> JobFiles:
-        """Return where a job keeps what it has done."""
+        """Return the files of a job."""
         return JobFiles(self.jobs, job)
 
 
 def jobs_of(study: Study) -> tuple[Job, ...]:
-    """Return the jobs of a study, in the order they are begun."""
+    """Return the jobs of a study, in the order in which they start."""
     return tuple(Job(policy, seed) for policy in study.policies for seed in study.parameters.seeds)
 
 
@@ -89,14 +89,14 @@ def run_study(
 
     Args:
         study: the study.
-        folder: of what it leaves behind; what is there already is not run again.
+        folder: of its files; jobs that are done there are not run again.
         processes: jobs at a time.
-        tell: told, a few times a second, where the study stands.
+        tell: called with the progress a few times a second.
 
     Raises:
-        ConfigurationError: the folder is that of another study or of other versions, or is in use; or a policy
-            cannot be loaded, or does not fit.
-        StudyError: a job cannot be done, or a process died.
+        ConfigurationError: the folder belongs to another study or other versions, or is in use; or a policy cannot
+            be loaded, or does not fit.
+        StudyError: a job failed, or a process died.
         KeyboardInterrupt: all processes have ended; what is done is kept.
     """
     folder.jobs.mkdir(parents=True, exist_ok=True)
@@ -212,7 +212,7 @@ def _alone(folder: StudyFolder) -> Iterator[None]:
 
 
 def _claim(folder: StudyFolder, study: Study) -> None:
-    """Write down what the trials depend on, or refuse a folder whose trials depend on something else."""
+    """Record what the trials depend on, or refuse a folder whose trials depend on something else."""
     present = study.snapshot()
     if not folder.study.exists():
         folder.study.write_text(json.dumps(present, indent=1), encoding="utf-8")

@@ -17,10 +17,10 @@ from robocontrast_ros.studies.claims import Cost
 Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
-"""A sum of costs that is the limit itself is within it."""
+"""A sum of costs may exceed a limit by this much, for rounding."""
 
 COLUMN_OF_COST: dict[Cost, str] = {"metres": "setup_metres", "seconds": "setup_seconds"}
-"""Cost -> column of a trial's; what is spent of the budget is summed up already."""
+"""Cost -> column of the table; the budget's cost has a cumulative column already."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +28,11 @@ class Trials:
     """The trials of one session that count, in order.
 
     Attributes:
-        instance: of each, the number of its base instance among those of the test set, shape (n,).
+        instance: index of the base instance in the test set, shape (n,).
         score: the metric, shape (n,).
-        cost: of its set-ups, shape (n,).
+        cost: of the set-ups, shape (n,).
         perturbation: ``base`` or the perturbation's name, shape (n,).
-        covariates: what is known before it is run: family (one-hot), length of the planner's path, perturbation
+        covariates: known before the trial: family (one-hot), length of the planner's path, perturbation
             (one-hot); shape (n, p).
     """
 
@@ -54,19 +54,19 @@ class Trials:
 
     @property
     def is_priced(self) -> NDArray[np.bool_]:
-        """Whether each says what a set-up costs, shape (n,).
+        """Whether the cost of each trial's set-up is known, shape (n,).
 
-        The first scene of a session in simulation is brought in from outside, which costs nothing (docs/sessions.md).
+        The first scene of a session in simulation is brought in from outside and costs nothing (docs/sessions.md).
         """
         return (np.arange(len(self.cost)) > 0) | (self.cost > 0.0)
 
     @property
     def unpriced(self) -> NDArray[np.int64]:
-        """The base instance, at most one, whose scene cost nothing because it was brought in, shape (k,)."""
+        """Base instances, at most one, whose set-up has no known cost, shape (k,)."""
         return self.instance[~self.is_priced]
 
     def taken(self, chosen: slice | NDArray[np.int64]) -> Trials:
-        """Return some of the trials, in the order in which they are named."""
+        """Return the chosen trials, in the order chosen."""
         return Trials(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
 
     def same(self, other: Trials) -> bool:
@@ -75,8 +75,8 @@ class Trials:
         return all(np.array_equal(getattr(self, key), getattr(other, key)) for key in keys)
 
 
-class Sitting:
-    """All sessions of one policy and one seed, and the instances of its test set that were drawn."""
+class SeedRun:
+    """All sessions of one policy and one seed."""
 
     def __init__(
         self,
@@ -93,10 +93,10 @@ class Sitting:
             table: of a job (``JobFiles.read``).
             labels: of the strategies.
             standard: that of the standard evaluation, which has at least one trial.
-            metric: the score that counts.
-            cost: what costs are: those that the budget is of, metres or seconds.
-            instances: names of base instances, numbered in this order; where policies are compared, they
-                have to be numbered alike. Those that are not among them follow.
+            metric: column of the score.
+            cost: which cost: the budget's, metres or seconds.
+            instances: names of base instances, which are numbered in this order, any others after them. Policies
+                that are compared need the same numbers.
         """
         if cost != "budget":
             spent = pl.col(COLUMN_OF_COST[cost]).cum_sum().over("strategy")
@@ -130,18 +130,18 @@ class Sitting:
 
     @property
     def target(self) -> float:
-        """The test-set mean: that of the standard evaluation (the sample mean of seed 000, appendix A)."""
+        """The test-set mean, from the standard evaluation (the sample mean of seed 000, appendix A)."""
         return float(np.mean(self.sessions[self.standard].score))
 
     @property
     def standard_cost(self) -> float:
-        """What the standard evaluation cost."""
+        """Cost of the standard evaluation."""
         return float(np.sum(self.sessions[self.standard].cost))
 
     def complete(self, label: str) -> NDArray[np.int64]:
-        """Return the base instances that a strategy ran to their end, shape (k,), in the order they were run.
+        """Return the base instances that a strategy completed, shape (k,), in the order they were run.
 
-        The last one may have been cut off by the budget, which the standard evaluation does not have.
+        The budget may have cut off the last one; the standard evaluation has no budget.
         """
         trials = self.sessions[label]
         run = trials.instance[np.sort(np.unique(trials.instance, return_index=True)[1])]
@@ -152,7 +152,7 @@ class Sitting:
         return int(np.sum(self.sessions[label].cumulative_cost <= self.standard_cost + ROUNDING))
 
     def adjusted(self, label: str, first: int | None = None) -> Estimate:
-        """Return the adjusted mean of a strategy's first trials, all of them when None; it estimates ``target``."""
+        """Return the adjusted mean of a strategy's first trials (None for all); it estimates ``target``."""
         every, trials = self.sessions[self.standard], self.sessions[label]
         chosen = slice(first)
         if not trials.is_base[chosen].any():

@@ -1,4 +1,4 @@
-"""What a task is to the rest of the house: an instance sampler, a grammar, a goal and a planner."""
+"""The interface of a task: an instance sampler, a grammar, goals and a planner."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StagedGoal(Goal, Protocol):
         subgoals: in order; the last is reached where the goal itself is satisfied.
         stop_required: whether the trial is a success only if the policy itself stops where the goal is
             satisfied, as in VLN-CE.
-        reach: how near the robot has to come to count as there [m]; it is also the d_th of nDTW, which is
+        reach: distance within which the robot counts as there [m]; it is also the d_th of nDTW, which is
             the success threshold of Ilharco et al. 2019.
     """
 
@@ -53,11 +53,11 @@ class RegionGoal(Goal, Protocol):
 
 @dataclass(frozen=True)
 class Backdrop:
-    """What stands on a map behind the scene and never moves.
+    """The background of a map, which never moves.
 
     Attributes:
         floor: the floor, or the board.
-        walls: what the robot cannot pass, each filled.
+        walls: filled areas that the robot cannot pass.
         up: the direction of the scene's frame that is up on the map.
     """
 
@@ -119,7 +119,7 @@ class Task(Protocol):
 
     @property
     def start_position(self) -> tuple[float, float, float] | None:
-        """Where the robot's tool starts, in the scene's frame [m]; None where a scene says where the robot is."""
+        """Where the robot's tool starts, in the scene's frame [m]; None where the scene has the robot's pose."""
 
     @property
     def physics_step(self) -> float:
@@ -170,13 +170,13 @@ class Task(Protocol):
 class StructuredTask(Task, Protocol):
     """A task whose instructions and scenes can be changed part by part, as ΔLB and ΔSB do."""
 
-    def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return, in words, why these make no instance (solved already, no plan); None when they do."""
+    def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return why these make no instance (solved already, no plan), in words; None when they do."""
 
     def reword(
         self, instruction: Instruction, arguments: dict[str, str], scene: Scene, rng: np.random.Generator
     ) -> Instruction:
-        """Return the instruction with some arguments changed, and with its wording kept wherever it can be.
+        """Return the instruction with some arguments changed, and its wording kept where possible.
 
         Raises:
             ValueError: the instruction's text is not of the task's grammar.
@@ -193,10 +193,10 @@ class StructuredTask(Task, Protocol):
 
 @runtime_checkable
 class MappedTask(Task, Protocol):
-    """A task that says what its maps show behind the scene; others have maps without it."""
+    """A task whose maps have a background; other tasks have maps without one."""
 
     def backdrop(self) -> Backdrop:
-        """Return what never moves."""
+        """Return the background."""
 
 
 def robot_start(task: Task, scene: Scene) -> Pose:

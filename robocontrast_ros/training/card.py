@@ -1,4 +1,4 @@
-"""The model card of freshly trained checkpoints: what they were made of, and what validation said."""
+"""The model card of trained checkpoints: their training data and validation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def model_card(
     """Return the card's Markdown.
 
     Args:
-        name: of the policy that sees.
+        name: of the policy with the camera.
         recipe: name of the recipe's file.
         rounds: the shards of each round of demonstrations.
         measured: network -> measure -> value; the names end in their units.

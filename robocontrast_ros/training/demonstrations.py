@@ -1,8 +1,8 @@
-"""Demonstrations of the oracle for Language-Table, made by several processes in worlds of their own.
+"""Demonstrations of the oracle for Language-Table, made by several processes, each with its own world.
 
-What is executed strays from what is stored: noise is added to the oracle's actions, the tool now and then
-drifts off for some steps, and a learner may drive in the oracle's place (DAgger). The label is always the
-oracle's answer where the tool then is, so that a policy learns to come back from its own mistakes.
+The executed actions differ from the stored ones: they have added noise, the tool drifts for some steps now
+and then, and a learner may drive instead of the oracle (DAgger). The label is always the oracle's action at
+the tool's actual position, so that a policy learns to recover from its own mistakes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import load_configured, load_record, record, resolve_uri
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle, OracleParameters
+from robocontrast_ros.policies.film_bc.description import CAMERA
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
 from robocontrast_ros.policies.protocol import Observation, Policy
@@ -32,8 +33,6 @@ from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 
-CAMERA = "board"
-
 
 @record
 class DemonstrationParameters:
@@ -41,9 +40,9 @@ class DemonstrationParameters:
 
     oracle: str = Field(description="URI of the oracle's parameter file; it names the task")
     robot: str = Field(min_length=1, description="name of the robot's profile")
-    shards: int = Field(gt=0, description="files to be made")
+    shards: int = Field(gt=0, description="number of files")
     episodes: int = Field(gt=0, description="episodes in one shard")
-    seed: int = Field(ge=0, description="of instances and noise; evaluation must use other seeds")
+    seed: int = Field(ge=0, description="of instances and noise; evaluations must use other seeds")
     physics_step: float = Field(gt=0, le=0.005, description="simulated time of one physics step [s]")
     step_limit: int = Field(gt=0, description="control steps after which an episode ends")
     noise: float = Field(ge=0, description="standard deviation added to each executed coordinate [m]")
@@ -52,7 +51,7 @@ class DemonstrationParameters:
     drift_length: float = Field(ge=0, description="longest displacement of a drifting step [m]")
     learner: str = Field(default="", description="path of the parameter file of a policy that drives too")
     learner_share: float = Field(default=0.0, ge=0, le=1, description="share of episodes that it drives")
-    image_every: int = Field(ge=0, description="an image every so many control steps; 0 for none")
+    image_every: int = Field(ge=0, description="control steps from image to image; 0 for no images")
     camera_size: tuple[int, int] = Field(
         default=(180, 320), description="height, width of the camera [pixel]"
     )
@@ -70,7 +69,7 @@ class Shard:
         tool: tool x and y [m], shape (n, 2).
         blocks: x, y [m] and yaw [rad] of each block, shape (n, b, 3).
         start: the same when the episode began, shape (n, b, 3).
-        goal: the goal region's point nearest to the source, less the oracle's inset [m], shape (n, 2).
+        goal: the point nearest to the source in the goal region shrunk by the oracle's inset [m], shape (n, 2).
         action: the oracle's displacement [m], shape (n, 2).
         image_step: the step of each image, shape (m,).
         images: uint8, shape (m, height, width, 3); empty when none were asked for.
@@ -88,7 +87,7 @@ class Shard:
     images: NDArray[np.uint8]
 
     def save(self, path: Path) -> None:
-        """Write the file; a half-written one never bears its name."""
+        """Write the file atomically."""
         part = path.with_suffix(".part")
         with part.open("wb") as stream:
             np.savez(stream, **vars(self))
@@ -104,7 +103,7 @@ class Shard:
 def make_demonstrations(parameters: DemonstrationParameters, folder: Path, processes: int) -> Iterator[Path]:
     """Make the shards that are not there yet; yield the path of each as it is done.
 
-    A shard depends on the parameters and its number alone, not on who makes it.
+    A shard depends on the parameters and its number alone, not on the process.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"shard{index:04d}.npz" for index in range(parameters.shards)]
@@ -152,8 +151,9 @@ class _Demonstrator:
         )
         period = 1.0 / self._task.control_rate
         self._steps = round(period / self._world.step_duration)
-        settle = round(period / self._world.step_duration)
-        self._scene = SimulatedScene(WorldSimulation(self._world), self._task.models, settle, tolerance=0.01)
+        self._scene = SimulatedScene(
+            WorldSimulation(self._world), self._task.models, self._steps, tolerance=0.01
+        )
         space = self._oracle.describe().action_space
         self._controller = make_controller(self._world.profile, space, period)
 
@@ -198,7 +198,7 @@ class _Demonstrator:
     def _episode(
         self, instance, rng: np.random.Generator
     ) -> Iterator[tuple[Observation, NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield what is seen, the goal's nearest point and the oracle's action, step by step."""
+        """Yield the observation, the goal's nearest point and the oracle's action, step by step."""
         _, scene = self._scene.set_up(instance.scene)
         goal = self._task.goal(instance.instruction, scene)
         learner = self._learner if rng.random() < self._p.learner_share else None

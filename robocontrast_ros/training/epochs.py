@@ -1,4 +1,4 @@
-"""Training in epochs that can be interrupted: the part that every network has in common."""
+"""Resumable training in epochs, common to all networks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Network = TypeVar("Network", FilmBc, Keypoints)
 
 
 class EpochTrainer(ABC, Generic[Network]):
-    """Holds network, optimiser and schedule; ``run`` goes on from the last checkpoint where there is one.
+    """Holds network, optimiser and schedule; ``run`` resumes from the last checkpoint where there is one.
 
     Attributes:
         CHECKPOINT: name of the file that holds the trained network.
@@ -30,7 +30,7 @@ class EpochTrainer(ABC, Generic[Network]):
     def __init__(
         self, network: Network, optimiser: Optimizer, schedule: LRScheduler, epochs: int, device: torch.device
     ) -> None:
-        """Take what is trained, on its device, and how often all data are seen."""
+        """Take what is trained, on its device, and the number of passes over the data."""
         self.network = network
         self._optimiser, self._schedule, self._epochs, self._device = optimiser, schedule, epochs, device
         self._epoch = 0
@@ -41,14 +41,14 @@ class EpochTrainer(ABC, Generic[Network]):
 
     @abstractmethod
     def _one_epoch(self) -> float:
-        """See all data once; return the mean loss."""
+        """Train on all data once; return the mean loss."""
 
     def run(self, folder: Path, say: Callable[[str], None] = print) -> Network:
         """Train; write ``last.pt`` after each epoch, and ``CHECKPOINT`` at the end.
 
         Args:
-            folder: where the checkpoints are; training goes on from the last one in it.
-            say: takes a line of progress after each epoch.
+            folder: of the checkpoints; training resumes from the last one in it.
+            say: receives a line of progress after each epoch.
         """
         folder.mkdir(parents=True, exist_ok=True)
         last = folder / "last.pt"

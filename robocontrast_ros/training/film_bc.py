@@ -1,4 +1,4 @@
-"""Training of the network that pushes: from demonstrations to a checkpoint, in epochs that can be resumed."""
+"""Training of the network that chooses actions, on demonstrations."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class FilmBcTraining:
     """How the network is trained."""
 
     seed: int = Field(ge=0, description="of weights, order and noise")
-    epochs: int = Field(gt=0, description="times that every step is seen")
+    epochs: int = Field(gt=0, description="passes over all steps")
     batch: int = Field(gt=0, description="steps in one update")
     rate: float = Field(gt=0, description="learning rate at its peak")
     weight_decay: float = Field(ge=0, description="decay of the weights")
     position_noise: float = Field(ge=0, description="standard deviation added to blocks' positions [m]")
     yaw_noise: float = Field(ge=0, description="standard deviation added to blocks' yaws [rad]")
     word_noise: float = Field(ge=0, description="length of the noise added to an instruction's unit vector")
-    held_out: float = Field(gt=0, lt=1, description="share of the sentences that is not trained on")
+    held_out: float = Field(gt=0, lt=1, description="share of the sentences kept for validation")
     language: int = Field(default=128, gt=0, description="units that code an instruction")
     trunk: int = Field(default=256, gt=0, description="units of the layers that find the action")
 
@@ -56,7 +56,7 @@ class Steps:
         goal: shape (n, 2) [m].
         action: shape (n, 2) [m].
         condition: source and target block, shape (n, 2).
-        meaning: number of the instruction's meaning among the wordings, shape (n,).
+        meaning: index of the instruction's meaning in the wordings, shape (n,).
     """
 
     tool: Tensor
@@ -74,7 +74,7 @@ class Steps:
         return Steps(*(value[index] for value in vars(self).values()))
 
     def to(self, device: torch.device) -> Steps:
-        """Return them on a device."""
+        """Return the steps on a device."""
         return Steps(*(value.to(device) for value in vars(self).values()))
 
     @classmethod
@@ -100,10 +100,10 @@ class Steps:
 
 
 class Words:
-    """Draws a sentence for a meaning, among those that are trained on or among those that are not."""
+    """Draws a sentence for a meaning, from the training or the validation sentences."""
 
     def __init__(self, wordings: Wordings, share: float, seed: int, device: torch.device) -> None:
-        """Hold out a share of the sentences; a meaning always keeps some to train on and one to test with."""
+        """Hold out a share of the sentences; every meaning has some to train on and one to validate with."""
         rng = np.random.default_rng(seed)
         kept, held = [], []
         ends = np.flatnonzero(np.diff(wordings.meanings, append=-1)) + 1
@@ -132,7 +132,7 @@ class _Pool:
 
 
 class Trainer(EpochTrainer[FilmBc]):
-    """Trains the network that pushes."""
+    """Trains the network that chooses actions."""
 
     CHECKPOINT = "network.pt"
 
@@ -159,7 +159,7 @@ class Trainer(EpochTrainer[FilmBc]):
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
-        """Return measures over steps and sentences that were not trained on."""
+        """Return measures over validation steps and sentences."""
         self.network.eval()
         generator = torch.Generator().manual_seed(0)
         steps = self._held_out
@@ -181,7 +181,7 @@ class Trainer(EpochTrainer[FilmBc]):
 
     def _one_epoch(self) -> float:
         self.network.train()
-        # The generator is of the epoch, so that a resumed training goes the way of one in a piece.
+        # One generator per epoch, so that a resumed training equals an uninterrupted one.
         generator = torch.Generator().manual_seed(self._p.seed * 100_003 + self._epoch)
         order = torch.randperm(len(self._steps), generator=generator).to(self._device)
         total = 0.0
@@ -242,6 +242,6 @@ class Trainer(EpochTrainer[FilmBc]):
 
 
 def _condition(steps: Steps, none: int) -> tuple[Tensor, Tensor]:
-    """Return source and target; a target that there is not becomes the class after the last block."""
+    """Return source and target; no target is the class after the last block."""
     source, target = steps.condition.unbind(-1)
     return source, torch.where(target < 0, none, target)

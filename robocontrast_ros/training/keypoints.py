@@ -24,7 +24,7 @@ class KeypointTraining:
     """How the network is trained."""
 
     seed: int = Field(ge=0, description="of weights and order")
-    epochs: int = Field(gt=0, description="times that every image is seen")
+    epochs: int = Field(gt=0, description="passes over all images")
     batch: int = Field(gt=0, description="images in one update")
     rate: float = Field(gt=0, description="learning rate at its peak")
     weight_decay: float = Field(ge=0, description="decay of the weights")
@@ -33,7 +33,7 @@ class KeypointTraining:
 
 @dataclass(frozen=True)
 class Views:
-    """Images and where the blocks were.
+    """Images and the true poses of the blocks.
 
     Attributes:
         images: uint8, shape (n, 3, height, width).
@@ -47,7 +47,7 @@ class Views:
         return len(self.images)
 
     def to(self, device: torch.device) -> Views:
-        """Return them on a device."""
+        """Return the views on a device."""
         return Views(self.images.to(device), self.blocks.to(device))
 
     @classmethod
@@ -87,7 +87,7 @@ class KeypointTrainer(EpochTrainer[Keypoints]):
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
-        """Return errors over images that were not trained on; ``far`` is the share over 20 mm off."""
+        """Return errors over validation images; ``far`` is the share of errors over 20 mm."""
         self.network.eval()
         found = [self.network.find(images) for images in self._held_out.images.split(self._p.batch)]
         position = torch.cat([f.position for f in found])
@@ -113,7 +113,7 @@ class KeypointTrainer(EpochTrainer[Keypoints]):
         for index in torch.randperm(len(self._views), generator=generator).split(self._p.batch):
             index = index.to(self._device)
             blocks = self._views.blocks[index]
-            # Half the time on a processor that has bfloat16; the loss needs single precision.
+            # Half the time on processors with bfloat16; the loss needs single precision.
             with torch.autocast(self._device.type, torch.bfloat16):
                 seen = self.network(self._views.images[index])
             seen = Sighting(seen.heat.float(), seen.turn.float())

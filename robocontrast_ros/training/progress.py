@@ -1,4 +1,4 @@
-"""How long something will still take."""
+"""An estimate of the time left."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class TimeLeft:
     """Counts steps that take about the same time each."""
 
     def __init__(self, steps: int) -> None:
-        """Begin now, with this many steps to come."""
+        """Begin now, with this many steps left."""
         self._began, self._steps = time.monotonic(), steps
 
     def after(self, done: int) -> str:

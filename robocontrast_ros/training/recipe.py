@@ -1,4 +1,4 @@
-"""The whole way from nothing to the checkpoints of ``film_bc`` and ``film_bc_state``; every part can be resumed."""
+"""Training of ``film_bc`` and ``film_bc_state``, from demonstrations to model card; every part can be resumed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ HELD_OUT_SHARDS = 0.05
 
 @record
 class Round:
-    """Demonstrations in which the learner of the round before drives."""
+    """Demonstrations in which the learner of the previous round drives."""
 
-    shards: int = Field(ge=2, description="files to be made; the first one in twenty is for validation")
+    shards: int = Field(ge=2, description="number of files; the first one in twenty is for validation")
     episodes: int = Field(gt=0, description="episodes in one shard")
     learner_share: float = Field(gt=0, le=1, description="share of the episodes that the learner drives")
     noise: float = Field(
-        ge=0, description="as of the demonstrations; with little, it meets its own dead ends"
+        ge=0, description="as of the demonstrations; little noise shows the learner its own dead ends"
     )
     drift_chance: float = Field(ge=0, le=1, description="as of the demonstrations")
     image_every: int = Field(ge=0, description="as of the demonstrations")
@@ -44,24 +44,23 @@ class FilmBcRecipe:
 
     task: str = Field(description="URI of the Language-Table task file")
     demonstrations: DemonstrationParameters
-    rounds: tuple[Round, ...] = Field(description="what follows the first demonstrations (DAgger)")
+    rounds: tuple[Round, ...] = Field(description="further demonstrations (DAgger)")
     network: FilmBcTraining
     network_after_round: FilmBcTraining
     network_for_pixels: FilmBcTraining
     keypoints: KeypointTraining
 
     def __post_init__(self) -> None:
-        """Refuse demonstrations of which none would be left to train on."""
         if self.demonstrations.shards < 2:
             raise ValueError(f"at least 2 shards of demonstrations, not {self.demonstrations.shards}")
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What a recipe leads to.
+    """The products of a recipe.
 
     Attributes:
-        policies: parameter files: shown the ground truth, and seeing through the camera.
+        policies: parameter files: with ground truth, and with the camera.
         card: the model card of both.
     """
 
@@ -74,12 +73,12 @@ def train(recipe_file: Path, folder: Path, processes: int, say: Callable[[str], 
 
     Args:
         recipe_file: a file such as config/training/film_bc.yaml.
-        folder: holds demonstrations and checkpoints; what it has already is not made again.
-        processes: that make demonstrations.
-        say: takes lines of progress.
+        folder: of demonstrations and checkpoints; what it contains already is not made again.
+        processes: number that make demonstrations.
+        say: receives lines of progress.
 
     Raises:
-        ConfigurationError: the recipe, or a file that it names, does not fit, or the folder is of another recipe.
+        ConfigurationError: the recipe, or a file that it names, does not fit, or the folder belongs to another recipe.
     """
     recipe = load_record(FilmBcRecipe, recipe_file)
     task = LanguageTable.from_file(resolve_uri(recipe.task, recipe_file.parent))
@@ -122,7 +121,7 @@ def train(recipe_file: Path, folder: Path, processes: int, say: Callable[[str], 
     assert network is not None
     for_pixels = pushing(recipe.network_for_pixels, rounds, "network_for_pixels", network)
 
-    # The first demonstrations show the blocks in more ways than the network needs.
+    # The first round shows the blocks in enough places.
     views, held_views = (Views.of(paths).to(device) for paths in _split(rounds[:1]))
     say(f"keypoints: {len(views)} images, {len(held_views)} held out")
     seeing = KeypointTrainer(recipe.keypoints, names, views, held_views)
@@ -142,7 +141,7 @@ def train(recipe_file: Path, folder: Path, processes: int, say: Callable[[str], 
 
 
 def _claim(folder: Path, recipe: FilmBcRecipe, recipe_file: Path) -> None:
-    """Write the recipe into the folder, or refuse one that another recipe was begun in."""
+    """Write the recipe into the folder, or refuse a folder of another recipe."""
     begun = folder / "recipe.yaml"
     if begun.exists() and load_record(FilmBcRecipe, begun) != recipe:
         raise ConfigurationError(
@@ -158,7 +157,7 @@ def _claim(folder: Path, recipe: FilmBcRecipe, recipe_file: Path) -> None:
 def _demonstrations(
     parameters: DemonstrationParameters, folder: Path, processes: int, say: Callable[[str], None]
 ) -> list[Path]:
-    """Return the shards of a round, made where they are not there yet."""
+    """Return the shards of a round; make the missing ones."""
     missing = parameters.shards - len(list(folder.glob("shard*.npz")))
     left = TimeLeft(missing)
     for number, _ in enumerate(make_demonstrations(parameters, folder, processes), start=1):

@@ -1,4 +1,4 @@
-"""Every sentence of the Language-Table grammar with its vector, by what it means."""
+"""Every sentence of the Language-Table grammar with its vector, grouped by meaning."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ BATCH = 4000
 
 @dataclass(frozen=True)
 class Wordings:
-    """Sentences; those of one meaning stand together.
+    """Sentences, grouped by meaning.
 
     Attributes:
         texts: n sentences.
-        meanings: the number of each sentence's meaning, shape (n,), ascending.
-        vectors: the encoder's, shape (n, EMBEDDING_SIZE).
+        meanings: index of each sentence's meaning, shape (n,), ascending.
+        vectors: of the encoder, shape (n, EMBEDDING_SIZE).
     """
 
     texts: NDArray[np.str_]
@@ -35,7 +35,7 @@ class Wordings:
 
     @classmethod
     def of(cls, task: LanguageTable, encoder: SentenceEncoder, say: Callable[[str], None]) -> Wordings:
-        """Encode every sentence; it takes minutes, and ``say`` is told how many are left."""
+        """Encode every sentence, which takes minutes; ``say`` receives lines of progress."""
         texts, meanings = [], []
         for number, instruction in enumerate(_conditions(task)):
             said = list(grammar.say_every_way(grammar.to_meaning(instruction), task.parameters.blocks))
@@ -52,7 +52,7 @@ class Wordings:
     def cached(
         cls, path: Path, task: LanguageTable, encoder: SentenceEncoder, say: Callable[[str], None]
     ) -> Wordings:
-        """Return those that a file holds; write it when it is not there."""
+        """Return the wordings in a file; make the file when it is missing."""
         if not path.exists():
             part = path.with_suffix(".part")
             with part.open("wb") as stream:
@@ -63,7 +63,7 @@ class Wordings:
 
 
 def _conditions(task: LanguageTable) -> Iterator[Instruction]:
-    """Enumerate what can be said: the task's conditions, near and far told apart."""
+    """Enumerate the meanings of sentences: the task's conditions, near and far apart."""
     for instruction in task.conditions():
         arguments = dict(instruction.arguments)
         for distance in DISTANCES if "distance" in arguments else (None,):

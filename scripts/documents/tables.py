@@ -29,9 +29,10 @@ from robocontrast_ros.statistics.clusters import paired_difference
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.studies import results as study_results
-from robocontrast_ros.studies.claims import Decided
+from robocontrast_ros.studies.claims import OURS, Decided
 from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.parameters import Study, load_study
+from robocontrast_ros.studies.report import summary as summary_of_study
 from scripts.documents.results import RESULTS, Result, read_result
 
 BOARD_FAMILIES = policy_success.FAMILIES
@@ -546,7 +547,7 @@ def _study(folder: Path, name: str) -> tuple[Study, study_results.StudyResults]:
 
 def study_summary(name: str) -> str:
     """Return what the study's own summary says, from its strategies on."""
-    text = study_results.summary(*_study(Source.folder, name))
+    text = summary_of_study(*_study(Source.folder, name))
     return text.split("\n", 4)[-1].replace("\n## ", "\n#### ").rstrip()
 
 
@@ -576,7 +577,7 @@ def verdicts(name: str) -> str:
         line = [verdict]
         for policy in policies:
             own = [one for one in found.decided if one.policy == policy and one.verdict == verdict]
-            claims = [one.claim.id for one in own if one.claim.source != study_results.OURS]
+            claims = [one.claim.id for one in own if one.claim.source != OURS]
             line.append(
                 f"{len(claims)}: " + ", ".join(f"`{claim}`" for claim in claims) if claims else "none"
             )

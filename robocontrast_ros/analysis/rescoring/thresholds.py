@@ -298,7 +298,7 @@ def _instance(recorded: TestInstance, own: Task, other: Task) -> tuple[TestInsta
     made = other.make_instance(recorded.instance_id, recorded.instruction, recorded.scene)
     if made is None:
         explains = isinstance(other, (StructuredTask, NavigationTask))
-        words = other.refusal(recorded.instruction, recorded.scene) if explains else None
+        words = other.infeasibility(recorded.instruction, recorded.scene) if explains else None
         return None, words or "infeasible, or solved at its start"
     # A recorded path of another planner is replaced only where the thresholds change the planned path.
     if _path(made) != _path(recorded):

@@ -15,9 +15,10 @@ from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.nodes.conversions.commands import command_message_type, command_to_msg
+from robocontrast_ros.nodes.conversions.commands import command_to_msg
 from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
-from robocontrast_ros.nodes.conversions.robot_state import reading_from_msg, state_message_type
+from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
+from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions, PolicyClient
@@ -70,11 +71,11 @@ class RosEpisodeBench:
         self._capture = node.create_client(CaptureImages, capture) if capture else None
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
         command = self.profile.command
-        self._command = node.create_publisher(command_message_type(command.type), command.topic, RECORDED)
+        self._command = node.create_publisher(message_class(command.type), command.topic, RECORDED)
         self._recorder = RecorderWatch(node, self.profile, parameters)
         self._inbox = Inbox(node)
         self._inbox.subscribe(ProgressMsg, "progress")
-        self._inbox.subscribe(state_message_type(self.profile.state.type), self.profile.state.topic)
+        self._inbox.subscribe(message_class(self.profile.state.type), self.profile.state.topic)
         self._stamp = 0.0
         self._channel.start()
         self._server.wait(parameters.startup_timeout)

@@ -1,1 +1,1 @@
-"""Policies of other software behind our protocol: servers of other frameworks, networks of PyTorch."""
+"""Adapters of policies made with other software: servers of other frameworks, PyTorch networks."""

@@ -1,4 +1,4 @@
-"""Between our observations and actions and what a checkpoint wants and gives: the adapters' common parameters."""
+"""Converts observations and actions to and from a checkpoint's formats, by the adapters' common parameters."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 
 STATE_SIZES = {"tool_xy": 2, "tool_position": 3, "tool_orientation": 4}
-"""Numbers of each part of the state; ``joint_positions`` has as many as the robot has joints."""
+"""Size of each part of the state; ``joint_positions`` has one number per joint of the robot."""
 
 
 @record
 class ActionParameters:
-    """What the actions are, after ``output``: key `action` of an adapter's file."""
+    """The actions, after ``output``: key `action` of an adapter's file."""
 
     space: str = Field(min_length=1, description="action space, as a robot's profile names it")
     size: int = Field(ge=1, description="numbers in one action")
@@ -34,33 +34,35 @@ class ActionParameters:
 
 @record
 class ChunkParameters:
-    """What one answer is, and how it is carried out: key `chunk` of an adapter's file."""
+    """One answer, and how it is carried out: key `chunk` of an adapter's file."""
 
     length: int = Field(default=1, ge=1, description="actions in one answer, at most")
     execute: int | None = Field(
-        default=None, ge=1, description="carried out before it is asked again; all, or one with `ensemble`"
+        default=None,
+        ge=1,
+        description="actions carried out before the next request; all, or one with `ensemble`",
     )
     ensemble: float | None = Field(
         default=None, ge=0, description="decay of temporal ensembling for one action step; none"
     )
 
     def __post_init__(self) -> None:
-        """Refuse to carry out more than there is."""
+        """Refuse to carry out more actions than an answer has."""
         if self.execute is not None and self.execute > self.length:
             raise ValueError(f"`execute` of at most `length` ({self.length}), not {self.execute}")
 
 
 @record
 class ImageParameters:
-    """One image as the checkpoint wants it."""
+    """Format of one image for the checkpoint."""
 
     camera: str = Field(min_length=1, description="camera of the robot")
     width: int | None = Field(
-        default=None, ge=1, le=8192, description="columns [pixel]; as they come if left out"
+        default=None, ge=1, le=8192, description="columns [pixel]; unchanged if left out"
     )
     height: int | None = Field(default=None, ge=1, le=8192, description="rows [pixel]")
     fit: Literal["stretch", "pad", "crop"] = Field(
-        default="stretch", description="how another aspect ratio is treated; pad is openpi's resize_with_pad"
+        default="stretch", description="for another aspect ratio; pad is openpi's resize_with_pad"
     )
     channels: Literal["rgb", "bgr"] = Field(default="rgb", description="order of the colours")
     layout: Literal["hwc", "chw"] = Field(default="hwc", description="order of the axes")
@@ -68,12 +70,14 @@ class ImageParameters:
         default="uint8", description="uint8 from 0 to 255, or unit: float32 from 0 to 1"
     )
     mean: tuple[float, float, float] | None = Field(
-        default=None, description="taken off each channel, for unit"
+        default=None, description="subtracted from each channel, for unit"
     )
-    std: tuple[float, float, float] | None = Field(default=None, description="then divided by, for unit")
+    std: tuple[float, float, float] | None = Field(
+        default=None, description="divides the difference, for unit"
+    )
 
     def __post_init__(self) -> None:
-        """Refuse half a size, and a normalisation of bytes."""
+        """Refuse a width without a height, and a normalisation of bytes."""
         if (self.width is None) != (self.height is None):
             raise ValueError("`width` and `height`, or neither")
         if self.values == "uint8" and (self.mean or self.std):
@@ -84,25 +88,25 @@ class ImageParameters:
 
 @record
 class StateParameters:
-    """One vector of the robot's state as the checkpoint wants it."""
+    """Format of one vector of the robot's state for the checkpoint."""
 
     parts: tuple[Literal["joint_positions", "tool_xy", "tool_position", "tool_orientation"], ...] = Field(
         min_length=1,
-        description="one after the other: joint_positions [rad], tool_xy or tool_position [m], world frame, "
+        description="concatenated: joint_positions [rad], tool_xy or tool_position [m], world frame, "
         "tool_orientation as a quaternion (x, y, z, w)",
     )
     joints: int | None = Field(
         default=None,
         ge=1,
-        description="number of joints that it was trained with; a robot with others is refused",
+        description="number of joints in training; a robot with another number is refused",
     )
-    mean: tuple[float, ...] | None = Field(default=None, description="taken off")
-    std: tuple[float, ...] | None = Field(default=None, description="then divided by")
+    mean: tuple[float, ...] | None = Field(default=None, description="subtracted")
+    std: tuple[float, ...] | None = Field(default=None, description="divides the difference")
 
 
 @record
 class InputParameters:
-    """What the checkpoint is given: key `input` of an adapter's file."""
+    """Inputs of the checkpoint: key `input` of an adapter's file."""
 
     instruction: str = Field(default="prompt", min_length=1, description="key of the instruction")
     images: dict[str, ImageParameters] = Field(default_factory=dict, description="key -> image")
@@ -111,24 +115,35 @@ class InputParameters:
 
 @record
 class OutputParameters:
-    """Where the actions are in what the checkpoint answers: key `output` of an adapter's file."""
+    """Actions in the checkpoint's answer: key `output` of an adapter's file."""
 
     key: str = Field(default="actions", description="key of the actions; empty where the answer is the array")
     columns: tuple[int, ...] = Field(default=(), description="columns to take, in this order; all if empty")
-    scale: tuple[float, ...] = Field(default=(), description="each number times this …; 1 if empty")
-    offset: tuple[float, ...] = Field(default=(), description="… plus this; 0 if empty")
+    scale: tuple[float, ...] = Field(default=(), description="factor of each number; 1 if empty")
+    offset: tuple[float, ...] = Field(default=(), description="added to each scaled number; 0 if empty")
 
 
-def check_sizes(
-    path: Path, action: ActionParameters, inputs: InputParameters, output: OutputParameters
-) -> None:
-    """Refuse lists of numbers in a parameter file that are longer or shorter than what they belong to.
+@record
+class AdapterParameters:
+    """Keys of every adapter's file."""
+
+    policy: str = Field(description="plug-in that reads this file")
+    name: str = Field(min_length=1, description="name of the policy in results")
+    action: ActionParameters
+    chunk: ChunkParameters = Field(default_factory=ChunkParameters)
+    input: InputParameters
+    output: OutputParameters = Field(default_factory=OutputParameters)
+
+
+def check_sizes(path: Path, parameters: AdapterParameters) -> None:
+    """Refuse lists of numbers in a parameter file that are too long or too short.
 
     Raises:
         ConfigurationError: columns, scales, offsets or a normalisation do not fit.
     """
-    counts = {f"output.{key}": (getattr(output, key), action.size) for key in ("columns", "scale", "offset")}
-    for key, state in inputs.state.items():
+    output, size = parameters.output, parameters.action.size
+    counts = {f"output.{key}": (getattr(output, key), size) for key in ("columns", "scale", "offset")}
+    for key, state in parameters.input.state.items():
         count = state_size(state)
         if count is not None:
             counts[f"input.state.{key}.mean"] = (state.mean or (), count)
@@ -139,15 +154,15 @@ def check_sizes(
 
 
 def state_size(state: StateParameters) -> int | None:
-    """Return how many numbers a vector of the state has; None where the robot's joints decide."""
+    """Return the size of a vector of the state; None where it depends on the robot's joints."""
     sizes = [STATE_SIZES.get(part, state.joints) for part in state.parts]
     return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def made_up_observation(inputs: InputParameters) -> Observation:
-    """Return black images and a robot at rest, for a first answer that no trial pays for.
+    """Return black images and a robot at rest, for a first answer before any trial.
 
-    What the file leaves open is 224 pixels and 7 joints.
+    The defaults are 224 pixels and 7 joints.
     """
     images = {
         image.camera: np.zeros((image.height or 224, image.width or 224, 3), np.uint8)
@@ -158,15 +173,14 @@ def made_up_observation(inputs: InputParameters) -> Observation:
     return Observation(0.0, images, names, (0.0,) * joints, Pose())
 
 
-def describe(
-    name: str, action: ActionParameters, chunk: ChunkParameters, inputs: InputParameters
-) -> PolicyDescription:
-    """Return the description that an adapter's parameters make.
+def describe(parameters: AdapterParameters) -> PolicyDescription:
+    """Return the description in an adapter's parameters.
 
-    Images are resized by the adapter, so any size will do.
+    The adapter resizes images, so any size fits.
     """
+    action, chunk, inputs = parameters.action, parameters.chunk, parameters.input
     return PolicyDescription(
-        name=name,
+        name=parameters.name,
         action_space=action.space,
         action_size=action.size,
         chunk_length=chunk.length,
@@ -180,7 +194,7 @@ def describe(
 
 
 def pack(observation: Observation, instruction: str, inputs: InputParameters) -> dict[str, Any]:
-    """Return what the checkpoint is given: key -> text, image or float32 vector."""
+    """Return the checkpoint's inputs: key -> text, image or float32 vector."""
     packed: dict[str, Any] = {inputs.instruction: instruction}
     for key, wanted in inputs.images.items():
         packed[key] = pack_image(observation.images[wanted.camera], wanted)
@@ -190,7 +204,7 @@ def pack(observation: Observation, instruction: str, inputs: InputParameters) ->
 
 
 def pack_image(image: NDArray[np.uint8], wanted: ImageParameters) -> NDArray[Any]:
-    """Return an image, uint8 of shape (height, width, 3) in RGB, as the checkpoint wants it."""
+    """Return an image, uint8 of shape (height, width, 3) in RGB, in the checkpoint's format."""
     if wanted.width is not None and wanted.height is not None:
         image = fit_image(image, wanted.width, wanted.height, wanted.fit)
     if wanted.channels == "bgr":
@@ -238,11 +252,11 @@ def pack_state(observation: Observation, wanted: StateParameters) -> NDArray[np.
 
 
 def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> NDArray[np.float64]:
-    """Return the actions of an answer, shape (n, size), SI units; one action alone may come as a vector.
+    """Return the actions of an answer, shape (n, size), SI units; a single action may be a vector.
 
     Raises:
-        PolicyFault: POLICY_UNREADABLE where the key is missing or holds no numbers, POLICY_WRONG_SHAPE where
-            the shape is another.
+        PolicyFault: POLICY_UNREADABLE where the key is missing or has no numbers, POLICY_WRONG_SHAPE where the
+            shape differs.
     """
     if output.key:
         if not isinstance(answer, dict) or output.key not in answer:

@@ -1,8 +1,8 @@
-"""The network that finds the blocks in an image of the camera ``board``: one heat map for each.
+"""The network that finds the blocks in an image of the camera ``board``, with one heat map each.
 
-A heat map has a cell for every four pixels and shares a block between the four cells around it, so the mean
-over the cells about its peak is finer than a cell. What lies between image and board is a plane's
-perspective, learned along from the camera's nominal place.
+A heat map has a cell for every 4 x 4 pixels and shares a block between the four cells around it, so the mean
+over the cells around its peak is finer than a cell. Image and board are related by the perspective of a plane
+seen from the camera's nominal pose.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FOCAL = 0.8 * WIDTH
 
 @dataclass(frozen=True)
 class Sighting:
-    """What is seen of b blocks in a batch of n images.
+    """Output for b blocks in a batch of n images.
 
     Attributes:
         heat: logits of each block's place, shape (n, b, ROWS * COLUMNS).
@@ -41,12 +41,12 @@ class Sighting:
 
 @dataclass(frozen=True)
 class Found:
-    """Where the blocks are.
+    """Poses of the blocks.
 
     Attributes:
         position: x, y [m], shape (n, b, 2).
         turn: unit vectors, cosine and sine of yaw times symmetry, shape (n, b, 2).
-        sure: share of the heat that is about the peak, shape (n, b); low when the block is hidden.
+        sure: share of the heat around the peak, shape (n, b); low when the block is hidden.
     """
 
     position: Tensor
@@ -79,12 +79,12 @@ class Keypoints(nn.Module):
         self.turn = nn.Conv2d(width, 2 * len(names), 1)
 
     def forward(self, images: Tensor) -> Sighting:
-        """Return what is seen in uint8 images, shape (n, 3, HEIGHT, WIDTH)."""
+        """Return the output for uint8 images, shape (n, 3, HEIGHT, WIDTH)."""
         x = self.features(images.to(self.heat.weight.dtype) / 127.5 - 1.0)
         return Sighting(self.heat(x).flatten(2), self.turn(x).flatten(2).unflatten(1, (len(self.names), 2)))
 
     def find(self, images: Tensor) -> Found:
-        """Return where the blocks are in uint8 images, shape (n, 3, HEIGHT, WIDTH)."""
+        """Return the blocks' poses in uint8 images, shape (n, 3, HEIGHT, WIDTH)."""
         seen = self(images)
         likely = seen.heat.softmax(-1)
         maps = likely.unflatten(-1, (ROWS, COLUMNS))
@@ -105,7 +105,7 @@ class Keypoints(nn.Module):
         return Found(to_board(torch.stack([u, v], -1)), functional.normalize(turn, dim=-1), sure)
 
     def checkpoint(self) -> dict[str, Any]:
-        """Return what ``restored`` makes the same network of: numbers, names and tensors alone."""
+        """Return the network's state for ``restored``: only numbers, names and tensors."""
         return {"width": self.width, "names": list(self.names), "weights": self.state_dict()}
 
     @classmethod
@@ -117,7 +117,7 @@ class Keypoints(nn.Module):
 
 
 def to_board(cells: Tensor) -> Tensor:
-    """Return the points of the board, x and y [m], at places counted in cells (column, row)."""
+    """Return the points on the board, x and y [m], of positions in cells (column, row)."""
     u = (cells[..., 0] * STRIDE - (WIDTH - 1) / 2) / FOCAL
     v = (cells[..., 1] * STRIDE - (HEIGHT - 1) / 2) / FOCAL
     reach = CAMERA[2] / (0.8 + 0.6 * v)
@@ -125,7 +125,7 @@ def to_board(cells: Tensor) -> Tensor:
 
 
 def to_cells(points: Tensor) -> Tensor:
-    """Return the places, counted in cells (column, row), of points of the board, x and y [m]."""
+    """Return the positions in cells (column, row) of points on the board, x and y [m]."""
     x, y = points[..., 0] - CAMERA[0], points[..., 1] - CAMERA[1]
     # In the camera's axes: right, down and forward.
     right, down, forward = y, 0.8 * x + 0.6 * CAMERA[2], -0.6 * x + 0.8 * CAMERA[2]
@@ -150,6 +150,9 @@ def keypoint_loss(seen: Sighting, position: Tensor, turn: Tensor) -> Tensor:
             )
             index = (row + down) * COLUMNS + column + right
             loss = loss - (weight * logs.gather(-1, index[..., None])[..., 0]).mean()
-            said = seen.turn.gather(-1, index[..., None, None].expand(-1, -1, 2, -1))[..., 0]
-            loss = loss + (weight[..., None] * functional.smooth_l1_loss(said, turn, reduction="none")).mean()
+            predicted = seen.turn.gather(-1, index[..., None, None].expand(-1, -1, 2, -1))[..., 0]
+            loss = (
+                loss
+                + (weight[..., None] * functional.smooth_l1_loss(predicted, turn, reduction="none")).mean()
+            )
     return loss

@@ -1,16 +1,15 @@
-"""What ``policy: film_bc`` names: it reads the parameter file, and can do so where PyTorch is not installed."""
+"""The plug-in ``film_bc``: reads the parameter file, also where PyTorch is not installed, and loads the networks."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
-from robocontrast_ros.policies.baselines.language_table.oracle import PLANAR_DELTA
 from robocontrast_ros.policies.catalogue import package_need
+from robocontrast_ros.policies.film_bc.description import describe
 from robocontrast_ros.policies.protocol import PolicyDescription
 
 if TYPE_CHECKING:
@@ -20,14 +19,6 @@ if TYPE_CHECKING:
 
     Network = TypeVar("Network", FilmBc, Keypoints)
 
-CAMERA = "board"
-
-IMAGE_SIZE = (320, 180)
-"""Width and height of the camera's images in the demonstrations [pixel]; they are halved before they are seen."""
-
-RATE = 10.0
-"""Control rate of the demonstrations [Hz]."""
-
 
 @record
 class FilmBcParameters:
@@ -35,10 +26,10 @@ class FilmBcParameters:
 
     policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
-    network: str = Field(description="URI of the checkpoint of the network that pushes")
+    network: str = Field(description="URI of the checkpoint of the network that chooses actions")
     keypoints: str = Field(
         default="",
-        description="URI of the checkpoint of the network that sees; empty: the ground truth is seen",
+        description="URI of the checkpoint of the network that finds the blocks; empty: ground truth is used",
     )
 
 
@@ -91,18 +82,6 @@ class FilmBcFile:
         return FilmBcPolicy(parameters.name, network, SentenceEncoder.shipped(), keypoints)
 
 
-def describe(name: str, sees: bool) -> PolicyDescription:
-    """Return the description of a policy that sees through the camera, or is shown the ground truth."""
-    return replace(
-        PLANAR_DELTA,
-        name=name,
-        cameras=(CAMERA,) if sees else (),
-        image_sizes=(IMAGE_SIZE,) if sees else (),
-        privileged=not sees,
-        rate=RATE,
-    )
-
-
 def _restored(kind: type[Network], uri: str, path: Path, key: str) -> Network:
     """Return the network of a checkpoint's file, which holds names, numbers and tensors, no code."""
     import torch
@@ -113,13 +92,13 @@ def _restored(kind: type[Network], uri: str, path: Path, key: str) -> Network:
         content = torch.load(file, map_location="cpu", weights_only=True)
     except OSError as error:
         raise ConfigurationError(str(path), key, uri, expected, f"{error.strerror or error}.") from None
-    except Exception:  # what is no checkpoint fails in many ways, and PyTorch's advice is to load it unsafely
+    except Exception:  # any other file fails in many ways, and PyTorch's advice is to load it unsafely
         raise ConfigurationError(
             str(path),
             key,
             uri,
             expected,
-            "It is no file of PyTorch, or holds more than names, numbers and tensors and might run code.",
+            "It is not a PyTorch file, or it holds more than names, numbers and tensors and might run code.",
         ) from None
     try:
         return kind.restored(content)

@@ -1,10 +1,10 @@
-"""The network that reasons on slots: what the words mean among the blocks, and how to push accordingly.
+"""The network that chooses actions, from the instruction and the blocks' poses (slots).
 
-An instruction's vector chooses a source and a target block by attention over the slots, then, with those
-two, a goal point. The tool and all blocks are seen in the frame that looks from the source to that goal, so
-that a push to the left is the same push as one to the right; there, layers modulated by the instruction
-(FiLM) answer with a direction, as a distribution over bins, and a length. A distribution, because there are
-two ways round a block and their mean leads into it.
+An instruction's vector chooses a source and a target block by attention over the slots and, from these two,
+a goal point. The tool and all blocks are expressed in a frame that points from the source to that goal, so
+that pushes in all directions look alike; in it, layers modulated by the instruction (FiLM) compute a
+direction, as a distribution over bins, and a length. It is a distribution because there are two ways round
+a block, and their mean leads into it.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 EMBEDDING_SIZE = 384
-"""Numbers in the vector of an instruction."""
+"""Size of the vector of an instruction."""
 
 CENTRE = (0.375, 0.0)
-"""The point of the board that the network counts from [m]."""
+"""The origin of positions in the network [m]."""
 
 UNIT = 0.1
-"""Positions are counted in this many metres."""
+"""Unit of positions in the network [m]."""
 
 STEP = 0.025
-"""Lengths of actions are counted in this many metres."""
+"""Unit of lengths of actions in the network [m]."""
 
 PERSISTENCE = 1.5
-"""How much likelier the direction of the action before is than one across it [nat]."""
+"""Bonus of the previous action's direction over one perpendicular to it [nat]."""
 
 SYMMETRY = {"moon": 1, "cube": 4, "star": 5, "pentagon": 5}
-"""Turns of a full circle divided by this leave the shape as it was."""
+"""Order of each shape's rotational symmetry."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ class Slots:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the network says of a batch.
+    """Output of the network for a batch.
 
     Attributes:
         source: logits of the block to be pushed, shape (n, b).
         target: logits of the block it is pushed relative to, the last one for none, shape (n, b + 1).
         goal: where the source is to go [m], shape (n, 2).
-        heading: angle from the source to the goal, which the directions are counted from [rad], shape (n,).
+        heading: direction from the source to the goal, relative to which the bins are [rad], shape (n,).
         direction: logits of the directions of the action, shape (n, bins).
         length: of the action [m], shape (n,).
     """
@@ -94,17 +94,17 @@ class Answer:
 
 
 Modulation = tuple[Tensor, Tensor]
-"""What a layer's units are scaled by and shifted by, both of shape (n, size)."""
+"""Scale and shift of a layer's units, both of shape (n, size)."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the network makes of a batch of n instructions; it does not depend on the state.
+class LanguageFeatures:
+    """Features of a batch of n instructions; they do not depend on the state.
 
     Attributes:
         source: logits of the block to be pushed, shape (n, b).
         target: logits of the block it is pushed relative to, the last one for none, shape (n, b + 1).
-        is_source: shares of the blocks in the source, shape (n, b).
+        is_source: probability of each block to be the source, shape (n, b).
         is_target: the same for the target, shape (n, b).
         identity: code of the block to be pushed, shape (n, 8).
         goal: modulations of the layers that find the goal point.
@@ -131,7 +131,7 @@ class Film(nn.Module):
         self.modulation = nn.Linear(code, 2 * size)
 
     def modulated(self, code: Tensor) -> Modulation:
-        """Return what a code, shape (n, code), does to the units."""
+        """Return the modulation by a code, shape (n, code)."""
         scale, shift = self.modulation(code).chunk(2, dim=-1)
         return 1 + scale, shift
 
@@ -177,12 +177,12 @@ class FilmBc(nn.Module):
         """Return the answer for states and the instructions' vectors, shape (n, EMBEDDING_SIZE)."""
         return self.act(slots, self.understand(words))
 
-    def understand(self, words: Tensor) -> Told:
-        """Return what is made of the instructions' vectors, shape (n, EMBEDDING_SIZE); once a trial is enough."""
+    def understand(self, words: Tensor) -> LanguageFeatures:
+        """Return the features of instructions' vectors, shape (n, EMBEDDING_SIZE); once per trial is enough."""
         code = self.language(words)
         source, target = self.source(code), self.target(code)
         is_source = source.softmax(-1)
-        return Told(
+        return LanguageFeatures(
             source,
             target,
             is_source,
@@ -192,22 +192,22 @@ class FilmBc(nn.Module):
             tuple(layer.modulated(code) for layer in self.trunk),
         )
 
-    def act(self, slots: Slots, told: Told) -> Answer:
-        """Return the answer for states and what was made of the instructions."""
+    def act(self, slots: Slots, features: LanguageFeatures) -> Answer:
+        """Return the answer for states and the features of the instructions."""
         tool = (slots.tool - self.centre) / UNIT
         position, start = (slots.position - self.centre) / UNIT, (slots.start - self.centre) / UNIT
-        is_source, is_target = told.is_source, told.is_target
+        is_source, is_target = features.is_source, features.is_target
 
         here, began = _chosen(is_source, position), _chosen(is_source, start)
         from_here = position - here[:, None]
         there = _chosen(is_target, from_here)
         with_target = is_target.sum(-1, keepdim=True)
         x = self.goal_in(torch.cat([here, began, here - began, there, with_target], -1))
-        for layer, modulation in zip(self.goal_layers, told.goal, strict=True):
+        for layer, modulation in zip(self.goal_layers, features.goal, strict=True):
             x = layer(x, modulation)
         ahead = self.goal_out(x)
 
-        # The frame is a way to look at things, not something to be learned from the action.
+        # The action's loss must not train the frame.
         way = ahead.detach()
         distance = way.norm(dim=-1, keepdim=True)
         heading = torch.atan2(way[:, 1], way[:, 0])
@@ -241,22 +241,27 @@ class FilmBc(nn.Module):
                     tool,
                     _turned(there, cos, sin),
                     _chosen(is_source, _turned(slots.turn, torch.cos(spin), torch.sin(spin))),
-                    told.identity,
+                    features.identity,
                     codes.sum(1),
                     codes.max(1).values,
                 ],
                 -1,
             )
         )
-        for layer, modulation in zip(self.trunk, told.trunk, strict=True):
+        for layer, modulation in zip(self.trunk, features.trunk, strict=True):
             x = layer(x, modulation)
         length = STEP * self.length(x)[:, 0]
         return Answer(
-            told.source, told.target, (here + ahead) * UNIT + self.centre, heading, self.direction(x), length
+            features.source,
+            features.target,
+            (here + ahead) * UNIT + self.centre,
+            heading,
+            self.direction(x),
+            length,
         )
 
     def checkpoint(self) -> dict[str, Any]:
-        """Return what ``restored`` makes the same network of: numbers, names and tensors alone."""
+        """Return the network's state for ``restored``: only numbers, names and tensors."""
         return {"sizes": asdict(self.sizes), "names": list(self.names), "weights": self.state_dict()}
 
     @classmethod
@@ -274,8 +279,8 @@ def displacement(answer: Answer, before: Tensor | None = None) -> Tensor:
 
     Args:
         answer: of the network.
-        before: the actions before, shape (n, 2) [m]. Directions like theirs are then the likelier: one that
-            sees no past would go to and fro between two ways that look alike.
+        before: the previous actions, shape (n, 2) [m], whose directions become likelier. Without memory, the policy
+            would alternate between two ways that are equally good.
     """
     bins = answer.direction.shape[-1]
     direction = answer.direction
@@ -286,7 +291,7 @@ def displacement(answer: Answer, before: Tensor | None = None) -> Tensor:
         direction = direction + PERSISTENCE * torch.cos(angles - was) * moved
     likely = direction.softmax(-1)
     window = torch.arange(-2, 3, device=likely.device)
-    # The peak is that of the smoothed distribution: a lone bin is chance.
+    # The peak of the smoothed distribution: a single high bin may be chance.
     smooth = sum(likely.roll(int(k), -1) for k in (-1, 0, 1))
     peak = smooth.argmax(-1, keepdim=True)
     weights = likely.gather(-1, (peak + window) % bins)

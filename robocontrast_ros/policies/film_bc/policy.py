@@ -7,9 +7,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from robocontrast_ros.policies.film_bc.description import CAMERA, describe
 from robocontrast_ros.policies.film_bc.keypoints import HEIGHT, WIDTH, Keypoints
-from robocontrast_ros.policies.film_bc.loading import CAMERA, describe
-from robocontrast_ros.policies.film_bc.model import FilmBc, Slots, Told, turns
+from robocontrast_ros.policies.film_bc.model import FilmBc, LanguageFeatures, Slots, turns
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
 from robocontrast_ros.policies.film_bc.threads import one_thread
@@ -19,37 +19,37 @@ from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
 DECIMALS = 6
-"""Decimals of an action in metres: micrometres. Matrix products differ in their last bits from processor to processor;
-contact makes another trial of that. In double precision it is some 1e-16 m here, which rounding takes away, unless a
-number lies that near to the middle of two steps (docs/reproducibility.md has the odds)."""
+"""Decimals of an action in metres. Matrix products differ in their last bits between processors, which contacts amplify
+to a different trial. In double precision they differ by some 1e-16 m here, which rounding removes, unless a number is
+that near to a rounding boundary (docs/reproducibility.md has the odds)."""
 
 
 class FilmBcPolicy:
-    """Pushes as the oracle did, from where the blocks are, or are seen, and from what it is told.
+    """Pushes as the oracle did, given its instruction and where the blocks are, or are seen to be.
 
-    The same words and observations are always answered alike, on every processor; the seed of a trial has no effect.
+    The same instruction and observations give the same actions on every processor; the trial's seed has no effect.
     """
 
     def __init__(
         self, name: str, network: FilmBc, encoder: SentenceEncoder, keypoints: Keypoints | None = None
     ) -> None:
-        """Take the network, what turns words into vectors, and what sees; None to be shown the ground truth."""
+        """Take the network, the sentence encoder, and the network for images; None to use the ground truth."""
         self._name, self._network, self._encoder = name, network.eval().double(), encoder
         self._keypoints = None if keypoints is None else keypoints.eval().double()
         self._answer = TracedFilmBc(self._network, self._understood("push the block"))
-        self._told: Told | None = None
+        self._features: LanguageFeatures | None = None
         self._tracker = Tracker(len(network.names))
         self._start: Tensor | None = None
         self._action: Tensor | None = None
 
     def describe(self) -> PolicyDescription:
-        """Say that it answers with planar displacements, and needs a camera or the ground truth."""
+        """Return that it answers with planar displacements, and needs a camera or the ground truth."""
         return describe(self._name, sees=self._keypoints is not None)
 
     @one_thread()
     @torch.inference_mode()
     def warm_up(self) -> None:
-        """Run every network once; nothing of it is kept."""
+        """Run every network once."""
         blocks = torch.zeros(1, len(self._network.names), 2, dtype=torch.float64)
         self._answer(
             Slots(blocks[:, 0], blocks, blocks, blocks), self._understood("push the block"), before=None
@@ -60,8 +60,8 @@ class FilmBcPolicy:
     @one_thread()
     @torch.inference_mode()
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial: the words; the seed has no effect."""
-        self._told, self._start, self._action = self._understood(instruction), None, None
+        """Begin a trial; the seed has no effect."""
+        self._features, self._start, self._action = self._understood(instruction), None, None
         self._tracker = Tracker(len(self._network.names))
 
     @one_thread()
@@ -72,15 +72,15 @@ class FilmBcPolicy:
         Raises:
             ValueError: reset was not called, or the image or the scene is missing or does not fit.
         """
-        if self._told is None:
+        if self._features is None:
             raise ValueError(f"{self._name}: act before reset; call reset(instruction, seed) first")
         slots = self._known(observation) if self._keypoints is None else self._seen(observation)
-        # The rounded one is what the next answer is drawn to, too: it must be the same everywhere.
-        self._action = rounded(self._answer(slots, self._told, self._action))
+        # The next answer depends on this one, so it is kept as rounded.
+        self._action = rounded(self._answer(slots, self._features, self._action))
         return self._action.numpy()
 
     @torch.inference_mode()
-    def _understood(self, instruction: str) -> Told:
+    def _understood(self, instruction: str) -> LanguageFeatures:
         return self._network.understand(torch.from_numpy(self._encoder.encode([instruction])))
 
     def _known(self, observation: Observation) -> Slots:
@@ -109,7 +109,7 @@ class FilmBcPolicy:
 
 
 def rounded(action: Tensor) -> Tensor:
-    """Return an action [m] as it is carried out, in whole micrometres."""
+    """Return an action [m] rounded to whole micrometres."""
     return action.round(decimals=DECIMALS)
 
 

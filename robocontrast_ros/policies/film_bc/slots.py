@@ -1,4 +1,4 @@
-"""Blocks as rows of numbers, always in the same order: the state that the policies reason on."""
+"""The blocks' poses as an array, always in the same order."""
 
 from __future__ import annotations
 

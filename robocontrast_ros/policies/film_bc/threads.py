@@ -10,10 +10,10 @@ import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread meanwhile; also a decorator.
+    """Let PyTorch use one thread; a context manager and a decorator.
 
-    Networks this small gain nothing by more, and where other processes want the cores (a simulator does), threads
-    that wait for each other take ten times as long. Sums are then the same on every number of cores, too.
+    Networks this small gain nothing from more threads; where other processes use the cores, as a simulator does,
+    threads that wait for each other take ten times as long. One thread also gives the same sums on every machine.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,57 +1,46 @@
-"""Action space `discrete_navigation`: a base drives ahead or turns by a set amount, closed on its odometry."""
+"""Controller of the action space `discrete_navigation`: drives and turns of a set amount, closed on odometry."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 
 from robocontrast_ros.domain import ActionConventions, RobotState
-from robocontrast_ros.robots.action_spaces import DiscreteNavigation
+from robocontrast_ros.robots.action_spaces import DiscreteNavigation, Move
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.controllers.protocol import Action, ControlStep
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 
-
-class Move(IntEnum):
-    """What the one number of an action says, in VLN-CE's order."""
-
-    STOP = 0
-    FORWARD = 1
-    LEFT = 2
-    RIGHT = 3
-
-
 LOST_POSITION = 0.05
-"""How far the base may be from its set point before the set point starts anew from the base [m]."""
+"""The set point is reset to the base when the base is farther from it than this [m]."""
 
 LOST_HEADING = math.radians(5.0)
-"""How far it may be turned from its set point before the set point starts anew [rad]."""
+"""The same for the heading [rad]."""
 
 BRAKING = 0.9
 """Share of the driver's deceleration that the approach counts on."""
 
 RESPONSE = 0.02
-"""How long the wheels take to follow [s]."""
+"""Response time of the wheels [s]."""
 
 STALLED = 0.8
-"""How long the base may come no nearer, before it counts as blocked [s]."""
+"""Time without progress after which the base counts as blocked [s]."""
 
 NEARER = 0.04
-"""What counts as nearer, as a share of the whole motion."""
+"""Least progress that counts, as a share of the whole motion."""
 
 REST_SPEED, REST_TURN = 0.03, 0.1
 """Speeds below which the base counts as at rest [m/s], [rad/s]."""
 
 STEERING, LOOK_AHEAD = 2.0, 0.3
-"""Gain of the heading while driving [1/s]; distance over which an error across the path is made good [m]."""
+"""Gain of the heading while driving [1/s]; distance over which an error across the path is corrected [m]."""
 
 
 @dataclass(frozen=True)
 class _Target:
-    """Where the base is to be: x, y [m] and heading [rad], in the world frame."""
+    """Target of the base: x, y [m] and heading [rad], in the world frame."""
 
     x: float
     y: float
@@ -64,7 +53,7 @@ class _Target:
 
 @dataclass(frozen=True)
 class _Ramp:
-    """How fast the base may move, and how fast its driver lets that change: in m or rad, and s."""
+    """Limits of speed, acceleration and deceleration: in m or rad, and s."""
 
     speed: float
     acceleration: float
@@ -74,9 +63,9 @@ class _Ramp:
 class DiscreteNavigationController:
     """0 STOP, 1 FORWARD, 2 LEFT, 3 RIGHT, each carried out to its end and to rest.
 
-    Each action moves a set point by exactly its amount, and the base goes there, so what an action misses
-    is made good by the next and nothing adds up. When the base cannot get there (it is blocked), or is not
-    where the set point says (it was carried), the set point starts anew from the base.
+    Each action moves a set point by exactly its amount, and the base goes there, so that the next action
+    corrects the error of the last and errors do not add up. When the base is blocked, or is not at the set
+    point (it was moved by hand), the set point is reset to the base.
     """
 
     action_size = 1
@@ -98,7 +87,7 @@ class DiscreteNavigationController:
         self._move: Move | None = None
 
     def reset(self, state: RobotState) -> None:
-        """Begin an episode: the set point is where the base is."""
+        """Begin an episode with the set point at the base."""
         self._target = _Target.of(state)
         self._move = None
 
@@ -107,7 +96,7 @@ class DiscreteNavigationController:
         return np.array_equal(np.asarray(action, dtype=float), [Move.STOP])
 
     def begin(self, action: Action, state: RobotState) -> None:
-        """Take FORWARD, LEFT or RIGHT; STOP, which ends an episode, lets the base rest."""
+        """Take FORWARD, LEFT or RIGHT; STOP, which ends an episode, keeps the base at rest."""
         move = _move(action)
         self._lost = self._target is None or self._is_lost(self._target, state)
         start = _Target.of(state) if self._target is None or self._lost else self._target
@@ -120,7 +109,7 @@ class DiscreteNavigationController:
     def step(self, state: RobotState) -> ControlStep | None:
         """Return the velocity for the next control period; None when the action is done.
 
-        A blocked action ends with a clamped step that says how far it came.
+        A blocked action ends with a clamped step whose reason has the distance covered.
         """
         if self._move is None or self._target is None:
             return None
@@ -147,7 +136,7 @@ class DiscreteNavigationController:
         return ControlStep(command, bool(reasons), reasons)
 
     def hold(self, state: RobotState) -> RobotCommand:
-        """Return the command to stop; the next action starts from where the base is then."""
+        """Return the command to stop; the next action starts from where the base then is."""
         self._target = self._move = None
         return TwistCommand()
 
@@ -161,7 +150,7 @@ class DiscreteNavigationController:
         )
 
     def _errors(self, state: RobotState) -> tuple[float, float, float]:
-        """Return what is left along the set heading [m], across it to the left [m], and of the turn [rad]."""
+        """Return the errors along the set heading [m], across it to the left [m], and of the heading [rad]."""
         x, y = self._target.x - state.pose.xy[0], self._target.y - state.pose.xy[1]
         cos, sin = math.cos(self._target.heading), math.sin(self._target.heading)
         return x * cos + y * sin, y * cos - x * sin, _wrapped(self._target.heading - state.pose.yaw)
@@ -178,7 +167,7 @@ class DiscreteNavigationController:
             return TwistCommand(0.0, self._speed)
         self._speed = self._profile(along, space.distance_tolerance / 2, self._driving)
         if self._speed == 0.0:
-            # What the heading is still off by is left to the next action, unless it is too much.
+            # A small error of the heading is left to the next action.
             self._speed = STEERING * turn if abs(turn) > space.angle_tolerance else 0.0
             return TwistCommand(0.0, self._speed)
         aim = turn + math.copysign(1.0, along) * math.atan2(across, LOOK_AHEAD)
@@ -186,9 +175,9 @@ class DiscreteNavigationController:
         return TwistCommand(self._speed, steering)
 
     def _profile(self, remaining: float, tolerance: float, ramp: _Ramp) -> float:
-        """Return the speed to ask for: the greatest from which the base can brake after the coming period.
+        """Return the greatest speed from which the base can still brake after the coming period.
 
-        The base is taken to move as the driver's ramp lets it, given what was asked for before.
+        The base is assumed to follow the driver's ramp from the speeds asked for before.
         """
         now = self._moving * math.copysign(1.0, remaining)
         half = self._period / 2
@@ -217,7 +206,7 @@ class DiscreteNavigationController:
         return away > LOST_POSITION or abs(_wrapped(target.heading - state.pose.yaw)) > LOST_HEADING
 
     def _restart(self, state: RobotState) -> None:
-        """Let the set point be where the base is; its heading stays, where the base has kept it."""
+        """Reset the set point to the base, but for a heading that the base has kept."""
         x, y = state.pose.xy
         kept = abs(_wrapped(self._target.heading - state.pose.yaw)) <= LOST_HEADING
         self._target = _Target(x, y, self._target.heading if kept else state.pose.yaw)

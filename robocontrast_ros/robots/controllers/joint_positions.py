@@ -1,4 +1,4 @@
-"""Action space `joint_positions`: an arm's joints are told where to be."""
+"""Controller of the action space `joint_positions`: targets of an arm's joints."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 LOST_STEPS = 2.0
-"""How far a joint may be from its set point before the set point starts anew from the joints, as a multiple of what
-it may go in one control step: a driver that is one step late has lost nothing."""
+"""The set point is reset to the measured joints when one of them is farther from it than this multiple of its
+greatest motion in one control step; a driver may lag by one step."""
 
 SMALLEST_STEP = 1e-3
-"""How finely the way of an action is looked at, as a bound on how far the tool moves meanwhile [m]."""
+"""Resolution of the workspace check along a motion: bound of the tool's motion between two checks [m]."""
 
 
 class JointPositionsController:
-    """Action space `joint_positions`: where each joint shall be [rad], in the profile's order.
+    """Action space `joint_positions`: the target of each joint [rad], in the profile's order.
 
-    A control step goes straight ahead in the space of the joints, from the set point towards the action, as far
-    as positions and velocities of the joints let it, and no further than the tool's tip stays inside the
-    workspace and the whole arm above its floor. What is already outside may go anywhere but further out.
+    A control step goes straight in joint space from the set point towards the action, as far as the limits of
+    position and velocity allow, the tool's tip stays inside the workspace, and the whole arm above its floor. An arm
+    that is already outside may move, but not further out.
     """
 
     conventions = ActionConventions(reference="absolute", frame="joint", rotation="none", gripper="none")
@@ -47,16 +47,16 @@ class JointPositionsController:
         self._pending: NDArray[np.float64] | None = None
 
     def reset(self, state: RobotState) -> None:
-        """Begin an episode: the set point is where the joints are."""
+        """Begin an episode with the set point at the measured joints."""
         self._joints = self._kinematics.clamp(state.joint_positions)
         self._pending = None
 
     def ends_episode(self, action: Action) -> bool:
-        """Tell that no joint positions end an episode."""
+        """Return False: no action ends an episode."""
         return False
 
     def begin(self, action: Action, state: RobotState) -> None:
-        """Take where the joints shall be."""
+        """Take the targets of the joints."""
         target = np.asarray(action, dtype=float)
         if target.shape != (self.action_size,) or not np.isfinite(target).all():
             raise ValueError(
@@ -66,7 +66,7 @@ class JointPositionsController:
         self._pending = target
 
     def step(self, state: RobotState) -> ControlStep | None:
-        """Return, once an action, the joint motion towards it as far as the limits let it."""
+        """Return, once per action, the motion towards it within the limits."""
         wanted, self._pending = self._pending, None
         if wanted is None:
             return None
@@ -91,7 +91,7 @@ class JointPositionsController:
         return ControlStep(self._command(), bool(reasons), tuple(reasons))
 
     def hold(self, state: RobotState) -> RobotCommand:
-        """Return the command to stay where the joints are now; the next action starts from there."""
+        """Return the command to hold the measured joints, from where the next action starts."""
         self.reset(state)
         return self._command()
 
@@ -103,9 +103,9 @@ class JointPositionsController:
         return JointTrajectoryCommand(self._profile.joint_names, tuple(self._joints.tolist()), self._period)
 
     def _free_share(self, start: NDArray[np.float64], motion: NDArray[np.float64]) -> float:
-        """Return up to which share of a motion the tool stays inside the workspace and the arm above its floor.
+        """Return the share of a motion up to which the tool stays inside the workspace and the arm above its floor.
 
-        Where there is room for 5 cm, the motion is free for as long as it moves nothing by more than 5 cm.
+        With a margin of 5 cm, for example, everything is free until something has moved by 5 cm.
         """
         travel = float(dot(self._kinematics.levers, np.abs(motion)))
         if travel == 0.0:
@@ -122,7 +122,7 @@ class JointPositionsController:
         return share
 
     def _margins(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how far the tip is inside each side of the workspace, and the arm above its floor [m]."""
+        """Return the margins of the tip from the workspace's sides, and of the arm from its floor [m]."""
         tip = np.asarray(self._kinematics.tool_pose(positions).position)
         box = self._profile.workspace
         lower, upper = np.array([box.x, box.y, box.z]).T

@@ -1,4 +1,4 @@
-"""Action space `planar_delta`: an arm's tool is displaced in a plane."""
+"""Controller of the action space `planar_delta`: displacements of an arm's tool in a plane."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 LOST_SETPOINT = 0.02
-"""How far the tool may be from its set point before the set point starts anew from the tool [m]."""
+"""The set point is reset to the tool when the tool is farther from it than this [m]."""
 
 REACHED = 1e-3
-"""How far from its target the tool may end without the step counting as clamped [m]."""
+"""A step that ends farther from its target than this counts as clamped [m]."""
 
 
 class PlanarDeltaController:
     """Action space `planar_delta`: (dx, dy) of the tool's tip in the frame `world` [m].
 
-    Deltas add up on a set point of its own, so that the lag of the robot's joint controller does not
-    swallow a part of every step; height and vertical axis are kept. When the tool is not where the set
-    point says (it was held, or pushed away), the set point starts anew from the tool.
+    Deltas add up on a set point, so that the lag of the robot's joint controller does not shorten every
+    step; height and vertical axis are kept. When the tool is not at the set point (it was held, or pushed
+    away), the set point is reset to the tool.
     """
 
     action_size = 2
@@ -47,13 +47,13 @@ class PlanarDeltaController:
         self._pending: NDArray[np.float64] | None = None
 
     def reset(self, state: RobotState) -> None:
-        """Begin an episode: the set point is where the tool is."""
+        """Begin an episode with the set point at the tool."""
         self._joints = tuple(self._kinematics.clamp(state.joint_positions).tolist())
         self._target = self._kinematics.tool_pose(self._joints).xy
         self._pending = None
 
     def ends_episode(self, action: Action) -> bool:
-        """Tell that no displacement ends an episode."""
+        """Return False: no action ends an episode."""
         return False
 
     def begin(self, action: Action, state: RobotState) -> None:
@@ -64,7 +64,7 @@ class PlanarDeltaController:
         self._pending = delta
 
     def step(self, state: RobotState) -> ControlStep | None:
-        """Return, once an action, the joint motion that moves the tool by it as far as the limits let it."""
+        """Return, once per action, the joint motion that displaces the tool, within the limits."""
         delta, self._pending = self._pending, None
         if delta is None:
             return None
@@ -97,6 +97,6 @@ class PlanarDeltaController:
         return ControlStep(command, bool(reasons), tuple(reasons))
 
     def hold(self, state: RobotState) -> RobotCommand:
-        """Return the command to stay where the joints are now; the next action starts from there."""
+        """Return the command to hold the measured joints, from where the next action starts."""
         self.reset(state)
         return JointTrajectoryCommand(self._profile.joint_names, self._joints, self._period)

@@ -1,4 +1,4 @@
-"""What every controller is: the way from a policy's actions to commands that the robot may execute."""
+"""The interface of a controller, which turns a policy's actions into commands that a robot may execute."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from robocontrast_ros.robots.commands import RobotCommand
 
 @dataclass(frozen=True)
 class ControlStep:
-    """What an action becomes in one control period.
+    """One control period of an action.
 
     Attributes:
-        command: what goes to the robot.
-        clamped: whether the robot does less than the action asked for.
-        reasons: why, in words; empty when it was not clamped.
+        command: for the robot.
+        clamped: whether the robot does less than the action asks for.
+        reasons: of the clamping, in words; empty when not clamped.
     """
 
     command: RobotCommand
@@ -32,28 +32,28 @@ Action = Sequence[float] | NDArray[np.float64]
 
 
 class Controller(Protocol):
-    """The way from actions of one action space to commands of one robot.
+    """Turns actions of one action space into commands of one robot.
 
     Attributes:
         action_size: numbers in one action.
-        conventions: what they mean; none of it is left open.
+        conventions: their meaning, in full.
     """
 
     action_size: int
     conventions: ActionConventions
 
     def reset(self, state: RobotState) -> None:
-        """Begin an episode with the robot where it is."""
+        """Begin an episode with the robot in its present state."""
 
     def ends_episode(self, action: Action) -> bool:
-        """Tell whether the action says that the robot is done; it is then not begun."""
+        """Tell whether the action ends the episode; such an action is not begun."""
 
     def begin(self, action: Action, state: RobotState) -> None:
-        """Take an action to be carried out; what was left of the one before is dropped.
+        """Begin an action; the rest of the one before is dropped.
 
         Args:
             action: `action_size` numbers, SI units.
-            state: where the robot is now.
+            state: of the robot now.
 
         Raises:
             ValueError: the action has another size, or a number that is not finite or has no meaning; the
@@ -61,10 +61,10 @@ class Controller(Protocol):
         """
 
     def step(self, state: RobotState) -> ControlStep | None:
-        """Return what the robot is to do during the next control period; None when the action is done.
+        """Return the command for the next control period; None when the action is done.
 
         An action takes at least one control period.
         """
 
     def hold(self, state: RobotState) -> RobotCommand:
-        """Return the safe stop: stay where the robot is now."""
+        """Return the command to stop and stay."""

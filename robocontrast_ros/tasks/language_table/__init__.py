@@ -1,7 +1,7 @@
-"""Language-Table: eight blocks on a board, pushed about by a cylinder, in five families of instructions.
+"""Language-Table: eight blocks on a board, pushed by a cylinder, and five families of instructions.
 
-The numbers and words are those of the public environment (docs/language_table.md says where each
-comes from, and where this task departs from it and why).
+Numbers and words are those of the public environment (docs/language_table.md gives the source of each,
+and where and why this task departs from it).
 """
 
 from robocontrast_ros.tasks.language_table.task import LanguageTable

@@ -13,11 +13,11 @@ ALL_BLOCKS = tuple(f"{colour}_{shape}" for colour, shape in itertools.product(CO
 
 @dataclass(frozen=True)
 class Reference:
-    """What is said of a block: its colour, its shape, or both.
+    """An expression that refers to a block by its colour, its shape, or both.
 
     Attributes:
-        colour: one of COLOURS; empty when it is not said.
-        shape: one of SHAPES; empty when it is not said.
+        colour: one of COLOURS; empty when not mentioned.
+        shape: one of SHAPES; empty when not mentioned.
     """
 
     colour: str = ""

@@ -78,14 +78,14 @@ class Region(Protocol):
         """Return the region's point nearest to a point, shape (2,) [m]."""
 
     def shrunk(self, by: float) -> Region:
-        """Return the region less a rim of this width [m]."""
+        """Return the region without a rim of this width [m]."""
 
     def outline(self) -> Polygon:
         """Return the region's edge."""
 
 
 SMALLEST = math.sqrt(sys.float_info.min)
-"""Length up to which a vector has no direction [m]: its square has lost digits."""
+"""Shorter vectors [m] have no direction: their squares have lost digits."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Outside:
         return np.maximum(self.radius - gap, 0.0)
 
     def nearest(self, point: ArrayLike) -> NDArray[np.float64]:
-        """Return the point straight away from the centre [m]; along +x when there is no such direction."""
+        """Return the point straight away from the centre [m]; along +x from the centre itself."""
         away = np.asarray(point, dtype=float) - np.asarray(self.centre)
         gap = float(norm(away))
         if gap >= self.radius:
@@ -175,7 +175,7 @@ class BlockGoal:
         attached: the region in the frame of the target's centre, axes as the world's.
         target_start: where the target stood at the start, (x, y) [m].
         drag_limit: how far the target may be from there [m].
-        touches: whether the source may be pushed right up to the target.
+        touches: whether the source may be pushed against the target.
     """
 
     source: str
@@ -199,7 +199,7 @@ class BlockGoal:
         raise TypeError(f"no region attached to {self.target}")
 
     def distance(self, scene: Scene) -> float:
-        """Return how far the source is from the region plus how far the target was dragged too far [m]."""
+        """Return the source's distance from the region plus how far the target was dragged beyond its limit [m]."""
         outside = float(self.region(scene).distance(scene[self.source].pose.xy))
         if not self.target or not np.isfinite(self.drag_limit):
             return outside

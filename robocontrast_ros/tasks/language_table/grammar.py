@@ -1,9 +1,9 @@
-"""The grammar of the instructions: one set of rules that both puts structure into words and reads it back.
+"""The grammar of the instructions: one set of rules that generates sentences and parses them.
 
 A rule is a list of alternatives. An alternative is a sequence of words and of other rules' names in
-braces, together with what it means: values of some features. Saying a meaning is choosing, rule by
-rule, among the alternatives that agree with it; reading is parsing with the same rules (Lark, Earley)
-and collecting what the chosen alternatives mean. The words are the public environment's.
+braces, together with its meaning: values of some features. Generation chooses, rule by rule, among the
+alternatives that agree with a meaning; parsing uses the same rules (Lark, Earley) and collects the
+meanings of the alternatives found. The words are the public environment's.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Alternative:
     Attributes:
         rule: the rule it belongs to.
         index: position among the rule's alternatives; with the rule it is a symbol of the parser.
-        kind: what stays the same when the meaning changes: the position among the synonyms of one
-            meaning, or the kind of a referring expression.
+        kind: what stays when the meaning changes: the position among the synonyms of one meaning, or the
+            kind of a referring expression.
         symbols: words, and names of rules in braces, in order.
         means: feature -> value.
     """
@@ -51,7 +51,7 @@ class Alternative:
 
 
 Derivation = tuple[Alternative, ...]
-"""The alternatives that make up a sentence, in the order of first words; each rule occurs at most once."""
+"""The alternatives of a sentence, ordered by their first words; each rule occurs at most once."""
 
 Choose = Callable[[Sequence[Alternative]], Alternative]
 
@@ -217,8 +217,8 @@ def say(meaning: Meaning, blocks: Iterable[str], choose: Choose) -> tuple[str, D
 
     Args:
         meaning: feature -> value; ``source`` and ``target`` are names of blocks.
-        blocks: the blocks on the table: an expression must be unambiguous among them.
-        choose: picks one of the alternatives that fit, wherever there are several.
+        blocks: on the table; expressions must be unambiguous among them.
+        choose: picks one where several alternatives fit.
 
     Raises:
         ValueError: there are no words for it.
@@ -251,11 +251,11 @@ def say_every_way(meaning: Meaning, blocks: Iterable[str]) -> Iterator[str]:
 
 
 def read(text: str) -> Derivation:
-    """Return how a sentence is made up. Case, repeated blanks and a final full stop do not matter.
+    """Parse a sentence. Case, repeated blanks and a final full stop do not matter.
 
     Raises:
         ValueError: the grammar knows no such sentence; the message names the first word that does
-            not fit and what could stand there.
+            not fit and what was expected instead.
     """
     plain = normal(text)
     try:
@@ -271,7 +271,7 @@ def normal(text: str) -> str:
 
 
 def meaning_of(derivation: Derivation) -> Meaning:
-    """Return what a sentence means; blocks as the expressions that refer to them."""
+    """Return the meaning of a sentence; blocks as the expressions that refer to them."""
     meaning: Meaning = {}
     for alternative in derivation:
         meaning.update(alternative.means)
@@ -279,9 +279,9 @@ def meaning_of(derivation: Derivation) -> Meaning:
 
 
 def keep_wording(derivation: Derivation, otherwise: Choose) -> Choose:
-    """Return a choice that words things as a sentence did, and asks ``otherwise`` where it cannot.
+    """Return a choice that keeps the wording of a sentence, and calls ``otherwise`` where it cannot.
 
-    A block keeps the expression that it had, in whatever role; anything else keeps its kind of words.
+    A block keeps its expression, in whatever role; everything else keeps its kind of words.
     """
     kinds = {alternative.rule: alternative.kind for alternative in derivation}
     spoken = {a.symbols for a in derivation if a.rule in ROLES}
@@ -304,7 +304,7 @@ def to_meaning(instruction: Instruction) -> Meaning:
 
 
 def to_instruction(text: str, derivation: Derivation, blocks: Iterable[str]) -> Instruction:
-    """Return the instruction that a sentence gives when these blocks are on the table.
+    """Return the instruction of a sentence when these blocks are on the table.
 
     Raises:
         ValueError: an expression fits none or several of the blocks, or both mean the same block.
@@ -395,7 +395,7 @@ def _alternatives(tree: Tree[Token]) -> Iterator[Alternative]:
 
 
 def _complaint(text: str, error: UnexpectedCharacters | UnexpectedEOF) -> str:
-    """Say where a sentence stops being of the grammar, and what could stand there if that is not much."""
+    """Return where a sentence leaves the grammar, and what was expected there if that is a short list."""
     if isinstance(error, UnexpectedEOF):
         found, expected = "nothing more", error.expected
     else:

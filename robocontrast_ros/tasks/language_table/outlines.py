@@ -1,4 +1,4 @@
-"""What a block covers of the board, read from its model."""
+"""The footprint of a block, read from its model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import shapely
 from robocontrast_ros.tasks.protocol import Polygon
 
 CORNERS = 12
-"""Of the circle that stands for a block whose model does not tell its shape."""
+"""Corners of the circle that stands for a block whose model has no known shape."""
 
 
 @lru_cache(maxsize=64)

@@ -23,7 +23,6 @@ class Board:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a board without room."""
         if min(self.x_max - self.x_min, self.y_max - self.y_min) <= 2 * self.margin:
             raise ValueError("a board wider than twice its margin in x and in y")
 
@@ -55,14 +54,15 @@ class Tool:
 
 @record
 class BlockSize:
-    """What planner and sampler take a block to be."""
+    """A block as planner and sampler see it."""
 
-    radius: float = Field(gt=0, description="half width: two blocks touch at twice this between centres [m]")
+    radius: float = Field(
+        gt=0, description="half width: two blocks touch when their centres are twice this apart [m]"
+    )
     circumradius: float = Field(gt=0, description="no part of a block is farther from its centre [m]")
     resting_z: float = Field(description="z of a block's pose when it stands on the board [m]")
 
     def __post_init__(self) -> None:
-        """Refuse a circle that does not hold the block."""
         if self.circumradius < self.radius:
             raise ValueError(f"circumradius: got {self.circumradius}, expected at least radius {self.radius}")
 
@@ -128,13 +128,11 @@ class SeparateBlocks:
 
 @record
 class Sampling:
-    """Bounds on rejection sampling; reaching one is an error or a NotApplicable, never a wrong instance."""
+    """Bounds of rejection sampling; reaching one is an error or a NotApplicable, never a wrong instance."""
 
     scene_draws: int = Field(gt=0, description="scenes drawn for one condition, at most")
     relocation_draws: int = Field(gt=0, description="new places tried for one block, at most")
-    relocation_distance: float = Field(
-        ge=0, description="a block that is moved is moved at least this far [m]"
-    )
+    relocation_distance: float = Field(ge=0, description="a block is moved at least this far [m]")
 
 
 @record

@@ -14,7 +14,7 @@ PLACES = ("direction", "location")
 
 
 class _OfStructure:
-    """What the four have in common: they change the instruction's arguments, or move a block it names."""
+    """Base of the four: they change the instruction's arguments, or move a block that it names."""
 
     name: str
     symbol: str
@@ -30,7 +30,7 @@ class _OfStructure:
     ) -> Perturbed | NotApplicable:
         instance = task.make_instance(f"{base.instance_id}-{self.name}", instruction, scene)
         if instance is None:
-            return NotApplicable(f"'{instruction.text}': {task.refusal(instruction, scene)}")
+            return NotApplicable(f"'{instruction.text}': {task.infeasibility(instruction, scene)}")
         return Perturbed(instance, note)
 
 
@@ -40,7 +40,7 @@ class _OfLanguage(_OfStructure):
     def apply(
         self, task: StructuredTask, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
-        """Say the changed instruction in the scene as it is."""
+        """Give the changed instruction in the scene as it is."""
         changed = self._changed(base.instruction)
         if isinstance(changed, NotApplicable):
             return changed
@@ -52,7 +52,7 @@ class _OfLanguage(_OfStructure):
         return self._instance(task, base, instruction, scene, note)
 
     def _changed(self, instruction: Instruction) -> dict[str, str] | NotApplicable:
-        """Return the arguments that become others."""
+        """Return the arguments that change."""
         raise NotImplementedError
 
 
@@ -94,7 +94,7 @@ class _OfScene(_OfStructure):
     def apply(
         self, task: StructuredTask, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
-        """Move one block of the scene as it is, and say the same instruction."""
+        """Move one block of the scene as it is, and give the same instruction."""
         name = base.instruction.get(self.role)
         if name is None:
             return NotApplicable(f"{base.instruction.family} names no {self.role} block")

@@ -1,8 +1,8 @@
 """The shortest tool path that fulfils an instruction (docs/language_table.md defines it in full).
 
 The tool goes to a point behind the source block, around all blocks, and pushes it along a route of
-straight legs, around the other blocks, into the goal's region; between two legs it swings about the
-block, behind which it always stays. Blocks and tool are discs.
+straight legs, around the other blocks, into the goal's region; between two legs it swings around the
+block and stays behind it. Blocks and tool are discs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RESTING = 0.02
 
 
 class NoPlan(Exception):
-    """Why an instruction cannot be fulfilled in a scene, in words."""
+    """An instruction cannot be fulfilled in a scene; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,12 @@ def find_push(
     """Return the shortest way to fulfil a goal.
 
     Args:
-        goal: where which block is to be.
+        goal: the block and its region.
         scene: where the blocks are.
         parameters: sizes of board, blocks and tool.
         start: where the tool is [m].
         inset: how far inside the goal's region the source is pushed [m].
-        clearance: how far apart the source is kept from other blocks, where it is not closer already [m].
+        clearance: kept between the source and other blocks, where it is not closer already [m].
 
     Raises:
         NoPlan: there is none; says why.
@@ -137,7 +137,7 @@ def require_on_board(scene: Scene, name: str, parameters: LanguageTableParameter
     """Refuse a block that is missing, off the board or not upright.
 
     Raises:
-        NoPlan: says which and how.
+        NoPlan: names the block and the reason.
     """
     words = name.replace("_", " ")
     if name not in scene:
@@ -192,7 +192,7 @@ def _candidates(
 
 
 def _bound(route: tuple[Point, ...], start: Points, reach: float) -> float:
-    """Return what the tool's path must be at least [m] when the source takes this route."""
+    """Return a lower bound of the tool's path [m] when the source takes this route."""
     pushing = _push_path(route, reach)
     return math.dist(start, pushing[0]) + _length(pushing)
 
@@ -206,7 +206,7 @@ def _entry_points(region: Region, source: Points) -> Points:
     points = np.broadcast_to(source, rays.shape)
     longest = 3.0 * float(norm(nearest - source)) + 0.1
     travelled = np.zeros(len(rays))
-    # A step of the distance to the region can never pass it by.
+    # A step as long as the distance to the region cannot step over it.
     for _ in range(_RAY_STEPS):
         travelled = np.minimum(travelled + region.distance(points), longest)
         points = source + rays * travelled[:, None]

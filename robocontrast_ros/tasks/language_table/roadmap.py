@@ -22,8 +22,8 @@ _TOLERANCE = 1e-9
 class Roadmap:
     """Free space around discs, and the shortest paths in it from one start.
 
-    A disc that the start is already inside of shrinks until the start is on its rim: what is closer
-    than it should be can still be left, not approached further.
+    A disc that contains the start shrinks until the start is on its rim: a start that is too close to
+    something can move away from it, not closer.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Roadmap:
         corners = self._centres[:, None] + reach * np.stack([np.cos(angles), np.sin(angles)], axis=1)
         corners = corners.reshape(-1, 2)
         nodes = np.vstack([self._start, corners[self.free(corners)]])
-        # Each pair once: who sees is seen.
+        # Each pair once: visibility is mutual.
         one, other = np.triu_indices(len(nodes), 1)
         seen = self._clear(nodes[one], nodes[other])
         one, other = one[seen], other[seen]

@@ -1,4 +1,4 @@
-"""Draw scenes: blocks put at random on the board so that an instruction may be given in them."""
+"""Draws scenes: blocks at random places on the board, such that an instruction can be given."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PLACES_PER_BLOCK = 200
 def draw_scene(
     instruction: Instruction, parameters: LanguageTableParameters, rng: np.random.Generator
 ) -> Scene | None:
-    """Draw a scene with every block of the task; positions uniform on the board less its margin, any yaw.
+    """Draw a scene with every block of the task; positions uniform on the board inside its margin, any yaw.
 
     No two blocks overlap and none is where the tool starts. For ``separate_blocks`` source and target
-    are put close together and no third block is as close to the source. The point that a relative
+    are close together and no third block is as close to the source. The point that a relative
     instruction names is as far inside the edges as the blocks are, as in the public environment. None
-    when this draw came to a dead end.
+    when this draw fails.
     """
     poses: dict[str, Pose] = {}
     names = list(parameters.blocks)
@@ -41,7 +41,7 @@ def draw_scene(
 
 
 def draw_pose(parameters: LanguageTableParameters, rng: np.random.Generator) -> Pose:
-    """Return a standing block's pose: uniform on the board less its margin, yaw uniform."""
+    """Return a standing block's pose: uniform on the board inside its margin, yaw uniform."""
     board = parameters.board
     x = rng.uniform(board.x_min + board.margin, board.x_max - board.margin)
     y = rng.uniform(board.y_min + board.margin, board.y_max - board.margin)
@@ -50,7 +50,7 @@ def draw_pose(parameters: LanguageTableParameters, rng: np.random.Generator) -> 
 
 
 def has_room(pose: Pose, others: list[Pose], parameters: LanguageTableParameters) -> bool:
-    """Tell whether a block there is clear of others and of the tool's start, whatever way each is turned."""
+    """Tell whether a block there is clear of others and of the tool's start, whatever their yaws."""
     size, tool = parameters.block_size, parameters.tool
     if math.dist(pose.xy, tool.start[:2]) < size.circumradius + tool.radius:
         return False
@@ -70,7 +70,7 @@ def _place(
         pose = draw_pose(parameters, rng)
         if separate is not None and source is not None:
             gap = math.dist(pose.xy, source.xy)
-            # The pair is joined and not yet apart; nobody else is joined to the source.
+            # The pair is joined and not yet apart; no other block is joined to the source.
             wanted = (
                 gap < separate.apart if name == instruction.get("target") else gap >= separate.joined_within
             )

@@ -1,4 +1,4 @@
-"""The Language-Table task: everything that ``tasks.protocol.Task`` asks for."""
+"""The Language-Table task; it implements ``tasks.protocol.StructuredTask``."""
 
 from __future__ import annotations
 
@@ -33,13 +33,12 @@ SOLVED = "the instruction is already fulfilled in this scene"
 
 
 class LanguageTable:
-    """The task of seed 000, section 5, on the public environment's facts."""
+    """The task of seed 000, section 5, with the numbers of the public environment."""
 
     families = FAMILIES
     metric: Literal["spl"] = "spl"
 
     def __init__(self, parameters: LanguageTableParameters) -> None:
-        """Take the task file's record."""
         self.parameters = parameters
         self.name = parameters.name
 
@@ -88,7 +87,7 @@ class LanguageTable:
         return block_outline(resolve_uri(self.models[model]), self.parameters.block_size.radius)
 
     def backdrop(self) -> Backdrop:
-        """Return the board, seen the way the instructions mean top, bottom, left and right."""
+        """Return the board, with top, bottom, left and right as the instructions mean them."""
         (x0, y0), (x1, y1) = self.parameters.board.low, self.parameters.board.high
         return Backdrop(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), up="-x")
 
@@ -100,8 +99,8 @@ class LanguageTable:
     def conditions(self) -> Iterator[Instruction]:
         """Enumerate every task condition once, each in its first wording.
 
-        With the usual eight blocks these are the 696 of seed 000: 56 + 72 + 64 + 448 + 56. A relative
-        location's distance is part of how it is said there, not a condition; here it is ``far``.
+        With the usual eight blocks these are the 696 of seed 000: 56 + 72 + 64 + 448 + 56. There the distance of
+        a relative location is part of the wording, not a condition; here it is ``far``.
         """
         for family in self.families:
             for arguments in self._arguments(family):
@@ -155,8 +154,8 @@ class LanguageTable:
         except NoPlan:
             return None
 
-    def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return, in words, why the instruction cannot be given in the scene; None when it can."""
+    def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return why the instruction cannot be given in the scene, in words; None when it can."""
         try:
             plan = self._plan(instruction, scene)
         except NoPlan as reason:
@@ -174,10 +173,10 @@ class LanguageTable:
     def reword(
         self, instruction: Instruction, arguments: dict[str, str], scene: Scene, rng: np.random.Generator
     ) -> Instruction:
-        """Return the instruction with some arguments changed and said as it was said before.
+        """Return the instruction with some arguments changed, in the same wording.
 
-        Verb, preposition, sentence and kind of referring expression stay; a synonym that the new
-        meaning has no counterpart of is drawn.
+        Verb, preposition, sentence and kind of referring expression stay; where the new meaning has no
+        counterpart of a synonym, another one is drawn.
 
         Raises:
             ValueError: the instruction's text is not of the grammar.
@@ -207,8 +206,8 @@ class LanguageTable:
     ) -> Scene | None:
         """Return the scene with one block at another place in which the instruction can be given.
 
-        The place is uniform among those; the block keeps its yaw and stands upright. None when none of
-        ``sampling.relocation_draws`` draws will do.
+        The place is uniform among those; the block keeps its yaw and stands upright. None when all
+        ``sampling.relocation_draws`` draws fail.
         """
         sampling = self.parameters.sampling
         here = scene[name].pose
@@ -221,7 +220,7 @@ class LanguageTable:
             if not has_room(moved, others, self.parameters):
                 continue
             candidate = scene.moved(name, moved)
-            if self.refusal(instruction, candidate) is None:
+            if self.infeasibility(instruction, candidate) is None:
                 return candidate
         return None
 
@@ -233,7 +232,7 @@ class LanguageTable:
         return find_plan(goal, scene, self.parameters)
 
     def _require_domain(self, instruction: Instruction, scene: Scene) -> None:
-        """Refuse a scene in which the instruction makes no sense, whatever the way to push."""
+        """Refuse a scene in which the instruction makes no sense, whatever the plan."""
         p = self.parameters
         source, target = instruction.get("source"), instruction.get("target")
         for name in filter(None, (source, target)):

@@ -1,29 +1,27 @@
-"""Refuse a task file that contradicts itself, and an arrangement that is impossible, by one clear message."""
+"""The scenes of a task file's arrangements; a file that contradicts itself or an impossible scene is refused."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from shapely import Point
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Shapes
-from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationParameters
+from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST
+from robocontrast_ros.tasks.navigation.parameters import GENERATED, Arrangement, NavigationParameters
 from robocontrast_ros.tasks.navigation.placing import outside_by, overlapping
 
-if TYPE_CHECKING:
-    from robocontrast_ros.tasks.navigation.task import VisionLanguageNavigation
-
 _OUT = 5e-3
-"""Poses are written with few digits, so that something may seem to stand in a wall by this little [m]."""
+"""Poses have few digits, so furniture may overlap a wall by this much [m]."""
 
 _NARROWEST = 0.02
 _WIDTH_STEPS = 8
 
 
 def check_parameters(parameters: NavigationParameters, source: str) -> None:
-    """Check what no single value of a task's file shows.
+    """Check what no single value of a task file shows.
 
     Raises:
         ConfigurationError: the first contradiction.
@@ -69,50 +67,68 @@ def check_parameters(parameters: NavigationParameters, source: str) -> None:
             f"other names than '{GENERATED}', which stands for instances that are drawn",
             "Rename it.",
         )
+    for name, arrangement in p.arrangements.items():
+        for known in arrangement.furniture:
+            if known not in p.objects:
+                raise ConfigurationError.unknown(
+                    source, f"arrangements.{name}.furniture", known, p.objects, "object of `objects`"
+                )
 
 
-def check_arrangements(task: VisionLanguageNavigation, source: str) -> None:
-    """Check every arrangement of a task's file.
+def arranged_scene(parameters: NavigationParameters, name: str) -> Scene:
+    """Return the scene of an arrangement.
 
     Raises:
-        ConfigurationError: the first mistake: an unknown object; furniture outside the room or in other
-            furniture; the robot outside, or in furniture; an instruction that the grammar does not know or
-            that names a place that is not there; a goal without a way to it, or none that is wide enough;
-            a robot that starts where it is to go.
+        KeyError: there is no such arrangement.
     """
-    for name in task.parameters.arrangements:
-        _check(task, name, source, f"arrangements.{name}")
+    arrangement = parameters.arrangements[name]
+    objects = tuple(
+        ObjectState(o, parameters.objects[o], Pose.planar(*pose)) for o, pose in arrangement.furniture.items()
+    )
+    return Scene(objects, robot=Pose.planar(*arrangement.robot))
 
 
-def _check(task: VisionLanguageNavigation, name: str, source: str, key: str) -> None:
-    arrangement = task.parameters.arrangements[name]
-    for known in arrangement.furniture:
-        if known not in task.parameters.objects:
-            raise ConfigurationError.unknown(
-                source, f"{key}.furniture", known, task.parameters.objects, "object of `objects`"
-            )
-    scene = task.arranged_scene(name)
-    _check_furniture(task, scene, source, key)
-    _check_robot(task, scene, source, key)
-    try:
-        instruction = task.parse(arrangement.instruction, scene)
-    except ValueError as error:
-        raise ConfigurationError(
-            source,
-            f"{key}.instruction",
-            arrangement.instruction,
-            "a sentence that names two places of the arrangement",
-            f"{str(error)[:1].upper()}{str(error)[1:]}.",
-        ) from None
-    _check_way(task, instruction, scene, source, key)
+def check_arrangements(
+    shapes: Shapes,
+    floor_plan: Callable[[Scene], FloorPlan],
+    parse: Callable[[str, Scene], Instruction],
+    infeasibility: Callable[[Instruction, Scene], str | None],
+    source: str,
+) -> None:
+    """Check every arrangement of the task file ``source``; the callables are the task's methods.
+
+    Raises:
+        ConfigurationError: the first mistake: furniture outside the room or in other furniture; the robot
+            outside, or in furniture; an instruction that the grammar does not know or that names a missing place;
+            a goal without a way that is wide enough; a robot that starts at one of the two places.
+    """
+    for name, arrangement in shapes.parameters.arrangements.items():
+        key, scene = f"arrangements.{name}", arranged_scene(shapes.parameters, name)
+        plan = floor_plan(scene)
+        _check_furniture(plan, shapes, arrangement, source, key)
+        _check_robot(plan, shapes, arrangement, source, key)
+        try:
+            instruction = parse(arrangement.instruction, scene)
+        except ValueError as error:
+            raise ConfigurationError(
+                source,
+                f"{key}.instruction",
+                arrangement.instruction,
+                "a sentence that names two places of the arrangement",
+                f"{str(error)[:1].upper()}{str(error)[1:]}.",
+            ) from None
+        reason = infeasibility(instruction, scene)
+        if reason is not None:
+            expected, cure = _expectation(reason, plan, shapes, instruction, scene)
+            raise ConfigurationError(source, f"{key}.instruction", instruction.text, expected, cure)
 
 
-def _check_furniture(task: VisionLanguageNavigation, scene: Scene, source: str, key: str) -> None:
-    room = task.parameters.room
-    footprints = task.floor_plan(scene).footprints
-    poses = task.parameters.arrangements[key.split(".")[1]].furniture
-    for name, shape in footprints.items():
-        out = outside_by(shape, task.shapes)
+def _check_furniture(
+    plan: FloorPlan, shapes: Shapes, arrangement: Arrangement, source: str, key: str
+) -> None:
+    room, poses = shapes.parameters.room, arrangement.furniture
+    for name, shape in plan.footprints.items():
+        out = outside_by(shape, shapes)
         if out > _OUT:
             raise ConfigurationError(
                 source,
@@ -121,7 +137,7 @@ def _check_furniture(task: VisionLanguageNavigation, scene: Scene, source: str, 
                 f"a pose inside the room of {room.length:g} x {room.width:g} m",
                 f"It stands {out:.2f} m out of it: move it in.",
             )
-    pair = overlapping(footprints)
+    pair = overlapping(plan.footprints)
     if pair is not None:
         a, b = pair
         raise ConfigurationError(
@@ -133,10 +149,8 @@ def _check_furniture(task: VisionLanguageNavigation, scene: Scene, source: str, 
         )
 
 
-def _check_robot(task: VisionLanguageNavigation, scene: Scene, source: str, key: str) -> None:
-    assert scene.robot is not None
-    base, start = task.parameters.base, scene.robot.xy
-    plan = task.floor_plan(scene)
+def _check_robot(plan: FloorPlan, shapes: Shapes, arrangement: Arrangement, source: str, key: str) -> None:
+    start = arrangement.robot[:2]
     if plan.free(start):
         return
     gaps = {name: shape.distance(Point(start)) for name, shape in plan.footprints.items()}
@@ -145,44 +159,30 @@ def _check_robot(task: VisionLanguageNavigation, scene: Scene, source: str, key:
     raise ConfigurationError(
         source,
         f"{key}.robot",
-        list(task.parameters.arrangements[key.split(".")[1]].robot),
-        f"a start whose centre is at least {base.clearance:.2f} m from furniture and walls",
+        list(arrangement.robot),
+        f"a start whose centre is at least {shapes.clearance:.2f} m from furniture and walls",
         f"It is {plan.gap([start]):.2f} m from {what}: move the robot or {what}.",
     )
 
 
-def _check_way(
-    task: VisionLanguageNavigation, instruction: Instruction, scene: Scene, source: str, key: str
-) -> None:
-    reason = task.refusal(instruction, scene)
-    if reason is None:
-        return
-    expected, cure = "two places that the robot can visit, neither of which it starts at", f"But {reason}."
-    if task.plan(instruction, scene) is None:
-        wide = _widest_passage(task, instruction, scene)
-        need = 2 * task.parameters.base.clearance
-        expected = f"places that the robot can get to through passages at least {need:.2f} m wide"
-        cure = (
-            f"The widest way there is {wide:.2f} m wide: move the furniture apart."
-            if wide
-            else "There is no way there at all: the furniture closes it off; move it."
-        )
-    raise ConfigurationError(source, f"{key}.instruction", instruction.text, expected, cure)
-
-
-def _widest_passage(task: VisionLanguageNavigation, instruction: Instruction, scene: Scene) -> float:
-    """Return the width of the widest way through both places [m]; 0 when there is none at all."""
+def _expectation(
+    reason: str, plan: FloorPlan, shapes: Shapes, instruction: Instruction, scene: Scene
+) -> tuple[str, str]:
+    """Return what is expected of an instruction that is infeasible for this reason, and the cure."""
     assert scene.robot is not None
-    first, last = task.named(instruction)
+    start, first, last = scene.robot.xy, str(instruction.get(FIRST)), str(instruction.get(LAST))
+    if plan.route(start, first, last) is not None:
+        return "two places that the robot can visit, neither of which it starts at", f"But {reason}."
 
     def passes(clearance: float) -> bool:
-        plan = FloorPlan(scene, Shapes(task.parameters, clearance))
-        return plan.free(scene.robot.xy) and plan.route(scene.robot.xy, first, last) is not None
+        narrow = FloorPlan(scene, Shapes(shapes.parameters, clearance))
+        return narrow.free(start) and narrow.route(start, first, last) is not None
 
-    low, high = _NARROWEST, task.parameters.base.clearance
+    low, high = _NARROWEST, shapes.clearance
+    expected = f"places that the robot can get to through passages at least {2 * high:.2f} m wide"
     if not passes(low):
-        return 0.0
+        return expected, "There is no way there at all: the furniture closes it off; move it."
     for _ in range(_WIDTH_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if passes(middle) else (low, middle)
-    return 2 * low
+    return expected, f"The widest way there is {2 * low:.2f} m wide: move the furniture apart."

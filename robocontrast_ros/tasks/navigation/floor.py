@@ -20,13 +20,13 @@ from robocontrast_ros.tasks.navigation.roadmap import Indices, Points, Roadmap
 from robocontrast_ros.tasks.protocol import Polygon as Outline
 
 ARC_CORNERS = 16
-"""Corners of the polygon that stands for the disc of the base: it holds the disc, and is 2 % larger at most."""
+"""Corners of the polygon that stands for the disc of the base: it contains the disc and is at most 2 % larger."""
 
 ROUND_CORNERS = 12
 """Corners of the polygon that stands for a round footprint, likewise."""
 
 INSIDE = 1e-3
-"""A path ends this far inside the region of its goal [m], so that rounding cannot undo that it is reached."""
+"""A path ends this far inside the region of its goal [m], so that rounding cannot put its end outside."""
 
 _SPACING = 0.06
 _SAME = 1e-6
@@ -35,7 +35,7 @@ _FINE = 41
 
 
 def disc(radius: float, corners: int) -> Points:
-    """Return the regular polygon about a disc, with a side that faces +x, counter-clockwise."""
+    """Return the regular polygon around a disc, with a side that faces +x, counter-clockwise."""
     angles = (np.arange(corners) + 0.5) * (math.tau / corners)
     return radius / math.cos(math.pi / corners) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
@@ -48,7 +48,7 @@ def footprint(furniture: Furniture) -> tuple[Points, ...]:
 
 
 def grown(part: Points, by: float) -> Points:
-    """Return the convex polygon of all points about as near to a convex polygon as ``by`` [m], and no nearer ones."""
+    """Return a convex polygon grown by at least ``by`` [m], the corners cut as ``ARC_CORNERS`` says."""
     sums = (part[:, None] + disc(by, ARC_CORNERS)).reshape(-1, 2)
     hull = shapely.convex_hull(shapely.multipoints(sums))
     return shapely.get_coordinates(shapely.orient_polygons(hull))[:-1]
@@ -61,7 +61,7 @@ def placed(part: Points, pose: Pose) -> Points:
 
 
 class Shapes:
-    """The furniture's footprints, and what the base must keep out of, in each model's own frame."""
+    """The furniture's footprints, and the same grown by the base's clearance, in each model's own frame."""
 
     def __init__(self, parameters: NavigationParameters, clearance: float | None = None) -> None:
         """Take the task's furniture; ``clearance`` [m] stands in for that of the task's base."""
@@ -89,10 +89,10 @@ class Shapes:
 
 
 class Region:
-    """Where the base's centre is when it has reached a place: near to the footprint of any of its objects."""
+    """Where the base's centre must be to have reached a place: near the footprint of any of its objects."""
 
     def __init__(self, footprints: Sequence[Polygon | MultiPolygon], reach: float) -> None:
-        """Take the objects' footprints in the world frame and how near is near [m]."""
+        """Take the objects' footprints in the world frame and the greatest distance from them [m]."""
         self._footprints = np.asarray(footprints, dtype=object)
         self._whole = shapely.union_all(self._footprints)
         shapely.prepare(self._whole)
@@ -152,7 +152,7 @@ class Region:
 
 @dataclass(frozen=True)
 class _Ends:
-    """How to get from a point straight into a region."""
+    """Straight ways from points into a region."""
 
     length: Points
     end: Points
@@ -199,7 +199,7 @@ class _Gate:
 
 
 class FloorPlan:
-    """A scene from above, with everything that planning in it needs; made once a scene and kept."""
+    """A scene from above, with everything that planning in it needs, computed once and kept."""
 
     def __init__(self, scene: Scene, shapes: Shapes) -> None:
         """Take a scene; its robot does not matter."""
@@ -270,7 +270,7 @@ class FloorPlan:
     def distance(self, point: Point, model: str) -> float:
         """Return the length of the shortest path into the region of a place [m]; infinity when there is none.
 
-        From a point that is nearer to furniture or a wall than the base should be, it goes straight out first.
+        From a point within the clearance of furniture or a wall, it goes straight out first.
         """
         field = self.field(model)
         if field.region.contains(point):
@@ -289,8 +289,8 @@ class FloorPlan:
     def route(self, start: Point, first: str, last: str) -> Route | None:
         """Return the shortest path from a free point through the region of one place into that of another.
 
-        None when there is none. It is the shortest among the polygons that the furniture is grown to, to within a
-        millimetre; from a point in the first region it leads straight on to the last one.
+        None when there is none. It is the shortest around the grown polygons to within a millimetre; from a point in
+        the first region it leads straight to the last one.
         """
         key = (start, first, last)
         if key not in self._routes:
@@ -344,7 +344,7 @@ class FloorPlan:
             crossing = self._refined(head[-1], gate.samples[best], crossing, tail[0])
             if onward:
                 break
-            # The end of a last straight leg follows the point that the leg starts from.
+            # The end of a straight last leg depends on the point where it starts.
             tail = [self._straight(crossing[None], into_last.region, into_last.rims).end[0]]
         if norm(tail[-1] - crossing) < _SAME:
             tail = []
@@ -416,11 +416,11 @@ class _Least:
 
 
 def _least(direct: Points, which: Points, node: Points, length: Points) -> _Least:
-    """Return the least of a direct way (node -1) and those by nodes, for each point."""
+    """Return for each point the shortest of the direct way (node -1) and those through nodes."""
     best, by = direct.copy(), np.full(len(direct), -1)
     order = np.argsort(-length, kind="stable")
     which, node, length = which[order], node[order], length[order]
-    # In order of falling length, so that the last one written for a point is its shortest.
+    # Sorted by falling length, so that the last one written for a point is its shortest.
     shorter = length < best[which]
     best[which[shorter]], by[which[shorter]] = length[shorter], node[shorter]
     return _Least(best, by)

@@ -1,4 +1,4 @@
-"""When an instruction is fulfilled: the base has been at a first place, and is at the last one."""
+"""The goal of an instruction: the base has been at a first place, and is at the last one."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from robocontrast_ros.tasks.navigation.floor import FloorPlan, Point
 from robocontrast_ros.tasks.protocol import Polygon
 
 PlanOf = Callable[[Scene], FloorPlan]
-"""Returns the floor plan of a scene, made once and kept."""
+"""Returns the floor plan of a scene."""
 
 
 @dataclass(frozen=True)
 class PlaceGoal:
-    """The base's centre is near to the footprint of any object of a model.
+    """The base's centre is near the footprint of any object of a model.
 
     Attributes:
         place: the model.
-        plan_of: where floor plans come from.
+        plan_of: returns floor plans.
     """
 
     place: str
@@ -30,7 +30,7 @@ class PlaceGoal:
         return self.plan_of(scene).region(self.place).contains(_base(scene))
 
     def distance(self, scene: Scene) -> float:
-        """Return the length of the shortest path of the base to there [m].
+        """Return the length of the shortest path of the base to the place [m].
 
         0 exactly when it is there; infinity when there is no path.
 
@@ -51,7 +51,7 @@ class VisitGoal:
 
     Attributes:
         subgoals: the two places.
-        reach: how near to a footprint the base's centre has to come [m].
+        reach: greatest distance of the base's centre from a footprint [m].
         stop_required: the robot itself has to stop there.
     """
 
@@ -60,7 +60,7 @@ class VisitGoal:
     stop_required: bool = True
 
     def satisfied(self, scene: Scene) -> bool:
-        """Tell whether the robot is at the last place; whether it was at the first is for the scorer to know."""
+        """Tell whether the robot is at the last place; the scorer checks the first."""
         return self.subgoals[-1].satisfied(scene)
 
     def distance(self, scene: Scene) -> float:

@@ -1,7 +1,7 @@
-"""How two places in order are said and understood: sentence forms, synonyms, nouns.
+"""The grammar of instructions to visit two places in order: sentence forms, synonyms, nouns.
 
-One table of rules is used both ways: ``say`` puts together what ``read`` takes apart, with Lark's Earley
-parser of the same rules. Case and punctuation do not matter.
+The same rules generate sentences (``say``) and parse them (``read``, by Lark's Earley parser). Case and
+punctuation do not matter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROLES = (FIRST, LAST)
 
 _PUNCTUATION = ",.;:!"
 
-# Each rule occurs at most once in a sentence, so that a reading is one choice a rule.
+# Each rule occurs at most once in a sentence, so that a reading is one choice per rule.
 _RULES: dict[str, tuple[str, ...]] = {
     "sentence": (
         "go pass by {first}, keep going and {halt} when you reach {last}",
@@ -45,12 +45,12 @@ _RULES: dict[str, tuple[str, ...]] = {
 }
 
 Choose = Callable[[str, Sequence[int]], int]
-"""Picks one of the alternatives, by index, of the rule that is named."""
+"""Picks one of a rule's alternatives, by index: (rule, indices that fit) -> index."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a sentence is made up.
+    """The structure of a sentence.
 
     Attributes:
         choices: rule -> index of the alternative; ``first`` and ``last`` are rules as well.
@@ -61,13 +61,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Noun:
-    """What a place may be called.
+    """One name of a place.
 
     Attributes:
         words: with the article.
         place: the model that is meant.
         synonym: position among the place's nouns.
-        plural: whether it stands for several objects.
+        plural: whether it refers to several objects.
     """
 
     words: str
@@ -91,27 +91,27 @@ class Grammar:
 
     @property
     def forms(self) -> int:
-        """How many sentence forms there are."""
+        """Number of sentence forms."""
         return len(_RULES["sentence"])
 
     def fitting(self, place: str, many: bool) -> tuple[int, ...]:
-        """Return the indices of what a place may be called where there are several of it, or one."""
+        """Return the indices of the nouns of a place, for several objects (``many``) or one."""
         return tuple(i for i, n in enumerate(self.nouns) if n.place == place and n.plural == many)
 
     def say(self, first: Sequence[int], last: Sequence[int], choose: Choose) -> str:
         """Put two places into words.
 
         Args:
-            first: indices of nouns that may be taken for the first place.
+            first: indices of nouns for the first place.
             last: those for the last one.
-            choose: picks one of the alternatives, wherever there are several.
+            choose: picks one of the alternatives.
         """
         options = {FIRST: first, LAST: last}
         text = self._expand("sentence", options, choose)
         return text[0].upper() + text[1:]
 
     def say_every_way(self, first: Sequence[int], last: Sequence[int]) -> Iterator[str]:
-        """Enumerate every sentence that says the same."""
+        """Enumerate every sentence with the same meaning."""
         for form in _RULES["sentence"]:
             rules = _names(form)
             options = [
@@ -126,11 +126,11 @@ class Grammar:
                 yield text[0].upper() + text[1:]
 
     def read(self, text: str) -> Reading:
-        """Return how a sentence is made up.
+        """Parse a sentence.
 
         Raises:
-            ValueError: the grammar knows no such sentence; the message names the first word that does not
-                fit, what could stand there, and the places that it knows.
+            ValueError: the grammar knows no such sentence; the message names the first word that does not fit,
+                what was expected instead, and the known places.
         """
         plain = normal(text)
         try:
@@ -144,7 +144,7 @@ class Grammar:
         return self.nouns[reading.choices[role]].place
 
     def noun(self, reading: Reading, role: str) -> Noun:
-        """Return what a sentence calls its first or last place."""
+        """Return the noun of a sentence's first or last place."""
         return self.nouns[reading.choices[role]]
 
     def known(self) -> str:

@@ -1,4 +1,4 @@
-"""The task file: room, robot, furniture, arrangements and the generator's numbers, with units, as one record."""
+"""The task file as one record: room, robot, furniture, arrangements and the generator's bounds, with units."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Room:
 
 @record
 class Base:
-    """What the planner takes the robot to be: a disc."""
+    """The robot as the planner sees it: a disc."""
 
-    radius: float = Field(gt=0, description="radius of the base: nearer to furniture or wall it collides [m]")
+    radius: float = Field(gt=0, description="radius of the base, within which it collides [m]")
     margin: float = Field(ge=0, description="added to the radius when paths are planned [m]")
 
     @property
     def clearance(self) -> float:
-        """How far from furniture and walls the base's centre is kept [m]; a passage is twice as wide."""
+        """Distance that the base's centre keeps from furniture and walls [m]; a passage is twice as wide."""
         return self.radius + self.margin
 
 
@@ -39,9 +39,9 @@ class Base:
 class Furniture:
     """One model of furniture. Its frame: origin on the floor, +x to its front, its back towards -x."""
 
-    nouns: tuple[str, ...] = Field(min_length=2, description="what it is called; the first is its plain name")
+    nouns: tuple[str, ...] = Field(min_length=2, description="its names; the first is the plain one")
     colour: str = Field(min_length=1, description="main hue of the model, distinct from every other's")
-    mass: float = Field(gt=0, description="what a person who moves it has to cope with [kg]")
+    mass: float = Field(gt=0, description="of the real thing, which a person would carry [kg]")
     stands: Literal["at_wall", "near_wall", "free", "at_table"] = Field(
         description="where the generator puts it: with its back to a wall, not far from one, anywhere, or "
         "facing what one can sit at"
@@ -54,7 +54,6 @@ class Furniture:
     radius: float | None = Field(default=None, gt=0, description="radius of a round footprint instead [m]")
 
     def __post_init__(self) -> None:
-        """Refuse a footprint that is none."""
         if bool(self.polygons) == (self.radius is not None):
             raise ValueError("either `polygons` or `radius`")
         for polygon in self.polygons:
@@ -66,9 +65,9 @@ class Furniture:
 
 @record
 class Arrangement:
-    """One way to furnish the room, with an instruction; what each participant of seed 000, C.2, made."""
+    """One way to furnish the room, with an instruction, as each participant of seed 000, C.2, made one."""
 
-    instruction: str = Field(min_length=1, description="what the robot is told: free text with two places")
+    instruction: str = Field(min_length=1, description="free text with two places")
     robot: tuple[float, float, float] = Field(description="where the robot starts: x, y [m], yaw [rad]")
     furniture: dict[str, tuple[float, float, float]] = Field(
         min_length=2, description="object -> x, y [m], yaw [rad] of its origin"
@@ -109,12 +108,12 @@ class NavigationParameters:
     physics_step: float = Field(gt=0, le=0.01, description="step of the embedded simulator's physics [s]")
     step_limit: int = Field(gt=0, description="control steps after which a trial ends")
     reach: float = Field(
-        gt=0, description="a place is reached where the base's centre is this near to its footprint [m]"
+        gt=0, description="a place is reached when the base's centre is within this of its footprint [m]"
     )
     room: Room
     base: Base
     furniture: dict[str, Furniture] = Field(min_length=3, description="model -> what it is")
-    objects: dict[str, str] = Field(min_length=3, description="object -> model; what there is to arrange")
+    objects: dict[str, str] = Field(min_length=3, description="object -> model; all that is arranged")
     generator: Generator
     perturbing: Perturbing
     arrangements: dict[str, Arrangement] = Field(default_factory=dict, description="name -> arrangement")

@@ -1,7 +1,7 @@
 """The four perturbations of seed 000, section 6.1: ΔL, ΔLB, ΔS and ΔSB, each with the planner's proof.
 
-All act on the instruction of the unperturbed instance and on the scene that actually is, with the robot back
-at the start pose of the unperturbed instance.
+All act on the instruction of the unperturbed instance and on the actual scene, with the robot at the start pose
+of the unperturbed instance.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from robocontrast_ros.tasks.navigation.protocol import (
 from robocontrast_ros.tasks.protocol import Task
 
 ASIDE = 0.3
-"""What is put in the way is put at most this far beside the path [m]."""
+"""An obstacle is placed at most this far beside the path, along x and y [m]."""
 
 
 @dataclass(frozen=True)
 class _Case:
-    """What is to be perturbed.
+    """An instance to be perturbed.
 
     Attributes:
         task: the task.
         base: the unperturbed test instance.
-        scene: the scene that is, with the robot at the start pose of the base instance.
-        before: the expected path there.
+        scene: the actual scene, with the robot at the start pose of the base instance.
+        before: the expected path in it.
     """
 
     task: NavigationTask
@@ -45,7 +45,7 @@ class _Case:
 
 
 class _OfNavigation:
-    """What the four have in common: the path before, and an instance with its proof."""
+    """Base of the four: the path before, and an instance with its proof."""
 
     name: str
     symbol: str
@@ -64,7 +64,9 @@ class _OfNavigation:
         start = replace(scene, robot=base.scene.robot, contacts=())
         before = task.route(base.instruction, start)
         if before is None:
-            return NotApplicable(f"there is no path to compare with: {task.refusal(base.instruction, start)}")
+            return NotApplicable(
+                f"there is no path to compare with: {task.infeasibility(base.instruction, start)}"
+            )
         try:
             return self._perturb(_Case(task, base, start, before), rng)
         except ValueError as reason:
@@ -76,7 +78,7 @@ class _OfNavigation:
     def _proven(
         self, case: _Case, instruction: Instruction, scene: Scene, note: str, **measures: float
     ) -> Perturbed | None:
-        """Return the instance with the measures that all proofs have, and more; None when it cannot be given."""
+        """Return the instance with its proof: the common measures and further ones; None when infeasible."""
         before = case.before
         instance = case.task.make_instance(f"{case.base.instance_id}-{self.name}", instruction, scene)
         after = case.task.route(instruction, scene)
@@ -110,7 +112,7 @@ class Reword(_OfNavigation):
         note = f"'{base.instruction.text}' became '{instruction.text}'"
         shared = len(said & says) / len(says)
         found = self._proven(case, instruction, scene, note, shared_words=shared)
-        return found or NotApplicable(f"'{instruction.text}': {task.refusal(instruction, scene)}")
+        return found or NotApplicable(f"'{instruction.text}': {task.infeasibility(instruction, scene)}")
 
 
 class Redirect(_OfNavigation):
@@ -149,7 +151,7 @@ class Redirect(_OfNavigation):
         )
 
     def _detour(self, case: _Case, instruction: Instruction, after: Route) -> float:
-        """Return how much longer than the shortest path the one is that keeps the first half of before [m]."""
+        """Return how much longer than the shortest path the one with the old first half is [m]."""
         before = case.before
         there = replace(case.scene, robot=Pose.planar(*before.path[before.via]))
         onward = case.task.goal(instruction, case.scene).distance(there)
@@ -157,7 +159,7 @@ class Redirect(_OfNavigation):
 
 
 class _OfScene(_OfNavigation):
-    """What ΔS and ΔSB have in common: an object is moved a little, the instruction stays to the letter."""
+    """Base of ΔS and ΔSB: an object is moved a little, the instruction stays to the letter."""
 
     def _moved(self, case: _Case, name: str, after: Scene, **measures: float) -> Perturbed | None:
         distance = case.scene[name].pose.distance_to(after[name].pose)
@@ -166,7 +168,7 @@ class _OfScene(_OfNavigation):
 
 
 class MovePassive(_OfScene):
-    """ΔS: an object that the instruction does not name is moved, and does not matter."""
+    """ΔS: an object that the instruction does not name is moved, without effect on the path."""
 
     name = "S"
     symbol = "ΔS"

@@ -1,4 +1,4 @@
-"""Whether furniture may stand where it is put, and where the generator puts it."""
+"""Checks of where furniture stands, and the random placement of furniture."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from robocontrast_ros.tasks.navigation.floor import Shapes, placed
 Shape = Polygon | MultiPolygon
 
 _TOUCHING = 1e-4
-"""Footprints that share less than this are beside each other [m²]; poses are written with few digits."""
+"""Footprints that overlap by less than this count as adjacent [m²]; poses have few digits."""
 
 
 def outside_by(shape: Shape, shapes: Shapes) -> float:
-    """Return how far a footprint stands out of the room [m]; negative when it is that far inside."""
+    """Return how far a footprint reaches out of the room [m]; negative when it is that far inside."""
     room = shapes.parameters.room
     x0, y0, x1, y1 = shape.bounds
     return max(-x0, -y0, x1 - room.length, y1 - room.width)
 
 
 def overlapping(footprints: Mapping[str, Shape]) -> tuple[str, str] | None:
-    """Return the first two objects that stand in each other, or None."""
+    """Return the first two objects that overlap, or None."""
     names, polygons = list(footprints), np.asarray(list(footprints.values()), dtype=object)
     a, b = np.triu_indices(len(names), 1)
     shared = shapely.area(shapely.intersection(polygons[a], polygons[b]))
@@ -36,29 +36,28 @@ def overlapping(footprints: Mapping[str, Shape]) -> tuple[str, str] | None:
 
 
 def has_room(shape: Shape, others: list[Shape], shapes: Shapes, gap: float, wall_gap: float) -> bool:
-    """Tell whether a footprint is this far from others and from the walls [m], at least."""
+    """Tell whether a footprint is at least this far from others and from the walls [m]."""
     if outside_by(shape, shapes) > -wall_gap:
         return False
     return not others or bool(shapely.distance(np.asarray(others, dtype=object), shape).min() >= gap)
 
 
 class Placer:
-    """Draws places for the objects of a task, each where such a thing stands in an apartment."""
+    """Draws places for the objects of a task, each where it would stand in an apartment."""
 
     def __init__(self, shapes: Shapes) -> None:
-        """Take the task's furniture."""
         self._shapes = shapes
         self._numbers = shapes.parameters.generator
 
     def draw(self, objects: Mapping[str, str], rng: np.random.Generator) -> Scene | None:
-        """Draw a place for each object; None when this draw came to a dead end.
+        """Draw a place for each object; None when this draw fails.
 
         Args:
             objects: name -> model.
             rng: the only source of randomness.
         """
         furniture = self._shapes.parameters.furniture
-        # What needs most room first, chairs when the tables that they belong to stand.
+        # Largest first, chairs after the tables that they belong to.
         order = sorted(
             objects,
             key=lambda o: (furniture[objects[o]].stands == "at_table", -self._area(objects[o])),
@@ -95,7 +94,7 @@ class Placer:
         return Pose.planar(rng.uniform(0.0, room.length), rng.uniform(0.0, room.width), turned)
 
     def _at_wall(self, model: str, rng: np.random.Generator, spread: float) -> Pose:
-        """Return a pose with the back to a wall, at most ``spread`` farther from it than need be [m]."""
+        """Return a pose with the back to a wall, at most ``spread`` beyond the least distance from it [m]."""
         room = self._shapes.parameters.room
         yaw = rng.integers(4) * (math.pi / 2)
         ahead = np.array([math.cos(yaw), math.sin(yaw)])

@@ -1,4 +1,4 @@
-"""What a navigation task offers to perturbations that have to prove what they do to the expected path."""
+"""The interface of a navigation task for perturbations that prove their effect on the expected path."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Route:
 
     @property
     def second_half(self) -> tuple[Point, ...]:
-        """The path from there on."""
+        """The path from there to the end."""
         return self.path[self.via :]
 
     @property
@@ -49,7 +49,7 @@ class Route:
 
 @record
 class Perturbing:
-    """What the perturbations L, LB, S and SB may do, and from where on a path counts as another one."""
+    """Bounds of the perturbations L, LB, S and SB, and of the difference that makes a path another one."""
 
     draws: int = Field(gt=0, description="new places tried for one perturbation, at most")
     gap: float = Field(ge=0, description="from a moved object to furniture and walls, at least [m]")
@@ -77,7 +77,7 @@ class Perturbing:
     half: float = Field(ge=0, description="ΔLB, ΔSB: length of each half of the new path, at least [m]")
 
     def __post_init__(self) -> None:
-        """Refuse moves that are none, and a path that could be the same and another one."""
+        """Refuse empty ranges, and bounds by which a path could be both the same and another one."""
         for key, (least, greatest) in (("scene_move", self.scene_move), ("goal_move", self.goal_move)):
             if not 0 < least <= greatest:
                 raise ValueError(f"{key} as [least, greatest], greater than 0")
@@ -95,11 +95,11 @@ class NavigationTask(Task, Protocol):
 
     perturbing: Perturbing
 
-    def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return, in words, why these make no instance; None when they do."""
+    def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return why these make no instance, in words; None when they do."""
 
     def route(self, instruction: Instruction, scene: Scene) -> Route | None:
-        """Return the shortest path, from the scene's robot, that fulfils the instruction; None when none does."""
+        """Return the shortest path of the scene's robot that fulfils the instruction, or None."""
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
         """Return the instruction with the same meaning in other words.
@@ -114,7 +114,7 @@ class NavigationTask(Task, Protocol):
     def redirect(
         self, instruction: Instruction, destination: str, scene: Scene, rng: np.random.Generator
     ) -> Instruction:
-        """Return the instruction with another last place, and with its wording kept.
+        """Return the instruction with another last place, in the same wording.
 
         Raises:
             ValueError: the instruction's text is not of the task's grammar.
@@ -140,7 +140,7 @@ class NavigationTask(Task, Protocol):
 
 
 def path_length(path: Sequence[Point]) -> float:
-    """Return the length of a path [m], to the last bit what a plan of it says."""
+    """Return the length of a path [m], bit for bit that of ``Plan.length``."""
     return float(norm(np.diff(np.asarray(path, dtype=float), axis=0)).sum())
 
 

@@ -1,7 +1,7 @@
 """Shortest paths of a point among convex polygons in a rectangle: the tangents of the visibility graph.
 
-A shortest path bends only at corners of obstacles, and runs along a tangent of each corner that it bends
-at. Polygons may overlap; a corner inside another polygon is no node.
+A shortest path bends only at corners of obstacles, and is tangent to the obstacle there. Polygons may
+overlap; a corner inside another polygon is no node.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Points = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _TOLERANCE = 1e-7
-"""What is this little inside an obstacle, or outside the rectangle, is free [m]."""
+"""A point counts as free up to this far inside an obstacle or outside the rectangle [m]."""
 
 
 class Roadmap:
@@ -46,7 +46,7 @@ class Roadmap:
             along = np.roll(obstacle, -1, axis=0) - obstacle
             outward = np.stack([along[:, 1], -along[:, 0]], axis=1)
             outward /= norm(outward)[:, None]
-            # The last side stands in for those that a polygon of fewer sides lacks.
+            # Polygons of fewer sides repeat their last one.
             fill = np.minimum(np.arange(sides), len(obstacle) - 1)
             self._normals[i] = outward[fill]
             self._offsets[i] = (outward * obstacle).sum(axis=1)[fill]
@@ -68,7 +68,7 @@ class Roadmap:
     def sees(self, a: Points, b: Points) -> NDArray[np.bool_]:
         """Tell which segments from a to b, each of shape (m, 2), both ends free, meet no obstacle's inside."""
         clear = np.ones(len(a), dtype=bool)
-        # Most obstacles are far from most segments: what does not meet the circle about one does not meet it.
+        # Most obstacles are far from most segments: first test the circle around each.
         along = b - a
         x, y = (self._centres[:, i] - a[:, i, None] for i in (0, 1))
         square = np.maximum((along * along).sum(axis=1), 1e-18)
@@ -98,11 +98,11 @@ class Roadmap:
         return which, node, norm(points[which] - self.nodes[node])
 
     def distances(self, node: Indices, length: Points) -> tuple[Points, NDArray[np.int32]]:
-        """Return the shortest distance of each node from a point that is joined to some of them.
+        """Return the shortest distance of each node from a point that is connected to some of them.
 
         Args:
-            node: the nodes that the point is joined to.
-            length: of each of those joints [m].
+            node: the nodes to which the point is connected.
+            length: of each of those connections [m].
 
         Returns:
             Distance of each node [m], infinity where there is no path; and the node before it on that
@@ -115,7 +115,7 @@ class Roadmap:
         joined = np.flatnonzero(np.isfinite(least))
         graph: csr_array = coo_array(
             (
-                # A length of 0 would be no edge at all.
+                # SciPy takes a length of 0 as no edge.
                 np.concatenate([lengths, np.maximum(least[joined], 1e-12)]),
                 (np.concatenate([rows, np.full(len(joined), count)]), np.concatenate([columns, joined])),
             ),

@@ -1,4 +1,4 @@
-"""The navigation task: everything that ``tasks.protocol`` asks of it."""
+"""The navigation task; it implements ``tasks.navigation.protocol.NavigationTask``."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from typing import Literal
 
 import numpy as np
 
-from robocontrast_ros.configuration import load_record
+from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, TestInstance
-from robocontrast_ros.tasks.navigation.arrangements import check_arrangements, check_parameters
+from robocontrast_ros.tasks.navigation.arrangements import (
+    arranged_scene,
+    check_arrangements,
+    check_parameters,
+)
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Shapes
-from robocontrast_ros.tasks.navigation.generator import draw_instance
 from robocontrast_ros.tasks.navigation.goals import PlaceGoal, VisitGoal
 from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST, Choose, Grammar
 from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationParameters
 from robocontrast_ros.tasks.navigation.placing import has_room
 from robocontrast_ros.tasks.navigation.protocol import Perturbing, Point, Route
+from robocontrast_ros.tasks.navigation.sampler import draw_scene, has_wanted_length
 from robocontrast_ros.tasks.protocol import Backdrop, Plan
 
 FAMILY = "visit_two_places"
@@ -30,21 +34,21 @@ WALL = 0.1
 """Thickness of the walls of the world model [m]."""
 
 TOUCHING = 1e-6
-"""A path along the edge of what is free is free [m]."""
+"""A path counts as free up to this far beyond the edge of free space [m]."""
 
 _KEPT_FLOOR_PLANS = 64
 
 
 Count = Callable[[str], int]
-"""Returns how many objects of a model there are."""
+"""Model -> number of its objects."""
 
 
 class NoRoute(Exception):
-    """Why an instruction cannot be given in a scene, in words."""
+    """An instruction cannot be given in a scene; the text says why."""
 
 
 class VisionLanguageNavigation:
-    """The task of seed 000, section 6: a robot in a studio apartment is told of two places to visit."""
+    """The task of seed 000, section 6: a robot in a studio apartment is sent to two places in order."""
 
     metric: Literal["progress"] = "progress"
 
@@ -67,12 +71,12 @@ class VisionLanguageNavigation:
         parameters = load_record(NavigationParameters, path)
         check_parameters(parameters, str(path))
         task = cls(parameters)
-        check_arrangements(task, str(path))
+        check_arrangements(task.shapes, task.floor_plan, task.parse, task.infeasibility, str(path))
         return task
 
     @property
     def perturbing(self) -> Perturbing:
-        """How far the perturbations go."""
+        """Bounds of the perturbations."""
         return self.parameters.perturbing
 
     @property
@@ -88,7 +92,7 @@ class VisionLanguageNavigation:
 
     @property
     def start_position(self) -> None:
-        """None: a scene says where the robot is."""
+        """None: the scene has the robot's pose."""
         return
 
     @property
@@ -132,37 +136,40 @@ class VisionLanguageNavigation:
     def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
         """Return the instance of an arrangement, or draw one.
 
-        A generated instance has every object of the task at a place that suits it, a pair of places uniform
-        among those that the scene allows, and words uniform choice by choice.
+        A generated instance has every object of the task at a suitable place, a pair of places uniform among those
+        whose path is within the task's bounds, and words uniform choice by choice.
 
         Args:
             rng: the only source of randomness; an arrangement uses none.
             instance_id: of the instance.
-            family: name of an arrangement, or ``generated``, which None stands for too.
+            family: name of an arrangement, or ``generated``, which is the default.
 
         Raises:
-            ValueError: the family is unknown, or too few scenes suit the task's parameters.
+            ValueError: the family is unknown.
+            ConfigurationError: too few scenes suit the task's parameters.
         """
         if family in self.parameters.arrangements:
-            instance = self._arranged(instance_id, str(family))
-        elif family in (None, GENERATED):
-            instance = draw_instance(self, rng, instance_id)
-        else:
+            return self._arranged(instance_id, str(family))
+        if family not in (None, GENERATED):
             raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
-        return instance
-
-    def arranged_scene(self, name: str) -> Scene:
-        """Return the scene of an arrangement.
-
-        Raises:
-            KeyError: the task has no such arrangement.
-        """
-        arrangement = self.parameters.arrangements[name]
-        objects = tuple(
-            ObjectState(o, self.parameters.objects[o], Pose.planar(*pose))
-            for o, pose in arrangement.furniture.items()
+        bounds = self.parameters.generator
+        for _ in range(bounds.draws):
+            scene = draw_scene(self.shapes, self.floor_plan, rng)
+            if scene is None:
+                continue
+            pairs = list(itertools.permutations(self.places(scene), 2))
+            for index in rng.permutation(len(pairs)):
+                instruction = self.visit(*pairs[index])
+                instance = self.make_instance(instance_id, instruction, scene)
+                if instance is not None and has_wanted_length(self.find_route(instruction, scene), bounds):
+                    return replace(instance, instruction=self.realise(instruction, scene, rng))
+        raise ConfigurationError(
+            f"task '{self.name}'",
+            "generator.draws",
+            bounds.draws,
+            "parameters that fit: none of so many scenes does",
+            "Give the room more space, take out objects, widen `generator.path`, or raise `generator.draws`.",
         )
-        return Scene(objects, robot=Pose.planar(*arrangement.robot))
 
     def goal(self, instruction: Instruction, start: Scene) -> VisitGoal:
         """Return the expected behaviour of an instruction given in a starting scene.
@@ -221,8 +228,8 @@ class VisionLanguageNavigation:
             raise NoRoute(f"no way is wide enough from the robot to the {first} and on to the {last}")
         return route
 
-    def refusal(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return, in words, why the instruction cannot be given in the scene; None when it can."""
+    def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return why the instruction cannot be given in the scene, in words; None when it can."""
         try:
             self.find_route(instruction, scene)
         except NoRoute as reason:
@@ -234,8 +241,8 @@ class VisionLanguageNavigation:
         return None
 
     def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | None:
-        """Return a test instance with its reference path; None when ``refusal`` says why not."""
-        if self.refusal(instruction, scene) is not None:
+        """Return a test instance with its reference path; None when ``infeasibility`` says why not."""
+        if self.infeasibility(instruction, scene) is not None:
             return None
         route = self.find_route(instruction, scene)
         return TestInstance(instance_id, self.name, instruction, scene, route.length, route.path)
@@ -268,7 +275,7 @@ class VisionLanguageNavigation:
     def redirect(
         self, instruction: Instruction, destination: str, scene: Scene, rng: np.random.Generator
     ) -> Instruction:
-        """Return the instruction with another last place, said as it was said before; its noun is drawn.
+        """Return the instruction with another last place, in the same wording; the place's noun is drawn.
 
         Raises:
             ValueError: the instruction's text is not of the grammar.
@@ -283,7 +290,7 @@ class VisionLanguageNavigation:
         return self._said(self.visit(first, destination), _counter(scene), keep)
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction in another sentence form with other words, wherever there are other ones.
+        """Return the instruction in another sentence form with other words, where there are any.
 
         Raises:
             ValueError: the instruction's text is not of the grammar.
@@ -320,7 +327,7 @@ class VisionLanguageNavigation:
         )
 
     def has_room(self, name: str, scene: Scene) -> bool:
-        """Tell whether an object stands free of the others and the walls, and the robot may be where it is."""
+        """Tell whether an object is clear of the others and the walls, and the robot's pose is free."""
         plan, gap = self.floor_plan(scene), self.perturbing.gap
         others = [shape for other, shape in plan.footprints.items() if other != name]
         return has_room(plan.footprints[name], others, self.shapes, gap, gap) and (
@@ -372,11 +379,11 @@ class VisionLanguageNavigation:
         return FloorPlan(Scene(objects), self.shapes)
 
     def _arranged(self, instance_id: str, name: str) -> TestInstance:
-        scene = self.arranged_scene(name)
+        scene = arranged_scene(self.parameters, name)
         instruction = self.parse(self.parameters.arrangements[name].instruction, scene)
         instance = self.make_instance(instance_id, instruction, scene)
         if instance is None:
-            raise ValueError(f"{name}: {self.refusal(instruction, scene)}")
+            raise ValueError(f"{name}: {self.infeasibility(instruction, scene)}")
         return instance
 
     def _count(self, model: str) -> int:

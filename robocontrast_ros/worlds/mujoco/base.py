@@ -8,9 +8,9 @@ import mujoco
 import numpy as np
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.base_model import base_mjcf
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
+from robocontrast_ros.robots.differential_drive_mjcf import base_mjcf
 from robocontrast_ros.robots.mjcf import BASE_BODY
 from robocontrast_ros.robots.state_estimation import OdometryReading
 from robocontrast_ros.worlds.mujoco.embodiment import Embodiment

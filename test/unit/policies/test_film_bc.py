@@ -188,7 +188,9 @@ class RunsCode:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"junk", b"no checkpoint", pickle.dumps(RunsCode(), 2), pickle.dumps({"a": 1}, 2)], ids=len
+    "content",
+    [b"", b"junk", b"no checkpoint", pickle.dumps(RunsCode(), 2), pickle.dumps({"a": 1}, 2)],
+    ids=len,
 )
 def test_a_file_that_is_no_checkpoint_is_refused_without_advice_to_load_it_unsafely(tmp_path, content, capfd):
     (tmp_path / "network.pt").write_bytes(content)

@@ -96,7 +96,7 @@ def test_a_process_that_ends_is_lost(make):
         policy.act(seen())
     assert caught.value.fault is Fault.POLICY_SERVER_LOST
     policy._process.wait(60.0)
-    with pytest.raises(PolicyFault, match=r"POLICY_SERVER_LOST.*ended with status 1"):
+    with pytest.raises(PolicyFault, match=r"POLICY_SERVER_LOST.*terminated with status 1"):
         policy.reset("push", 0)
 
 
@@ -108,8 +108,8 @@ def test_a_process_that_ends_is_lost(make):
             r"`python`: got '/no/such/python'.*no such program.*pip install lerobot",
         ),
         ({"python": "no_such_python"}, r"`python`: got 'no_such_python'.*no such program"),
-        ({"words": "exit 3"}, r"`python`.*ended with 3"),
-        ({"words": "echo Hello"}, "`python`.*something else than a port"),
+        ({"words": "exit 3"}, r"`python`.*terminated with 3"),
+        ({"words": "echo Hello"}, "`python`.*output other than a port"),
         ({"words": "exec sleep 60", "start_timeout": 0.2}, r"`start_timeout`: got 0\.2"),
         ({"checkpoint": "elsewhere"}, r"`checkpoint`.*elsewhere.*config\.json"),
         ({"input": {"images": INPUT["images"]}}, r"`input`.*observation\.images\.board.*observation\.state"),

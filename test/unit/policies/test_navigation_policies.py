@@ -15,12 +15,12 @@ from policy_contract import PolicyContract
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri
 from robocontrast_ros.domain import BASE, Perturbed, Pose, Scene, TestInstance, Trial
-from robocontrast_ros.policies.baselines.navigation.memory import FloorMemory
-from robocontrast_ros.policies.baselines.navigation.modular import ModularNavigation, ModularParameters
+from robocontrast_ros.policies.baselines.navigation.modular.memory import FloorMemory
+from robocontrast_ros.policies.baselines.navigation.modular.policy import ModularNavigation, ModularParameters
+from robocontrast_ros.policies.baselines.navigation.modular.vision import Eye, Sighting, View
 from robocontrast_ros.policies.baselines.navigation.moves import Move, MoveSizes, Search, find_moves
 from robocontrast_ros.policies.baselines.navigation.oracle import NavigationOracle, NavigationOracleParameters
-from robocontrast_ros.policies.baselines.navigation.random_moves import RandomMoves
-from robocontrast_ros.policies.baselines.navigation.vision import Eye, Sighting, View
+from robocontrast_ros.policies.baselines.navigation.random_policy import RandomMoves
 from robocontrast_ros.policies.protocol import Observation, Policy
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.serving.runner import PolicyRunner

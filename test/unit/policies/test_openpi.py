@@ -216,7 +216,7 @@ def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next_one(make):
         while time.monotonic() < deadline:
             policy.act(seen(1))
 
-    with pytest.raises(PolicyFault, match=r"POLICY_UNREADABLE.*nobody had asked for"):
+    with pytest.raises(PolicyFault, match=r"POLICY_UNREADABLE.*without a request"):
         until_it_is_there()
 
 
@@ -249,7 +249,7 @@ def test_a_server_that_neither_reads_nor_answers_is_a_timeout_at_sending_and_at_
         policy.act(seen())
         with pytest.raises(PolicyFault, match=r"POLICY_TIMEOUT.*does not read what it is sent"):
             policy.act(huge)
-        with pytest.raises(PolicyFault, match=r"POLICY_TIMEOUT.*accepted, and said nothing"):
+        with pytest.raises(PolicyFault, match=r"POLICY_TIMEOUT.*accepted, and sent nothing"):
             policy.reset("push", 0)
 
 
@@ -278,7 +278,7 @@ def test_what_a_server_does_wrong_at_connecting_is_told_at_loading(make, path, w
 
 
 def test_a_socket_that_accepts_and_says_nothing_is_told_at_loading(make, silent_port):
-    with pytest.raises(ConfigurationError, match=r"accepted, and said nothing within 0\.3 s"):
+    with pytest.raises(ConfigurationError, match=r"accepted, and sent nothing within 0\.3 s"):
         make(port=silent_port, connect_timeout=0.3)
 
 

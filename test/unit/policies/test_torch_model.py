@@ -422,7 +422,7 @@ def test_an_image_of_another_size_or_layout_is_told_with_the_shapes(files):
         ("out of memory", "device", "a device whose memory the network fits in"),
         ("wide", "action.size", "got shape (3,)"),
         ("text", "output.key", "`key: ''` takes the answer itself"),
-        ("long", "chunk.length", "as many as the network answers with, 9"),
+        ("long", "chunk.length", "the number of actions in the network's answer, 9"),
     ],
 )
 def test_a_network_that_fails_is_told_by_its_first_answer(tmp_path, kind, key, message):

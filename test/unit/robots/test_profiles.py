@@ -15,9 +15,9 @@ from robot_contract import ArmContract, BaseContract, JointPositionsContract, be
 from transforms3d.quaternions import quat2mat
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
-from robocontrast_ros.robots.arm_model import arm_mjcf
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.manipulator_mjcf import arm_mjcf
 from robocontrast_ros.robots.profile import load_profile
 
 FILES = sorted(resolve_uri("package://robocontrast_ros/config/robots").glob("*.yaml"))

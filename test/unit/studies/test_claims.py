@@ -14,8 +14,9 @@ from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import Claim, Claims, Measure, Region, check_claims
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.orders import expected_error
-from robocontrast_ros.studies.results import claims_frame, write_claims
-from robocontrast_ros.studies.seed_run import Sitting
+from robocontrast_ros.studies.report import write_claims
+from robocontrast_ros.studies.seed_run import SeedRun
+from robocontrast_ros.studies.tables import claims_frame
 
 LABELS = ("standard", "contrast", "better", "cheap")
 
@@ -62,14 +63,14 @@ def study(seed, instances, perturbed=0.0, cheap=0.0, spread=0.3, cost=1.0, refus
     return table.with_columns(pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost"))
 
 
-def sittings(instances=60, seeds=3, **given):
-    return [Sitting(study(s, instances, **given), LABELS, "standard", "spl") for s in range(seeds)]
+def seed_runs(instances=60, seeds=3, **given):
+    return [SeedRun(study(s, instances, **given), LABELS, "standard", "spl") for s in range(seeds)]
 
 
 def evidence(instances=60, seeds=3, control=None, **given):
     """Return what the trials say; `control` is what a control's perturbed trials score more than its base trials."""
     of_control = None if control is None else evidence(instances, seeds, perturbed=control)
-    return Evidence(sittings(instances, seeds, **given), 50, 1000, np.random.default_rng(0), of_control)
+    return Evidence(seed_runs(instances, seeds, **given), 50, 1000, np.random.default_rng(0), of_control)
 
 
 def verdict(holds, instances=60, seeds=3, measure=None, **given):
@@ -176,7 +177,7 @@ def test_strategies_that_ran_the_same_trials_decide_nothing():
     )
     table = study(0, 30, perturbed=-0.2)
     twin = table.filter(pl.col("strategy") == "contrast").with_columns(pl.lit("twin").alias("strategy"))
-    both = Sitting(pl.concat([table, twin]), (*LABELS, "twin"), "standard", "spl")
+    both = SeedRun(pl.concat([table, twin]), (*LABELS, "twin"), "standard", "spl")
     found = Evidence([both], 50, 100, np.random.default_rng(0))
     assert found.decide(claim, "policy").verdict == "same trials"
     changed = Measure(kind="error_at_equal_cost", of=("contrast",), against=("better",))
@@ -203,7 +204,7 @@ def test_the_first_scene_of_a_session_which_is_brought_in_is_in_no_price():
         .alias("setup_cost")
     )
     table = table.with_columns(pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost"))
-    found = Evidence([Sitting(table, LABELS, "standard", "spl")], 50, 100, np.random.default_rng(0))
+    found = Evidence([SeedRun(table, LABELS, "standard", "spl")], 50, 100, np.random.default_rng(0))
     price = found.estimate(Measure(**PRICE))
     assert (price.mean, price.low, price.high) == pytest.approx((1.0, 1.0, 1.0))
     # Five instances at 1 and ten perturbed trials at 0.1, less the first, are 14 trials for 5.
@@ -212,7 +213,7 @@ def test_the_first_scene_of_a_session_which_is_brought_in_is_in_no_price():
 
 def test_success_and_seconds_are_measured_like_the_metric_and_the_budget():
     tables = [study(seed, 20, perturbed=-0.2) for seed in range(2)]
-    own = [Sitting(table, LABELS, "standard", "success", "seconds") for table in tables]
+    own = [SeedRun(table, LABELS, "standard", "success", "seconds") for table in tables]
     found = Evidence(own, 50, 100, np.random.default_rng(0))
     assert found.estimate(Measure(**PRICE)).mean == pytest.approx(30.0)
     assert found.estimate(Measure(**PERTURBING)).mean == pytest.approx(42.0)
@@ -226,7 +227,7 @@ def test_success_and_seconds_are_measured_like_the_metric_and_the_budget():
 
 def test_the_expected_error_is_that_of_many_shuffled_orders():
     """Of N instances each of which costs the same, |mean of n - mean of N| has a known size."""
-    own = sittings(40, 6, spread=0.2)
+    own = seed_runs(40, 6, spread=0.2)
     plain = expected_error(own, "standard", "plain", "standard", np.random.default_rng(0), orders=60)
     assert plain.difference.mean == 0.0 == plain.difference.high
     variances = [np.var(s.sessions["standard"].score, ddof=1) for s in own]
@@ -241,7 +242,7 @@ def test_intervals_of_the_expected_error_cover_what_endless_test_sets_have():
     rng = np.random.default_rng(3)
     differences = []
     for _ in range(40):
-        own = [Sitting(study(int(rng.integers(2**31)), 30, perturbed=-0.1), LABELS, "standard", "spl")]
+        own = [SeedRun(study(int(rng.integers(2**31)), 30, perturbed=-0.1), LABELS, "standard", "spl")]
         differences.append(expected_error(own, "contrast", "plain", "standard", rng, orders=20).difference)
     truth = np.mean([d.mean for d in differences])
     covered = np.mean([d.low <= truth <= d.high for d in differences])
@@ -252,8 +253,8 @@ def test_intervals_of_the_expected_error_cover_what_endless_test_sets_have():
 
 def test_numbers_are_those_that_are_computed_by_hand():
     tables = [study(seed, 10, perturbed=0.1) for seed in range(2)]
-    sittings = [Sitting(table, LABELS, "standard", "spl") for table in tables]
-    found = Evidence(sittings, 50, 100, np.random.default_rng(0))
+    seed_runs = [SeedRun(table, LABELS, "standard", "spl") for table in tables]
+    found = Evidence(seed_runs, 50, 100, np.random.default_rng(0))
     own = [table.filter(pl.col("strategy") == "contrast") for table in tables]
     target = [table.filter(pl.col("strategy") == "standard")["spl"].mean() for table in tables]
     bias = np.mean([o["spl"].mean() - t for o, t in zip(own, target, strict=True)])
@@ -264,8 +265,8 @@ def test_numbers_are_those_that_are_computed_by_hand():
     )
     # Five instances at 1 and ten perturbed trials at 0.1 are fifteen trials for 6; ten standard ones cost 10.
     assert found.estimate(Measure(**RATIO)).mean == pytest.approx(15.0 / 6.0)
-    assert sittings[0].within("contrast") == 15
-    assert sittings[0].within("cheap") == 10
+    assert seed_runs[0].within("contrast") == 15
+    assert seed_runs[0].within("cheap") == 10
 
 
 @pytest.mark.parametrize("kind", ["base", "perturbed"])
@@ -275,7 +276,7 @@ def test_intervals_of_a_bias_cover_what_is_there(kind):
     offset = 0.0 if kind == "base" else -0.1
     for _ in range(number):
         table = study(int(rng.integers(2**31)), 40, perturbed=-0.1, spread=0.1)
-        found = Evidence([Sitting(table, LABELS, "standard", "spl")], 50, 200, rng)
+        found = Evidence([SeedRun(table, LABELS, "standard", "spl")], 50, 200, rng)
         if kind == "base":
             estimate = found.estimate(Measure(kind="bias", of=("contrast",), estimator="base"))
         else:

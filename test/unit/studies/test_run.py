@@ -16,7 +16,7 @@ from robocontrast_ros.configuration import ConfigurationError, load_record, read
 from robocontrast_ros.policies.baselines.language_table.noisy_oracle import NoisyOracleParameters
 from robocontrast_ros.studies.job import Job, Stopped, StudyError, run_job
 from robocontrast_ros.studies.parameters import load_study
-from robocontrast_ros.studies.results import write_results
+from robocontrast_ros.studies.report import write_results
 from robocontrast_ros.studies.run import StudyFolder, run_study
 from robocontrast_ros.system.numerics import pinned
 

@@ -86,7 +86,7 @@ def test_a_fulfilled_instruction_has_a_plan_of_no_length_and_makes_no_instance()
     solved = scene(red_moon=(0.35, 0.0))
     assert EIGHT.plan(to("center"), solved).length == 0.0
     assert EIGHT.make_instance("x", to("center"), solved) is None
-    assert EIGHT.refusal(to("center"), solved) == "the instruction is already fulfilled in this scene"
+    assert EIGHT.infeasibility(to("center"), solved) == "the instruction is already fulfilled in this scene"
 
 
 TOPPLED = Pose((0.4, 0.1, 0.0), (math.sin(0.7), 0.0, 0.0, math.cos(0.7)))
@@ -132,7 +132,7 @@ def test_an_infeasible_instruction_has_no_plan_and_says_why(case):
     instruction, where, reason = INFEASIBLE[case]
     assert EIGHT.plan(instruction, where) is None
     assert EIGHT.make_instance("x", instruction, where) is None
-    assert reason in EIGHT.refusal(instruction, where)
+    assert reason in EIGHT.infeasibility(instruction, where)
 
 
 def test_the_way_around_a_disc_is_at_most_3_5_percent_too_long():

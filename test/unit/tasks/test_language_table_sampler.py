@@ -39,7 +39,7 @@ def test_an_instance_is_unsolved_feasible_and_said_in_words_that_mean_it(task, f
         assert not task.goal(drawn.instruction, drawn.scene).satisfied(drawn.scene)
         plan = task.plan(drawn.instruction, drawn.scene)
         assert drawn.optimal_path_length == plan.length > 0.0
-        assert task.refusal(drawn.instruction, drawn.scene) is None
+        assert task.infeasibility(drawn.instruction, drawn.scene) is None
         assert task.parse(drawn.instruction.text, drawn.scene) == drawn.instruction
         assert task.make_instance(drawn.instance_id, drawn.instruction, drawn.scene) == drawn
 

@@ -194,7 +194,7 @@ def test_a_robot_that_starts_at_the_first_place_goes_straight_to_the_last_one():
     route = APARTMENT.find_route(instruction, where)
     assert route.via == 0
     assert route.length == pytest.approx(APARTMENT.goal(instruction, where).distance(where), abs=2 * INSIDE)
-    assert "starts at the first place" in APARTMENT.refusal(instruction, where)
+    assert "starts at the first place" in APARTMENT.infeasibility(instruction, where)
     assert APARTMENT.make_instance("x", instruction, where) is None
 
 
@@ -211,7 +211,7 @@ def test_a_passage_is_passed_where_it_is_wide_enough_and_not_where_it_is_not(wid
     )
     instruction = APARTMENT.parse("Walk past the lamp, then stop at the desk", where)
     assert (APARTMENT.plan(instruction, where) is not None) is passes
-    assert ("wide enough" in str(APARTMENT.refusal(instruction, where))) is not passes
+    assert ("wide enough" in str(APARTMENT.infeasibility(instruction, where))) is not passes
 
 
 @pytest.mark.parametrize("name", ARRANGEMENTS)

@@ -1,1 +1,1 @@
-"""Policies that run in another process or on another host, and how they are spoken to (docs/remote_policies.md)."""
+"""Policies that run in another process or on another host (docs/remote_policies.md)."""

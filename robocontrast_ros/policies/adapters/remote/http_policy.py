@@ -1,4 +1,4 @@
-"""A policy behind a web server that answers one POST of JSON with actions, as OpenVLA's server does at ``/act``.
+"""A policy behind a web server that answers a POST of JSON with actions, like OpenVLA's server at ``/act``.
 
 Source: openvla/openvla, ``vla-scripts/deploy.py`` (arrays as the package ``json_numpy`` writes them; a payload of one
 key `encoded` for clients that cannot; the text ``error`` in place of an answer).
@@ -25,58 +25,61 @@ from requests.adapters import HTTPAdapter
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.remote.parameters import check_url, last_line, refusal
-from robocontrast_ros.policies.adapters.remote.served import SERVER_CURE, ServedParameters, ServedPolicy
+from robocontrast_ros.policies.adapters.remote.parameters import check_url, last_line, server_error
+from robocontrast_ros.policies.adapters.remote.server_policy import (
+    SERVER_CURE,
+    ServerParameters,
+    ServerPolicy,
+)
 from robocontrast_ros.policies.protocol import PolicyFault
 
 
 @record
-class HttpParameters(ServedParameters):
+class HttpParameters(ServerParameters):
     """The file config/policies/http.yaml; `api_key` is sent as a Bearer token."""
 
     encoding: Literal["json_numpy", "lists"] = Field(
         default="json_numpy",
-        description="how arrays are written: as the package json_numpy does, or as lists",
+        description="format of arrays: that of the package json_numpy, or lists",
     )
     double_encoded: bool = Field(
         default=False, description="whether the payload is JSON in JSON, under the one key `encoded`"
     )
     reset_url: str | None = Field(
         default=None,
-        description="what {instruction, seed} is posted to when a trial begins; for servers that keep a state",
+        description="receives {instruction, seed} when a trial begins; for servers with a state",
     )
 
     def __post_init__(self) -> None:
-        """Refuse what is no URL."""
         check_url(self.url, ("http", "https"))
         if self.reset_url is not None:
             check_url(self.reset_url, ("http", "https"))
 
 
-class HttpPolicy(ServedPolicy):
-    """Observations are posted to a server; what it answers are the actions."""
+class HttpPolicy(ServerPolicy):
+    """Posts observations to a server, which answers with actions."""
 
     PARAMETERS = HttpParameters
+    parameters: HttpParameters
 
     def __init__(self, parameters: HttpParameters, path: Path) -> None:
-        """See whether a web server answers where a parameter file says.
+        """Check that a web server answers at the file's URL.
 
         Raises:
-            ConfigurationError: the file does not fit, or nobody answers.
+            ConfigurationError: the file does not fit, or no server answers.
         """
         super().__init__(parameters, path)
-        self._parameters = parameters
-        # Of a trial that failed: what it failed with, until the next reset.
+        # The fault of a failed trial, until the next reset.
         self._fault: PolicyFault | None = PolicyFault(
             Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first"
         )
         self._client = _Client(self._key, parameters.connect_timeout)
         try:
-            # No answer is computed for it, and any status shows that a web server is there.
+            # The server computes nothing for it, and any status shows that it is there.
             response = self._client.request("HEAD", parameters.url, None, parameters.connect_timeout)
         except PolicyFault as fault:
             self.close()
-            raise refusal(path, "url", parameters.url, fault, SERVER_CURE) from None
+            raise server_error(path, "url", parameters.url, fault, SERVER_CURE) from None
         if response.status_code in (401, 403):
             self.close()
             raise ConfigurationError(
@@ -87,19 +90,14 @@ class HttpPolicy(ServedPolicy):
                 "Name the environment variable that holds the key of this server.",
             )
 
-    @property
-    def parameters(self) -> HttpParameters:
-        """What the parameter file says."""
-        return self._parameters
-
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial on a connection of its own; tell the server where the file has a `reset_url`.
+        """Begin a trial on a new connection; notify the server if the file has a `reset_url`.
 
         Raises:
             PolicyFault: the server failed.
         """
-        parameters = self._parameters
-        # A server closes connections that idle, and one that it is about to close could lose an observation.
+        parameters = self.parameters
+        # Servers close idle connections, and an observation could be lost on a closing one.
         self._client.close()
         self._client = _Client(self._key, parameters.connect_timeout)
         self._instruction, self._fault = instruction, None
@@ -108,12 +106,12 @@ class HttpPolicy(ServedPolicy):
             self._post(parameters.reset_url, message, parameters.timeout)
 
     def exchange(self, message: dict[str, Any], timeout: float) -> Any:
-        """Post an observation and return what was answered.
+        """Post an observation and return the answer.
 
         Raises:
-            PolicyFault: by the table in docs/remote_policies.md; nothing is posted then until the next reset.
+            PolicyFault: by the table in docs/remote_policies.md; nothing more is posted until the next reset.
         """
-        return decode(self._post(self._parameters.url, message, timeout))
+        return decode(self._post(self.parameters.url, message, timeout))
 
     def close(self) -> None:
         """Close the connections."""
@@ -122,7 +120,7 @@ class HttpPolicy(ServedPolicy):
     def _post(self, url: str, message: dict[str, Any], timeout: float) -> bytes:
         if self._fault is not None:
             raise self._fault
-        body = encode(message, self._parameters.encoding, self._parameters.double_encoded)
+        body = encode(message, self.parameters.encoding, self.parameters.double_encoded)
         try:
             response = self._client.request("POST", url, body, timeout)
             if response.status_code // 100 != 2:
@@ -135,18 +133,18 @@ class HttpPolicy(ServedPolicy):
 
 
 def encode(message: dict[str, Any], encoding: str, double: bool) -> bytes:
-    """Return a message as JSON, its arrays as the server reads them."""
+    """Return a message as JSON, with arrays in the server's format."""
     default = _as_numpy if encoding == "json_numpy" else np.ndarray.tolist
     text = json.dumps(message, default=default, separators=(",", ":"))
     return (json.dumps({"encoded": text}) if double else text).encode()
 
 
 def decode(body: bytes) -> Any:
-    """Return what a server answered: JSON, or JSON in a text of JSON.
+    """Return the content of an answer: JSON, or JSON in a JSON string.
 
     Raises:
-        PolicyFault: POLICY_RAISED for a text in place of an answer, such as OpenVLA's ``error``;
-            POLICY_UNREADABLE for bytes that are no JSON.
+        PolicyFault: POLICY_RAISED for a text instead of an answer, such as OpenVLA's ``error``; POLICY_UNREADABLE
+            for bytes that are not JSON.
     """
     answer = _loads(body)
     if isinstance(answer, str):
@@ -181,12 +179,12 @@ def _from_numpy(value: dict[str, Any]) -> Any:
 
 
 class _Client:
-    """One server's connections, each request of which ends in time, whatever the server does."""
+    """Connections to one server; every request ends in time, whatever the server does."""
 
     def __init__(self, key: str | None, connect_timeout: float) -> None:
         self._connect_timeout = connect_timeout
         self._session = requests.Session()
-        # Neither proxies nor a .netrc of the environment: the file says where a policy is, and with which key.
+        # Neither proxies nor a .netrc of the environment: the file has the address and the key.
         self._session.trust_env = False
         self._session.headers["Content-Type"] = "application/json"
         if key:
@@ -224,24 +222,24 @@ class _Client:
         return response
 
     def close(self) -> None:
-        """Close all connections, so that nothing that still comes is read."""
+        """Close all connections, so that late answers are never read."""
         self._session.close()
 
 
 def _failed(url: str, error: BaseException) -> PolicyFault:
-    """Return the fault for a request that failed: which one, its innermost cause knows."""
+    """Return the fault for a failed request, by its innermost cause."""
     causes = list(_causes(error))
     if any(
         isinstance(cause, ConnectionError | socket.gaierror | http.client.IncompleteRead) for cause in causes
     ):
-        return PolicyFault(Fault.POLICY_SERVER_LOST, f"{url} cannot be reached or hung up: {causes[-1]}")
+        return PolicyFault(Fault.POLICY_SERVER_LOST, f"{url} cannot be reached or closed the connection: {causes[-1]}")
     if any(isinstance(cause, http.client.HTTPException) for cause in causes):
         return PolicyFault(Fault.POLICY_UNREADABLE, f"got bytes from {url} that are not HTTP: {causes[-1]}")
     return PolicyFault(Fault.POLICY_SERVER_LOST, f"{url}: {causes[-1]}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Give an error and what it is made of, outermost first."""
+    """Yield an error and its causes, outermost first."""
     seen: set[int] = set()
     pending = [error]
     while pending:
@@ -257,7 +255,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 class _CuttableTransport(HTTPAdapter):
     """Shuts the sockets of requests that take too long.
 
-    The limit of `requests` is one of each read, so that a server which drips bytes is never cut off.
+    The timeout of `requests` is per read, so it never ends a server that sends single bytes slowly.
     """
 
     def __init__(self) -> None:
@@ -266,7 +264,7 @@ class _CuttableTransport(HTTPAdapter):
 
     @contextmanager
     def cut_after(self, limit: float) -> Iterator[threading.Event]:
-        """Shut all sockets when the limit [s] is over; the event tells whether that was so."""
+        """Shut all sockets after the limit [s]; the event is set if that happened."""
         cut = threading.Event()
 
         def shut() -> None:
@@ -286,7 +284,7 @@ class _CuttableTransport(HTTPAdapter):
             timer.cancel()
 
     def get_connection_with_tls_context(self, *arguments: Any, **named: Any) -> Any:
-        """Return a pool whose connections tell which sockets they have."""
+        """Return a pool whose connections record their sockets."""
         pool = super().get_connection_with_tls_context(*arguments, **named)
         if not issubclass(pool.ConnectionCls, _Tracked):
             bases = (_Tracked, pool.ConnectionCls)
@@ -295,7 +293,7 @@ class _CuttableTransport(HTTPAdapter):
 
 
 class _Tracked:
-    """A connection that notes its socket."""
+    """A connection that records its socket."""
 
     sockets: set[socket.socket]
 

@@ -17,9 +17,9 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.packing import check_sizes, state_size
+from robocontrast_ros.policies.adapters.packing import check_sizes, describe, state_size
 from robocontrast_ros.policies.adapters.remote.openpi_policy import OpenpiParameters, OpenpiPolicy
-from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters, described
+from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 
 SERVER = Path(__file__).with_name("lerobot_server.py")
@@ -29,12 +29,12 @@ SERVER = Path(__file__).with_name("lerobot_server.py")
 class LerobotParameters(RemoteParameters):
     """The file config/policies/lerobot.yaml."""
 
-    python: str = Field(min_length=1, description="Python of the environment that lerobot is installed in")
+    python: str = Field(min_length=1, description="Python of lerobot's environment")
     checkpoint: str = Field(
         min_length=1, description="URI of the folder that lerobot saved (config.json, model.safetensors, …)"
     )
     device: str | None = Field(
-        default=None, min_length=1, description="cpu, cuda, …; as the checkpoint says if left out"
+        default=None, min_length=1, description="cpu, cuda, …; the checkpoint's if left out"
     )
     start_timeout: float = Field(
         default=120.0, gt=0, le=36000, description="limit of importing lerobot and loading the checkpoint [s]"
@@ -42,7 +42,7 @@ class LerobotParameters(RemoteParameters):
 
 
 class LerobotPolicy:
-    """Starts a process that serves the checkpoint, and speaks to it as to an openpi server."""
+    """Starts a process that serves the checkpoint, and is a client of it as of an openpi server."""
 
     def __init__(self, parameters: LerobotParameters, path: Path) -> None:
         """Start the process and compare the checkpoint with the parameter file.
@@ -50,10 +50,10 @@ class LerobotPolicy:
         Raises:
             ConfigurationError: the file does not fit, or the checkpoint cannot be served.
         """
-        check_sizes(path, parameters.action, parameters.input, parameters.output)
+        check_sizes(path, parameters)
         self._parameters = parameters
         self._process, port = _start(parameters, path)
-        # Also where nobody calls close: the process must not outlive us.
+        # The process must end with this one, even without a call of close.
         self._stop = weakref.finalize(self, _stop, self._process)
         try:
             self._policy = OpenpiPolicy(_as_openpi(parameters, port), path)
@@ -64,21 +64,21 @@ class LerobotPolicy:
 
     @classmethod
     def from_file(cls, path: Path) -> LerobotPolicy:
-        """Return the policy that a parameter file describes, its process running.
+        """Return the policy that a parameter file describes, with its process running.
 
         Raises:
-            ConfigurationError: as the constructor's.
+            ConfigurationError: as the constructor.
         """
         return cls(load_record(LerobotParameters, path), path)
 
     @classmethod
     def describe_file(cls, path: Path) -> PolicyDescription:
-        """Return what the file says of its policy, without lerobot.
+        """Return the description in the file, without lerobot.
 
         Raises:
             ConfigurationError: the file does not fit.
         """
-        return described(load_record(LerobotParameters, path))
+        return describe(load_record(LerobotParameters, path))
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
@@ -87,18 +87,18 @@ class LerobotPolicy:
         return (f"lerobot, run by {parameters.python}", f"checkpoint {parameters.checkpoint}")
 
     def describe(self) -> PolicyDescription:
-        """Say what the file says."""
-        return described(self._parameters)
+        """Return the description in the file."""
+        return describe(self._parameters)
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial: lerobot's policy is reset, and torch's random numbers are the seed's.
+        """Begin a trial: lerobot's policy is reset, and torch seeded.
 
         Raises:
             PolicyFault: the process has ended, or fails.
         """
         status = self._process.poll()
         if status is not None:
-            detail = f"lerobot's process ended with status {status}; its last words are in the log"
+            detail = f"lerobot's process terminated with status {status}; the log has its last messages"
             raise PolicyFault(Fault.POLICY_SERVER_LOST, detail)
         self._policy.reset(instruction, seed)
 
@@ -106,15 +106,15 @@ class LerobotPolicy:
         """Return the next actions, shape (n, size), SI units.
 
         Raises:
-            PolicyFault: as OpenpiPolicy's.
+            PolicyFault: as OpenpiPolicy.
         """
         return self._policy.act(observation)
 
     def warm_up(self) -> None:
-        """Ask for one answer on made-up input.
+        """Request one answer to made-up input.
 
         Raises:
-            PolicyFault: as ``act``'s.
+            PolicyFault: as ``act``.
         """
         self._policy.warm_up()
 
@@ -134,7 +134,7 @@ class LerobotPolicy:
             size = state_size(state)
             ours[key] = None if size is None else [size]
         if set(ours) != set(wanted):
-            cure = "Name the checkpoint's inputs as they stand in its config.json."
+            cure = "Name the checkpoint's inputs as in its config.json."
             raise ConfigurationError(
                 str(path), "input", sorted(ours), f"the checkpoint's inputs {sorted(wanted)}", cure
             )
@@ -153,7 +153,7 @@ def _as_openpi(parameters: LerobotParameters, port: int) -> OpenpiParameters:
 
 
 def _start(parameters: LerobotParameters, path: Path) -> tuple[subprocess.Popen[bytes], int]:
-    """Return the process and its port, as soon as it serves."""
+    """Return the process and its port, once it serves."""
     python, folder = _python(parameters, path), resolve_uri(parameters.checkpoint, path.parent)
     if not (folder / "config.json").is_file():
         raise ConfigurationError(
@@ -163,7 +163,7 @@ def _start(parameters: LerobotParameters, path: Path) -> tuple[subprocess.Popen[
             "a folder that lerobot saved, with a config.json",
             "Name the folder `pretrained_model` of a training run's checkpoint; nothing is downloaded.",
         )
-    # -E and -s: what a ROS set-up puts into PYTHONPATH is of another Python.
+    # -E and -s: a ROS set-up puts packages of another Python into PYTHONPATH.
     command = [python, "-E", "-s", str(SERVER), str(folder), "--actions", str(parameters.chunk.length)]
     command += ["--device", parameters.device] if parameters.device else []
     try:
@@ -181,7 +181,7 @@ def _python(parameters: LerobotParameters, path: Path) -> str:
     if "/" not in parameters.python:
         found = shutil.which(parameters.python)
     else:
-        # Not resolved: an environment's Python is a link, and found by where the link lies.
+        # Not resolved: an environment's Python is a link, and its location defines the environment.
         found = shutil.which(str(resolve_uri(parameters.python, path.parent)))
     if found is None:
         raise _no_python(path, parameters.python, "there is no such program")
@@ -200,22 +200,22 @@ def _no_python(path: Path, python: str, why: str) -> ConfigurationError:
 
 def _port(process: subprocess.Popen[bytes], parameters: LerobotParameters, path: Path, python: str) -> int:
     assert process.stdout is not None
-    # The line comes in one write, so that it is whole once anything is there.
+    # The line comes in one write, so it is complete once anything can be read.
     ready, _, _ = select.select([process.stdout], [], [], parameters.start_timeout)
     if not ready:
         raise ConfigurationError(
             str(path),
             "start_timeout",
             parameters.start_timeout,
-            "time enough for lerobot to load the checkpoint",
+            "enough time for lerobot to load the checkpoint",
             "Raise it, or try the checkpoint by hand.",
         )
     line = process.stdout.readline()
     try:
         said: dict[str, Any] = json.loads(line)
     except ValueError:
-        status = process.wait(parameters.start_timeout) if not line else "something else than a port"
-        raise _no_python(path, python, f"it ended with {status}; its messages stand above") from None
+        status = process.wait(parameters.start_timeout) if not line else "output other than a port"
+        raise _no_python(path, python, f"it terminated with {status}; its messages are above") from None
     if "port" in said:
         return int(said["port"])
     if said["key"] == "python":

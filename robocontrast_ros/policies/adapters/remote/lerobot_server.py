@@ -1,8 +1,8 @@
 """Serves a lerobot checkpoint by openpi's protocol. A script for lerobot's own environment.
 
-It runs where this package is not installed, so it imports nothing of it but ``openpi_wire``, which lies beside it.
-On standard output it writes one line of JSON: {"port": …}, or {"key": …, "error": …} when the checkpoint cannot be
-served. It ends when its standard input does, so that it never outlives the process that started it.
+It runs where this package is not installed, so it imports only ``openpi_wire``, from the same folder. It writes one
+line of JSON to standard output: {"port": …}, or {"key": …, "error": …} when the checkpoint cannot be served. It ends
+with its standard input, so that it never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-# Everything is local: what is not in the checkpoint must not be looked for on the internet.
+# Everything is local: nothing may be downloaded.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 
@@ -25,7 +25,7 @@ class Checkpoint:
     """A lerobot policy with its processors."""
 
     def __init__(self, folder: Path, device: str | None, actions: int) -> None:
-        """Load it; the weights are safetensors, which hold no code.
+        """Load it; the weights are safetensors, which contain no code.
 
         Raises:
             Exception: whatever lerobot raises.
@@ -40,7 +40,7 @@ class Checkpoint:
         if device is not None:
             config.device = device
         if hasattr(config, "pretrained_backbone_weights"):
-            # The checkpoint has the backbone's weights; lerobot would download them first.
+            # The checkpoint has the backbone's weights; lerobot would download others first.
             config.pretrained_backbone_weights = None
         self.config = config
         self._policy = get_policy_class(config.type).from_pretrained(
@@ -56,7 +56,7 @@ class Checkpoint:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What it needs and gives."""
+        """Its inputs and its action."""
         inputs = {key: list(feature.shape) for key, feature in self.config.input_features.items()}
         (action,) = self.config.output_features.values()
         return {
@@ -88,15 +88,15 @@ class Checkpoint:
 
 
 def main() -> None:
-    """Load, say where, and serve until standard input ends."""
+    """Load, report the port, and serve until standard input ends."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint", type=Path, help="folder with config.json and model.safetensors")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, mps; what the checkpoint says if left out")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, mps; the checkpoint's if left out")
     parser.add_argument(
         "--actions", type=int, default=1, help="actions in an answer; 1 asks lerobot's select_action"
     )
     arguments = parser.parse_args()
-    # lerobot prints to standard output; that shall be our line's alone.
+    # lerobot prints to standard output, which is for our line alone.
     report = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -120,12 +120,12 @@ def main() -> None:
         fail("python", error)
     try:
         checkpoint = Checkpoint(arguments.checkpoint, arguments.device, arguments.actions)
-    except Exception as error:  # whatever lerobot raises is told in one line
+    except Exception as error:  # lerobot may raise anything; it is reported in one line
         fail("checkpoint", error)
     if arguments.actions > 1 and checkpoint.observation_steps > 1:
         fail(
             "chunk.length",
-            f"this policy looks at {checkpoint.observation_steps} control steps, so it has to be asked at each",
+            f"this policy uses {checkpoint.observation_steps} observations, so it needs a request at each control step",
         )
     handler = _handler(checkpoint, Packer, unpack)
     with serve(handler, "127.0.0.1", 0, compression=None, max_size=LARGEST_MESSAGE) as server:
@@ -145,7 +145,7 @@ def _handler(
             try:
                 with turn:
                     answer = checkpoint.answer(unpack(data))
-            except Exception:  # told to the client, as openpi's server does
+            except Exception:  # reported to the client, as by openpi's server
                 traceback.print_exc()
                 connection.send(traceback.format_exc())
                 return

@@ -19,15 +19,15 @@ from robocontrast_ros.policies.protocol import PolicyFault
 
 _CLOSE_TIMEOUT = 0.5
 _PORTS = {"ws": 80, "wss": 443}
-# What our side closes a connection with because of what the server sent.
+# Codes with which our side closes a connection because of the server's bytes.
 _UNREADABLE = (CloseCode.PROTOCOL_ERROR, CloseCode.INVALID_DATA, CloseCode.MESSAGE_TOO_BIG)
 
 
 class OpenpiConnection:
-    """Sends observations and receives answers, one for one; after any fault it is closed for good.
+    """Sends observations and receives one answer for each; any fault closes it for good.
 
     Attributes:
-        metadata: what the server said of itself when the connection was made.
+        metadata: that the server sent on connecting.
     """
 
     def __init__(self, url: str, api_key: str | None, connect_timeout: float, timeout: float) -> None:
@@ -40,9 +40,9 @@ class OpenpiConnection:
             timeout: limit of sending [s].
 
         Raises:
-            PolicyFault: POLICY_SERVER_LOST where nobody is there or the server refuses, POLICY_TIMEOUT where it
-                accepts and then hangs, POLICY_RAISED where it says an error, POLICY_UNREADABLE where it is no
-                such server.
+            PolicyFault: POLICY_SERVER_LOST where there is no server or it refuses, POLICY_TIMEOUT where it accepts
+                and then hangs, POLICY_RAISED where it reports an error, POLICY_UNREADABLE where it is no such
+                server.
         """
         self._url = url
         self._packer = Packer()
@@ -59,14 +59,14 @@ class OpenpiConnection:
 
     @property
     def open(self) -> bool:
-        """Whether the server has not closed it, as far as is known."""
+        """Whether the connection is open, as far as known."""
         return self._socket.protocol.state.name == "OPEN"
 
     def exchange(self, message: dict[str, Any], timeout: float) -> Any:
         """Send a message and return its answer, both within ``timeout`` [s].
 
         Raises:
-            PolicyFault: by the table in docs/remote_policies.md; the connection is closed then, so that no answer
+            PolicyFault: by the table in docs/remote_policies.md; the connection is then closed, so that no answer
                 can be taken for another message's.
         """
         deadline = time.monotonic() + timeout
@@ -75,7 +75,7 @@ class OpenpiConnection:
         except (TimeoutError, ConnectionClosed):
             pass
         else:
-            raise self._closing(Fault.POLICY_UNREADABLE, "got an answer that nobody had asked for")
+            raise self._closing(Fault.POLICY_UNREADABLE, "got an answer without a request")
         try:
             self._socket.send(self._packer.pack(message))
         except ConnectionClosed as error:
@@ -83,7 +83,7 @@ class OpenpiConnection:
         return self._receive(max(deadline - time.monotonic(), 0.0), timeout)
 
     def close(self) -> None:
-        """Close it; what the server still sends is dropped."""
+        """Close it; later answers are dropped."""
         self._socket.close()
 
     def _reach(self, url: str, connect_timeout: float, timeout: float) -> socket.socket:
@@ -118,14 +118,17 @@ class OpenpiConnection:
                 max_size=LARGEST_MESSAGE,
             ).__enter__()
         except TimeoutError:
-            fault, detail = Fault.POLICY_TIMEOUT, f"{url} accepted, and said nothing within {limit:.3g} s"
+            fault, detail = Fault.POLICY_TIMEOUT, f"{url} accepted, and sent nothing within {limit:.3g} s"
         except InvalidStatus as error:
             status = error.response.status_code
             fault, detail = Fault.POLICY_SERVER_LOST, f"{url} refused the connection: HTTP {status}"
         except InvalidMessage as error:
-            # Its cause tells a server that ended in between from one that speaks another language.
+            # The cause distinguishes a server that ended from one with another protocol.
             if isinstance(error.__cause__, EOFError | OSError):
-                fault, detail = Fault.POLICY_SERVER_LOST, f"{url} hung up before it said anything"
+                fault, detail = (
+                    Fault.POLICY_SERVER_LOST,
+                    f"{url} closed the connection before it sent anything",
+                )
             else:
                 detail = f"{url} is no websocket server: {error.__cause__ or error}"
                 fault = Fault.POLICY_UNREADABLE
@@ -134,11 +137,11 @@ class OpenpiConnection:
         stream.close()
         raise PolicyFault(fault, detail)
 
-    def _receive(self, limit: float, told: float | None = None) -> Any:
+    def _receive(self, limit: float, timeout: float | None = None) -> Any:
         try:
             data = self._socket.recv(timeout=limit)
         except TimeoutError:
-            detail = f"no answer from {self._url} within {limit if told is None else told:.3g} s"
+            detail = f"no answer from {self._url} within {timeout or limit:.3g} s"
             raise self._closing(Fault.POLICY_TIMEOUT, detail) from None
         except ConnectionClosed as error:
             raise self._lost(error) from None

@@ -1,8 +1,8 @@
 """A policy behind a server that speaks openpi's protocol: websocket and msgpack.
 
 Source: Physical-Intelligence/openpi, ``websocket_policy_server.py`` and ``websocket_client_policy.py``: on connecting
-the server sends a mapping of metadata; then one packed observation is answered with one packed mapping, or with a
-text, which is an error. The protocol knows neither a reset nor a seed.
+the server sends a mapping of metadata; then it answers each packed observation with a packed mapping, or with a
+text, which is an error. The protocol has neither a reset nor a seed.
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ from pydantic import Field
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.adapters.remote.openpi_connection import OpenpiConnection
-from robocontrast_ros.policies.adapters.remote.parameters import check_url, refusal
-from robocontrast_ros.policies.adapters.remote.served import SERVER_CURE, ServedParameters, ServedPolicy
+from robocontrast_ros.policies.adapters.remote.parameters import check_url, server_error
+from robocontrast_ros.policies.adapters.remote.server_policy import (
+    SERVER_CURE,
+    ServerParameters,
+    ServerPolicy,
+)
 from robocontrast_ros.policies.protocol import PolicyFault
 
 
 @record
-class OpenpiParameters(ServedParameters):
+class OpenpiParameters(ServerParameters):
     """The file config/policies/openpi.yaml."""
 
     metadata: dict[str, Any] = Field(
-        default_factory=dict, description="what the server must say of itself on connecting"
+        default_factory=dict, description="metadata that the server must send on connecting"
     )
     reset: dict[str, Any] | None = Field(
         default=None,
@@ -38,26 +42,25 @@ class OpenpiParameters(ServedParameters):
     )
 
     def __post_init__(self) -> None:
-        """Refuse what is no URL, and a seed that nothing carries."""
+        """Refuse an invalid URL, and a seed without a message for it."""
         check_url(self.url, ("ws", "wss"))
         if self.seed is not None and self.reset is None:
             raise ValueError("`seed` only with `reset`: openpi's protocol has no seed of its own")
 
 
-class OpenpiPolicy(ServedPolicy):
-    """Observations go to a server over one connection a session; what it answers are the actions."""
+class OpenpiPolicy(ServerPolicy):
+    """Sends observations to a server over one connection per session; it answers with actions."""
 
     PARAMETERS = OpenpiParameters
+    parameters: OpenpiParameters
 
     def __init__(self, parameters: OpenpiParameters, path: Path) -> None:
-        """Connect to the server that a parameter file names, and compare what both say.
+        """Connect to the server in a parameter file, and compare its metadata with the file.
 
         Raises:
-            ConfigurationError: the file does not fit, nobody answers, or the server says something else than the
-                file.
+            ConfigurationError: the file does not fit, no server answers, or its metadata contradict the file.
         """
         super().__init__(parameters, path)
-        self._parameters = parameters
         self._connection: OpenpiConnection | None = None
         self._fault = PolicyFault(
             Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first"
@@ -65,7 +68,7 @@ class OpenpiPolicy(ServedPolicy):
         try:
             connection = self._connect()
         except PolicyFault as fault:
-            raise refusal(path, "url", parameters.url, fault, SERVER_CURE) from None
+            raise server_error(path, "url", parameters.url, fault, SERVER_CURE) from None
         for key, got, expected in self._differences(connection.metadata):
             connection.close()
             cure = f"The server says {got!r}; start the server of the checkpoint that the file describes."
@@ -73,22 +76,17 @@ class OpenpiPolicy(ServedPolicy):
         self._connection = connection
 
     @property
-    def parameters(self) -> OpenpiParameters:
-        """What the parameter file says."""
-        return self._parameters
-
-    @property
     def metadata(self) -> dict[str, Any]:
-        """What the server said of itself; empty without a connection."""
+        """The server's metadata; empty without a connection."""
         return self._connection.metadata if self._connection else {}
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial: connect anew where the connection was lost; send the message `reset` if there is one.
+        """Begin a trial: reconnect if the connection was lost; send the message `reset` if there is one.
 
         Raises:
-            PolicyFault: the server cannot be reached, says something else of itself than the file, or fails.
+            PolicyFault: the server cannot be reached, its metadata contradict the file, or it fails.
         """
-        parameters = self._parameters
+        parameters = self.parameters
         self._instruction = instruction
         if self._connection is None or not self._connection.open:
             self._connection = None
@@ -105,11 +103,11 @@ class OpenpiPolicy(ServedPolicy):
             self.exchange(message, parameters.timeout)
 
     def exchange(self, message: dict[str, Any], timeout: float) -> Any:
-        """Send a message and return what was answered.
+        """Send a message and return the answer.
 
         Raises:
-            PolicyFault: by the table in docs/remote_policies.md. After one, the connection is closed until the
-                next reset.
+            PolicyFault: by the table in docs/remote_policies.md; the connection is then closed until the next
+                reset.
         """
         if self._connection is None:
             raise self._fault
@@ -126,12 +124,12 @@ class OpenpiPolicy(ServedPolicy):
         self._connection = None
 
     def _connect(self) -> OpenpiConnection:
-        limits = (self._parameters.connect_timeout, self._parameters.timeout)
-        return OpenpiConnection(self._parameters.url, self._key, *limits)
+        limits = (self.parameters.connect_timeout, self.parameters.timeout)
+        return OpenpiConnection(self.parameters.url, self._key, *limits)
 
     def _differences(self, metadata: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-        """Return (key of the file, what the server says, what the file says) where they contradict each other."""
-        parameters = self._parameters
+        """Return (key of the file, server's value, file's value) where they contradict each other."""
+        parameters = self.parameters
         pairs = [(f"metadata.{key}", metadata.get(key), value) for key, value in parameters.metadata.items()]
         pairs += [
             ("action.space", metadata[k], parameters.action.space) for k in ("action_space",) if k in metadata

@@ -1,6 +1,6 @@
-"""Bytes of openpi's protocol: msgpack, with NumPy arrays as openpi's ``msgpack_numpy`` packs them.
+"""Messages of openpi's protocol: msgpack, with NumPy arrays in the format of openpi's ``msgpack_numpy``.
 
-Imports nothing of ours: ``lerobot_server.py`` uses it in an environment where this package is not installed.
+Imports nothing of this package: ``lerobot_server.py`` uses it where the package is not installed.
 """
 
 from __future__ import annotations
@@ -11,28 +11,27 @@ import msgpack
 import numpy as np
 
 LARGEST_MESSAGE = 2**26
-"""More than this is no answer of a policy [byte]."""
+"""Size limit of a message [byte]."""
 
 
 class Packer:
-    """Packs messages into one buffer, without a copy of an array before it gets there."""
+    """Packs messages into one buffer, without intermediate copies of arrays."""
 
     def __init__(self) -> None:
-        """Begin with an empty buffer."""
         self._packer = msgpack.Packer(default=_pack_array, autoreset=False)
 
     def pack(self, message: dict[str, Any]) -> memoryview:
-        """Return the bytes of a message; they are good until the next call, and no longer than the packer."""
+        """Return the bytes of a message, valid until the next call, and no longer than the packer."""
         self._packer.reset()
         self._packer.pack(message)
         return self._packer.getbuffer()
 
 
 def unpack(data: bytes) -> Any:
-    """Return the message in bytes; arrays are views of these bytes, and read-only.
+    """Return the message in bytes; arrays are read-only views of these bytes.
 
     Raises:
-        ValueError: the bytes are no message, or an array in them is none of numbers.
+        ValueError: the bytes are no message, or an array in it has no numbers.
     """
     try:
         return msgpack.unpackb(data, object_hook=_unpack_array)

@@ -1,4 +1,4 @@
-"""What the parameter files of remote policies have in common, and how their mistakes are told."""
+"""Common parameters of remote policies, their checks, and the error for a server that failed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,14 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.packing import (
-    ActionParameters,
-    ChunkParameters,
-    InputParameters,
-    OutputParameters,
-    describe,
-)
-from robocontrast_ros.policies.protocol import PolicyDescription, PolicyFault
+from robocontrast_ros.policies.adapters.packing import AdapterParameters
+from robocontrast_ros.policies.protocol import PolicyFault
 
 
 @record
-class RemoteParameters:
+class RemoteParameters(AdapterParameters):
     """Keys of every remote policy's file."""
 
-    policy: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the policy in results")
-    action: ActionParameters
-    chunk: ChunkParameters = Field(default_factory=ChunkParameters)
-    input: InputParameters
-    output: OutputParameters = Field(default_factory=OutputParameters)
     timeout: float = Field(
         default=5.0, gt=0, le=3600, description="limit of one answer [s]; keep it below timeouts.policy"
     )
@@ -46,10 +34,10 @@ class RemoteParameters:
 
 
 def check_url(url: str, schemes: tuple[str, ...]) -> None:
-    """Refuse what is no URL of a server.
+    """Refuse an invalid URL of a server.
 
     Raises:
-        ValueError: it has another scheme, no host, or a port that is none.
+        ValueError: it has another scheme, no host, or an invalid port.
     """
     try:
         parts = urlsplit(url)
@@ -79,13 +67,8 @@ def read_api_key(variable: str | None, path: Path) -> str | None:
     return key
 
 
-def described(parameters: RemoteParameters) -> PolicyDescription:
-    """Return the description that a remote policy's file makes."""
-    return describe(parameters.name, parameters.action, parameters.chunk, parameters.input)
-
-
 def nest(flat: dict[str, Any], nested: bool) -> dict[str, Any]:
-    """Return the values with ``a/b`` as key b of the mapping a, where that is asked for."""
+    """Return the values, if ``nested`` with ``a/b`` as key b of the mapping a."""
     if not nested:
         return flat
     tree: dict[str, Any] = {}
@@ -99,7 +82,7 @@ def nest(flat: dict[str, Any], nested: bool) -> dict[str, Any]:
 
 
 def last_line(text: str) -> str:
-    """Return the last line of what a server says that is not empty: of a traceback, the error itself."""
+    """Return the last line of a server's message that is not empty: of a traceback, the error itself."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:300] if lines else "(nothing)"
 
@@ -111,7 +94,7 @@ _EXPECTED = {
 }
 
 
-def refusal(path: Path, key: str, value: object, fault: PolicyFault, cure: str) -> ConfigurationError:
+def server_error(path: Path, key: str, value: object, fault: PolicyFault, cure: str) -> ConfigurationError:
     """Return the error for a server that failed while its policy was loaded."""
     expected = _EXPECTED.get(fault.fault, "a policy server that speaks this protocol")
     return ConfigurationError(str(path), key, value, f"{expected}; {fault.detail}", cure)

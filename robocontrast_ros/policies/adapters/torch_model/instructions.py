@@ -1,4 +1,4 @@
-"""Words as a network takes them."""
+"""Encodes instructions as inputs of a network."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from robocontrast_ros.policies.adapters.torch_model.parameters import TorchParam
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
 Encoder = Callable[[str], dict[str, Any]]
-"""An instruction to inputs of the network: key -> array or text."""
+"""Instruction -> inputs of the network: key -> array or text."""
 
 
 def make_encoder(path: Path, parameters: TorchParameters) -> Encoder:
-    """Return what makes inputs of an instruction.
+    """Return the encoder of instructions.
 
     Raises:
         ConfigurationError: the weights or the tokenizer that it needs cannot be read.
@@ -39,7 +39,7 @@ def _tokens(path: Path, parameters: TorchParameters) -> Encoder:
     file = resolve_uri(wanted.tokenizer or "", path.parent)
     try:
         tokenizer = Tokenizer.from_file(str(file))
-    except Exception as error:  # the library raises nothing more special
+    except Exception as error:  # the library raises no narrower type
         expected = "a file tokenizer.json as `tokenizers` writes it"
         raise ConfigurationError(
             str(path), "instruction.tokenizer", wanted.tokenizer, expected, f"It says: {error}."

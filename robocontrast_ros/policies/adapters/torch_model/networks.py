@@ -1,4 +1,4 @@
-"""A network from a file of PyTorch, called with arrays: loading, devices, seeds, memory."""
+"""PyTorch networks from files, called with arrays: loading, devices, seeds, memory."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Signature:
-    """What a network can be called with, as far as it says so.
+    """Inputs of a network, as far as known.
 
     Attributes:
-        names: inputs that it knows by name; None where it does not say.
-        required: those that it cannot do without.
+        names: of its inputs; None where unknown.
+        required: those without a default.
         positional: those that an exported network takes by position alone.
-        shapes: input -> type and shape, where it was exported with examples.
+        shapes: name, type and shape of each, where it was exported with examples.
     """
 
     names: tuple[str, ...] | None = None
@@ -56,14 +56,13 @@ class Signature:
 class Network:
     """A network on its device. The same seed, and the same calls after it, give the same answers on one machine.
 
-    Random numbers, deterministic algorithms and the number of threads are its own: PyTorch's settings are put
-    back after each call, so that several networks in one process do not meet.
+    It has its own random numbers, deterministic algorithms and number of threads: PyTorch's settings are restored
+    after each call, so that several networks in one process do not interfere.
     """
 
     def __init__(
         self, module: nn.Module, signature: Signature, device: torch.device, parameters: TorchParameters
     ) -> None:
-        """Take a network that is on its device, and say how it is called."""
         self.signature, self.device = signature, device
         self._module: nn.Module | None = module
         self._call: CallParameters = parameters.call
@@ -76,7 +75,7 @@ class Network:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Begin a trial: the seed, the buffers as they were in the file, and the network's own ``reset()``."""
+        """Begin a trial: seed, restore the buffers from the file, and call the network's own ``reset()``."""
         module = self._opened()
         self._generator.manual_seed(seed)
         with self._alone():
@@ -90,16 +89,15 @@ class Network:
                 module.reset()
 
     def answer(self, inputs: dict[str, Any], key: str) -> Any:
-        """Return what the network answers to one set of inputs.
+        """Return the network's answer to one set of inputs.
 
         Args:
-            inputs: name -> array without an axis for the batch, or text.
-            key: entry of a dictionary, or position in a tuple, that is wanted as an array; the others are
-                left as they are.
+            inputs: name -> array without a batch axis, or text.
+            key: entry of a dictionary, or position in a tuple, that is converted to an array.
 
         Returns:
-            A float64 array where the network answers with a tensor, else a dictionary; without an axis for the
-            batch, where that has the length 1.
+            A float64 array where the network answers with a tensor, else a dictionary; without a batch axis of
+            length 1.
         """
         module, call = self._opened(), self._call
         with self._alone():
@@ -134,7 +132,7 @@ class Network:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Compute with settings and random numbers of its own, and put PyTorch's back."""
+        """Use the network's own settings and random numbers, and restore PyTorch's."""
         threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
         cuda = self.device.type == "cuda"
         torch.set_num_threads(self._threads)
@@ -172,7 +170,7 @@ def load_network(path: Path, parameters: TorchParameters) -> Network:
     """Return the network that a parameter file names, on its device.
 
     Raises:
-        ConfigurationError: device, file or class are not there, or do not fit.
+        ConfigurationError: device, file or class are missing, or do not fit.
     """
     model, device = parameters.model, _device(path, parameters.device)
     file = resolve_uri(model.file, path.parent)
@@ -187,24 +185,24 @@ def load_network(path: Path, parameters: TorchParameters) -> Network:
         raise out_of_memory(path, parameters, error) from None
 
 
-def told(error: BaseException) -> str:
-    """Return the line that says what went wrong, of an exception of PyTorch or of a user's network."""
+def error_summary(error: BaseException) -> str:
+    """Return the informative line of an exception of PyTorch or of a user's network."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # TorchScript puts its own traceback before it.
+    # TorchScript's own traceback comes before the message.
     scripted = any("TorchScript" in line for line in lines)
-    line = lines[-1] if scripted else lines[0] if lines else "no words"
+    line = lines[-1] if scripted else lines[0] if lines else "no message"
     return line if scripted else f"{type(error).__name__}: {line}"
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an exception says that a device, or the machine, has no memory left."""
+    """Tell whether an exception means that a device, or the machine, is out of memory."""
     kinds = (torch.OutOfMemoryError, MemoryError)
     return isinstance(error, kinds) or "can't allocate memory" in str(error)
 
 
 def out_of_memory(path: Path, parameters: TorchParameters, error: BaseException) -> ConfigurationError:
     """Return the error for a network that is too large."""
-    cure = f"Name another one, or a smaller `dtype`. PyTorch says: {told(error)}"
+    cure = f"Name another one, or a smaller `dtype`. PyTorch says: {error_summary(error)}"
     return ConfigurationError(
         str(path), "device", parameters.device, "a device whose memory the network fits in", cure
     )
@@ -214,7 +212,7 @@ def _device(path: Path, wanted: str) -> torch.device:
     """Return the device, with its number.
 
     Raises:
-        ConfigurationError: it is not there.
+        ConfigurationError: there is no such device.
     """
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if wanted == "cpu" or (wanted == "auto" and count == 0):
@@ -225,18 +223,18 @@ def _device(path: Path, wanted: str) -> torch.device:
         cure = (
             "This PyTorch was built for the CPU; `make setup TORCH=auto` brings the build for this machine's GPU."
             if torch.version.cuda is None
-            else "`nvidia-smi` says what the machine has."
+            else "`nvidia-smi` lists the machine's GPUs."
         )
         raise ConfigurationError(
             str(path), "device", wanted, f"auto, or what PyTorch finds here: {found}", cure
         )
-    # Without it, cuBLAS is free to add up in another order each time.
+    # Without it, cuBLAS may sum in another order each time.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     return torch.device("cuda", number)
 
 
 def _check_kind(path: Path, model: ModelParameters, file: Path) -> None:
-    """Refuse a file that is not there, or is of another kind than the parameter file says."""
+    """Refuse a missing file, and one of another format than the parameter file says."""
     if not file.is_file():
         raise ConfigurationError(str(path), "model.file", model.file, "a file", f"There is none at {file}.")
     kind = _kind(file)
@@ -250,7 +248,7 @@ def _check_kind(path: Path, model: ModelParameters, file: Path) -> None:
 
 
 def _kind(file: Path) -> str | None:
-    """Return the format of a file by what is in it; None where that does not tell."""
+    """Return the format of a file by its content; None where unknown."""
     if file.suffix == ".safetensors":
         return "state_dict"
     if not zipfile.is_zipfile(file):
@@ -273,7 +271,7 @@ def _exported(
             program = torch.export.load(file)
     except pickle.UnpicklingError as error:
         _refuse_code(path, parameters.model, error)
-    except Exception as error:  # many kinds, by what is wrong in the archive
+    except Exception as error:  # its type depends on the fault in the archive
         if "CUDA" in str(error) and not torch.cuda.is_available():
             raise ConfigurationError(
                 str(path),
@@ -289,7 +287,7 @@ def _exported(
 
 
 def _exported_signature(program: torch.export.ExportedProgram) -> Signature:
-    """Return what the examples say that a network was exported with."""
+    """Return the signature by the examples with which a network was exported."""
     if program.example_inputs is None:
         return Signature()
     first, named = program.example_inputs
@@ -310,7 +308,7 @@ def _scripted(
 ) -> tuple[nn.Module, Signature]:
     try:
         with warnings.catch_warnings():
-            # It is deprecated, which is for who writes such a file to know.
+            # TorchScript is deprecated, which concerns the author of the file.
             warnings.simplefilter("ignore", DeprecationWarning)
             module = torch.jit.load(file, map_location=device).eval()
     except RuntimeError as error:
@@ -343,7 +341,7 @@ def _restored(
 
 
 def _weights(path: Path, model: ModelParameters, file: Path) -> dict[str, torch.Tensor]:
-    """Return the state dict in a file, under the names that the class gives."""
+    """Return the state dict in a file, under the class's names."""
     try:
         if file.suffix == ".safetensors":
             content: Any = load_file(file)
@@ -375,7 +373,7 @@ def _weights(path: Path, model: ModelParameters, file: Path) -> dict[str, torch.
 
 
 def _made(path: Path, model: ModelParameters) -> nn.Module:
-    """Return an instance of the network's class, its weights as they come."""
+    """Return an instance of the network's class, with initial weights."""
     name = model.class_ or ""
     expected = "`module:Class` of a torch.nn.Module that can be imported"
     if ":" not in name:
@@ -387,17 +385,17 @@ def _made(path: Path, model: ModelParameters) -> nn.Module:
         raise ConfigurationError(str(path), "model.class", name, expected, cure) from None
     except Exception as error:  # importing runs the user's code
         raise ConfigurationError(
-            str(path), "model.class", name, expected, f"It raises {told(error)}."
+            str(path), "model.class", name, expected, f"It raises {error_summary(error)}."
         ) from None
     try:
         with torch.random.fork_rng([]):
             module = cls(**model.arguments)
-    except Exception as error:  # so does making one
+    except Exception as error:  # so does the constructor
         if is_out_of_memory(error):
             raise
         expected = f"arguments that {name} takes"
         raise ConfigurationError(
-            str(path), "model.arguments", model.arguments, expected, f"It raises {told(error)}."
+            str(path), "model.arguments", model.arguments, expected, f"It raises {error_summary(error)}."
         ) from None
     if not isinstance(module, nn.Module):
         raise ConfigurationError(str(path), "model.class", name, "the class of a torch.nn.Module")
@@ -407,7 +405,7 @@ def _made(path: Path, model: ModelParameters) -> nn.Module:
 def _check_weights(
     path: Path, model: ModelParameters, own: dict[str, Any], weights: dict[str, torch.Tensor]
 ) -> None:
-    """Refuse a state dict that is not the class's, and say by what."""
+    """Refuse a state dict that differs from the class's; the message has the differences."""
     shapes = [
         f"{name} {tuple(weights[name].shape)} instead of {tuple(value.shape)}"
         for name, value in own.items()
@@ -427,7 +425,7 @@ def _check_weights(
 
 
 def _refuse_code(path: Path, model: ModelParameters, error: Exception) -> NoReturn:
-    """Say which code a file would have run; one that is no file of PyTorch fails in the same way."""
+    """Refuse a file that would run code, and name the code; other files fail in the same way."""
     wanted = re.search(r"GLOBAL ([\w.]+)", str(error))
     if wanted is None:
         raise _unreadable(path, model) from None
@@ -441,20 +439,20 @@ def _refuse_code(path: Path, model: ModelParameters, error: Exception) -> NoRetu
 
 
 def _unreadable(path: Path, model: ModelParameters, error: Exception | None = None) -> ConfigurationError:
-    # PyTorch's own words on what it does not load safely are an advice to load it unsafely.
+    # PyTorch's message about unsafe files advises to load them unsafely.
     unsafe = error is None or "weights_only" in str(error)
-    said = "" if unsafe else f"PyTorch says: {told(error)}"
+    said = "" if unsafe else f"PyTorch says: {error_summary(error)}"
     return ConfigurationError(str(path), "model.file", model.file, KINDS[model.format], said)
 
 
 @contextmanager
 def _numbers_only() -> Iterator[None]:
-    """Let nothing that PyTorch unpickles meanwhile run code: torch.export.load otherwise would, if need be."""
+    """Keep PyTorch from unpickling code, which torch.export.load would do otherwise."""
     names = ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
     before = {name: os.environ.pop(name, None) for name in names}
     logger = logging.getLogger("torch.export")
     level = logger.level
-    # It prints tracebacks of what is told in one line.
+    # It prints tracebacks of errors that are reported in one line.
     logger.setLevel(logging.CRITICAL)
     os.environ[names[0]] = "1"
     try:
@@ -466,7 +464,7 @@ def _numbers_only() -> Iterator[None]:
 
 
 def _forward_parameters(module: nn.Module) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of forward of a class; those of other networks say nothing."""
+    """Return the parameters of a class's forward; none for exported and scripted networks."""
     if isinstance(module, torch.jit.ScriptModule | torch.fx.GraphModule):
         return {}
     return inspect.signature(module.forward).parameters
@@ -479,7 +477,7 @@ def _form(value: Any) -> str:
 
 
 def form_of(inputs: dict[str, Any], batch: bool) -> str:
-    """Return names, types and shapes of inputs as the network is given them, for messages."""
+    """Return names, types and shapes of the network's inputs, for messages."""
     whole = {n: v[None] if batch and isinstance(v, np.ndarray) else v for n, v in inputs.items()}
     return ", ".join(f"{name} {_form(value)}" for name, value in whole.items())
 

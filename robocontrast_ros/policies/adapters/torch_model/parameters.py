@@ -9,20 +9,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record
-from robocontrast_ros.policies.adapters.packing import (
-    ActionParameters,
-    ChunkParameters,
-    InputParameters,
-    OutputParameters,
-    check_sizes,
-)
+from robocontrast_ros.policies.adapters.packing import AdapterParameters, check_sizes
 
 Format = Literal["export", "torchscript", "state_dict"]
 
 
 @record
 class ModelParameters:
-    """Where the network is: key `model`."""
+    """The network's file: key `model`."""
 
     format: Format = Field(
         description="export: of torch.export.save; torchscript: of torch.jit.save; state_dict: of "
@@ -34,9 +28,9 @@ class ModelParameters:
     )
     arguments: dict[str, Any] = Field(default_factory=dict, description="keyword arguments of the class")
     entry: tuple[str, ...] = Field(
-        default=(), description="keys in the file that lead to the state dict; the file is it if empty"
+        default=(), description="keys in the file that lead to the state dict; empty if the file is one"
     )
-    prefix: str = Field(default="", description="what the names in the file begin with, the class's do not")
+    prefix: str = Field(default="", description="prefix of the names in the file that the class's names lack")
 
 
 @record
@@ -55,20 +49,22 @@ class CallParameters:
 
 @record
 class InstructionParameters:
-    """What becomes of the words: key `instruction`."""
+    """Encoding of the instruction: key `instruction`."""
 
     encode: Literal["minilm", "tokens", "text", "none"] = Field(
         description="minilm: sentence embedding of all-MiniLM-L6-v2, float32 of shape (384,); tokens: int64 of "
-        "shape (length,); text: the string itself; none: the network is not told"
+        "shape (length,); text: the string itself; none: no input"
     )
     tokenizer: str | None = Field(default=None, description="file tokenizer.json, for tokens")
-    length: int | None = Field(default=None, ge=1, description="tokens, cut off or padded, for tokens")
+    length: int | None = Field(
+        default=None, ge=1, description="number of tokens, truncated or padded, for tokens"
+    )
     mask: str | None = Field(
-        default=None, min_length=1, description="key of the mask, int64, 1 for each token that is no padding"
+        default=None, min_length=1, description="key of the mask, int64, 1 for tokens and 0 for padding"
     )
 
     def __post_init__(self) -> None:
-        """Refuse half a tokenizer, and one that nothing would use."""
+        """Refuse an incomplete tokenizer, and one that is not used."""
         given = [self.tokenizer is not None, self.length is not None]
         if self.encode == "tokens" and not all(given):
             raise ValueError("`tokenizer` and `length` with `encode: tokens`")
@@ -77,30 +73,24 @@ class InstructionParameters:
 
 
 @record
-class TorchParameters:
+class TorchParameters(AdapterParameters):
     """The parameter file of ``policy: torch``."""
 
-    policy: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the policy in results")
     model: ModelParameters
     device: str = Field(
         default="auto",
         description="auto: the first GPU where there is one; cpu; cuda, or cuda:1 for the second",
     )
     dtype: Literal["float32", "float16", "bfloat16", "float64"] = Field(
-        default="float32", description="of inputs that are no integers, and of the weights of a class"
+        default="float32", description="of inputs other than integers, and of the weights of a class"
     )
     threads: int = Field(
         default=1,
         ge=1,
-        description="processor threads of one answer; more pay for large networks, where cores are idle",
+        description="processor threads of one answer; more help large networks where cores are idle",
     )
     call: CallParameters = Field(default_factory=CallParameters)
     instruction: InstructionParameters
-    action: ActionParameters
-    chunk: ChunkParameters = Field(default_factory=ChunkParameters)
-    input: InputParameters
-    output: OutputParameters = Field(default_factory=OutputParameters)
 
     @property
     def keys(self) -> dict[str, str]:
@@ -113,16 +103,16 @@ class TorchParameters:
 
 
 def load_parameters(path: Path) -> TorchParameters:
-    """Return what a parameter file says.
+    """Load and check a parameter file.
 
     Raises:
-        ConfigurationError: the file does not fit, or its parts do not fit each other.
+        ConfigurationError: the file does not fit, or its parts contradict each other.
     """
     parameters = load_record(TorchParameters, path)
     _check_model(path, parameters)
     _check_call(path, parameters)
     _check_shapes(path, parameters)
-    check_sizes(path, parameters.action, parameters.input, parameters.output)
+    check_sizes(path, parameters)
     return parameters
 
 
@@ -170,7 +160,7 @@ def _check_call(path: Path, parameters: TorchParameters) -> None:
 
 
 def _check_shapes(path: Path, parameters: TorchParameters) -> None:
-    """Refuse inputs whose shape only the robot would decide: a network is made for one."""
+    """Refuse inputs without a fixed shape: a network is made for one."""
     for key, image in parameters.input.images.items():
         if image.width is None:
             where = f"input.images.{key}.width"

@@ -1,4 +1,4 @@
-"""The policy ``torch``: a network from a file, between our observations and our actions."""
+"""The policy ``torch``: a PyTorch network from a file."""
 
 from __future__ import annotations
 
@@ -22,26 +22,25 @@ if TYPE_CHECKING:
 
 
 WARM_UP_CALLS = 3
-"""TorchScript compiles in its second call what it measured in its first."""
+"""TorchScript profiles its first call and compiles in its second."""
 
 
 class TorchPolicy:
-    """Asks a network of PyTorch. What goes in and what comes out stands in the parameter file."""
+    """Runs a PyTorch network, with inputs and outputs as in the parameter file."""
 
     def __init__(self, path: Path, parameters: TorchParameters, network: Network, encoder: Encoder) -> None:
-        """Take the network, and what makes inputs of words."""
         self._path, self._parameters = path, parameters
         self._network, self._encoder = network, encoder
         self._words: dict[str, Any] | None = None
 
     @classmethod
     def describe_file(cls, path: Path) -> PolicyDescription:
-        """Describe the policy of a parameter file; neither PyTorch nor the network's file are needed.
+        """Describe the policy of a parameter file, without PyTorch and the network's file.
 
         Raises:
             ConfigurationError: the file does not fit.
         """
-        return _describe(load_parameters(path))
+        return describe(load_parameters(path))
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
@@ -80,11 +79,11 @@ class TorchPolicy:
         return cls(path, parameters, network, make_encoder(path, parameters))
 
     def describe(self) -> PolicyDescription:
-        """Say what the parameter file says."""
-        return _describe(self._parameters)
+        """Return the description in the parameter file."""
+        return describe(self._parameters)
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial: the words, and the seed of all that the network draws."""
+        """Begin a trial; all random numbers of the network come from the seed."""
         self._words = self._encoder(instruction)
         self._network.reset(seed)
 
@@ -93,7 +92,7 @@ class TorchPolicy:
 
         Raises:
             PolicyFault: POLICY_RAISED where the network failed, POLICY_UNREADABLE or POLICY_WRONG_SHAPE where its
-                answer holds no such actions.
+                answer has no such actions.
             ValueError: reset was not called.
         """
         if self._words is None:
@@ -103,10 +102,10 @@ class TorchPolicy:
         return self._answer(self._inputs(observation, self._words))
 
     def warm_up(self) -> None:
-        """Let the network answer to black images; it fails here, before any trial, if the file is wrong.
+        """Run the network on black images, so that a wrong file fails before any trial.
 
         Raises:
-            ConfigurationError: the network does not take the file's inputs, or does not answer as it says.
+            ConfigurationError: the network's inputs or answer differ from the file's.
         """
         observation = made_up_observation(self._parameters.input)
         inputs = self._inputs(observation, self._encoder("push the block"))
@@ -124,7 +123,7 @@ class TorchPolicy:
                 str(self._path),
                 "chunk.length",
                 self._parameters.chunk.length,
-                f"as many as the network answers with, {len(actions)}",
+                f"the number of actions in the network's answer, {len(actions)}",
             )
 
     def close(self) -> None:
@@ -137,18 +136,18 @@ class TorchPolicy:
         return words | packed
 
     def _answer(self, inputs: dict[str, Any]) -> NDArray[np.float64]:
-        from robocontrast_ros.policies.adapters.torch_model.networks import told
+        from robocontrast_ros.policies.adapters.torch_model.networks import error_summary
 
         try:
             answer = self._network.answer(inputs, self._parameters.output.key)
         except PolicyFault:
             raise
-        except Exception as error:  # whatever the network raises is its fault
-            raise PolicyFault(Fault.POLICY_RAISED, told(error)) from error
+        except Exception as error:  # any error of the network is the policy's fault
+            raise PolicyFault(Fault.POLICY_RAISED, error_summary(error)) from error
         return unpack(answer, self._parameters.output, self._parameters.action)
 
     def _check_names(self, inputs: dict[str, Any]) -> None:
-        """Refuse inputs that the network does not take by name, and the lack of one that it needs."""
+        """Refuse inputs that the network does not have, and missing ones."""
         signature, path = self._network.signature, str(self._path)
         if signature.names is None or self._parameters.call.style == "positional":
             return
@@ -190,7 +189,3 @@ class TorchPolicy:
         expected = f"inputs that the network takes{': ' * bool(shapes)}{shapes}"
         given = form_of(inputs, parameters.call.batch)
         return ConfigurationError(path, "input", given, expected, f"It says: {fault.detail}")
-
-
-def _describe(parameters: TorchParameters) -> PolicyDescription:
-    return describe(parameters.name, parameters.action, parameters.chunk, parameters.input)

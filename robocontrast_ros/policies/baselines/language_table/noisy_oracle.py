@@ -1,4 +1,4 @@
-"""An oracle that trembles and at times mistakes what it was told: something for a contrast set to find."""
+"""The oracle with action noise and random misunderstandings, as a weakness for a contrast set to find."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NoisyOracleParameters:
 
     policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
-    oracle: str = Field(description="URI of the parameter file of the oracle that it would be without noise")
+    oracle: str = Field(description="URI of the parameter file of the oracle without noise")
     action_noise: float = Field(
         ge=0, description="standard deviation added to each coordinate of an action [m]"
     )
@@ -47,7 +47,6 @@ class NoisyOracle:
     def __init__(
         self, parameters: NoisyOracleParameters, oracle: OracleParameters, task: LanguageTable
     ) -> None:
-        """Take the parameters, those of the oracle, and the task whose grammar and goals it knows."""
         self._parameters = parameters
         self._oracle = _Misunderstanding(parameters, oracle, task)
         self.reset("", 0)
@@ -65,11 +64,11 @@ class NoisyOracle:
         return cls(parameters, oracle, LanguageTable.from_file(resolve_uri(oracle.task, below.parent)))
 
     def describe(self) -> PolicyDescription:
-        """Say what the oracle says, under its own name."""
+        """Return the oracle's description with its own name."""
         return replace(self._oracle.describe(), name=self._parameters.name)
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial: noise and misunderstandings are the seed's."""
+        """Begin a trial; noise and misunderstandings come from the seed."""
         self._noise, self._oracle.mistakes = np.random.default_rng(seed).spawn(2)
         self._oracle.reset(instruction, seed)
 
@@ -77,7 +76,7 @@ class NoisyOracle:
         """Return the next displacement, shape (1, 2) [m].
 
         Raises:
-            ValueError: as the oracle's.
+            ValueError: as ``Oracle.act``.
         """
         action = self._oracle.act(observation)
         return action + self._noise.normal(0.0, self._parameters.action_noise, action.shape)
@@ -94,7 +93,7 @@ class _Misunderstanding(Oracle):
 
     def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
         chances = self._chances
-        # All chances are drawn whatever the instruction, so that trials of one seed compare.
+        # All chances are drawn for every instruction, so that trials of one seed are comparable.
         turned, swapped, habitual = self.mistakes.random(3) < (
             chances.wrong_direction,
             chances.wrong_block,

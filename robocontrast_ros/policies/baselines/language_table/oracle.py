@@ -1,4 +1,4 @@
-"""The oracle: reads the instruction against the ground truth and pushes by contact, as a policy."""
+"""The oracle: parses the instruction, given the ground truth, and pushes in closed loop."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
 from robocontrast_ros.policies.baselines.language_table.pushing import Pusher, PushingParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.tasks.language_table import LanguageTable
-
-PLANAR_DELTA = PolicyDescription(name="", action_space="planar_delta", action_size=2)
-"""Displacement of the tool in world x and y in one control step [m]."""
 
 
 @record
@@ -30,14 +28,12 @@ class OracleParameters:
 
 
 class Oracle:
-    """Parses the text that it is given in the scene of its first observation, then pushes.
+    """Parses the instruction in the scene of its first observation, then pushes.
 
-    It is privileged: it must be shown the ground-truth scene. What it does depends on text and scenes
-    alone.
+    It is privileged: it needs the ground-truth scene. Its actions depend on text and scenes alone.
     """
 
     def __init__(self, parameters: OracleParameters, task: LanguageTable) -> None:
-        """Take the parameters and the task whose grammar and goals it knows."""
         self._parameters, self._task = parameters, task
         self._text: str | None = None
         self._pusher: Pusher | None = None
@@ -53,7 +49,7 @@ class Oracle:
         return cls(parameters, LanguageTable.from_file(resolve_uri(parameters.task, path.parent)))
 
     def describe(self) -> PolicyDescription:
-        """Say that it needs the ground truth and answers with planar displacements."""
+        """Return that it needs the ground truth and answers with planar displacements."""
         return replace(PLANAR_DELTA, name=self._parameters.name, privileged=True)
 
     def reset(self, instruction: str, seed: int) -> None:
@@ -78,5 +74,5 @@ class Oracle:
         return self._pusher.step(tool, scene)[None]
 
     def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
-        """Return what carries out an instruction given in a starting scene."""
+        """Return the skill for an instruction given in a starting scene."""
         return Pusher(self._task.goal(instruction, start), self._task.parameters, self._parameters.pushing)

@@ -24,31 +24,32 @@ _HYSTERESIS = 1.5
 
 @record
 class PushingParameters:
-    """How the tool is moved."""
+    """Steps, distances and gains of pushing."""
 
     free_step: float = Field(gt=0, le=0.1, description="longest step in free space [m]")
     push_step: float = Field(gt=0, le=0.1, description="longest step while pushing [m]")
-    inset: float = Field(ge=0, description="aim this far inside the goal's region [m]")
-    clearance: float = Field(
-        ge=0, description="keep the source this far from other blocks, where it can be [m]"
-    )
+    inset: float = Field(ge=0, description="distance of the target point inside the goal's region [m]")
+    clearance: float = Field(ge=0, description="kept between the source and other blocks, where possible [m]")
     lateral_gain: float = Field(ge=0, description="sideways correction for each metre off the push line")
-    lateral_limit: float = Field(gt=0, description="farther off the push line the tool goes behind again [m]")
+    lateral_limit: float = Field(
+        gt=0, description="farther off the push line, the tool goes behind again [m]"
+    )
     behind_gap: float = Field(
         ge=0, description="free space kept between tool and block when going behind [m]"
     )
-    replan_after: float = Field(gt=0, description="a source this far off its route gets a new one [m]")
+    replan_after: float = Field(
+        gt=0, description="a source farther than this from its route gets a new one [m]"
+    )
 
 
 class Pusher:
     """Pushes a goal's source block along the planner's route, one step at a time.
 
-    It is reactive: each step starts from where tool and blocks are, so a block that slips or turns
-    away is approached again.
+    Each step uses the current poses of tool and blocks, so a block that slips or turns away is approached
+    again.
     """
 
     def __init__(self, goal: BlockGoal, task: LanguageTableParameters, parameters: PushingParameters) -> None:
-        """Take the goal, the task's sizes and the way to move."""
         self._goal, self._task, self._p = goal, task, parameters
         self._clear = task.tool.radius + task.block_size.circumradius
         self._route: list[Vector] = []
@@ -57,8 +58,8 @@ class Pusher:
     def step(self, tool: Vector, scene: Scene) -> Vector:
         """Return the tool's next displacement, shape (2,), world frame [m].
 
-        It is zero once the source is in the goal's region, even when the target was dragged too far:
-        no push of the source mends that.
+        It is zero once the source is in the goal's region, even when the target was dragged too far,
+        which no push of the source corrects.
         """
         source = np.asarray(scene[self._goal.source].pose.xy)
         if self._goal.region(scene).distance(source) == 0.0:
@@ -73,7 +74,7 @@ class Pusher:
         return self._go_behind(tool, source, heading, scene)
 
     def _waypoint(self, tool: Vector, source: Vector, scene: Scene) -> Vector:
-        """Return the next point of the source's route, a new one where it was left or is at its end."""
+        """Return the next point of the source's route; plan a new route where it was left or has ended."""
         while self._route and self._passed(source):
             self._route.pop(0)
         if not self._route or _gap(source, *self._route[:2]) > self._p.replan_after:
@@ -88,14 +89,14 @@ class Pusher:
 
     def _plan(self, tool: Vector, source: Vector, scene: Scene) -> list[Vector]:
         start, p = (float(tool[0]), float(tool[1])), self._p
-        # Rather close to another block, and rather just inside the goal, than not at all.
+        # Without a plan, relax the clearance, then the inset.
         for inset, clearance in ((p.inset, p.clearance), (p.inset, 0.0), (INSIDE, 0.0)):
             try:
                 push = find_push(self._goal, scene, self._task, start, inset, clearance)
             except NoPlan:
                 continue
             return [np.asarray(point) for point in push.route]
-        # Straight on, whatever is in the way.
+        # As a last resort straight on.
         return [source, self._goal.region(scene).shrunk(p.inset).nearest(source)]
 
     def _go_behind(self, tool: Vector, source: Vector, heading: Vector, scene: Scene) -> Vector:

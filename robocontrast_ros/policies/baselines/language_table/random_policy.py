@@ -1,4 +1,4 @@
-"""The policy that knows nothing: the floor that any other should be above."""
+"""A policy of random actions, as a lower bound."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
-from robocontrast_ros.policies.baselines.language_table.oracle import PLANAR_DELTA
+from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 
 
@@ -27,10 +27,9 @@ class RandomParameters:
 
 
 class RandomPolicy:
-    """Wanders about: each displacement is a mixture of the last one and a uniform draw."""
+    """A random walk: each displacement is a mixture of the last one and a uniform draw."""
 
     def __init__(self, parameters: RandomParameters) -> None:
-        """Take the parameters."""
         self._parameters = parameters
         self.reset("", 0)
 
@@ -44,11 +43,11 @@ class RandomPolicy:
         return cls(load_record(RandomParameters, path))
 
     def describe(self) -> PolicyDescription:
-        """Say that it answers with planar displacements and needs nothing."""
+        """Return that it answers with planar displacements and needs nothing."""
         return replace(PLANAR_DELTA, name=self._parameters.name)
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial; the words have no effect."""
+        """Begin a trial; the instruction has no effect."""
         self._rng = np.random.default_rng(seed)
         self._last = np.zeros(2)
 

@@ -1,42 +1,29 @@
-"""The action space `discrete_navigation`, and a search for the moves that lead somewhere."""
+"""Moves of the action space `discrete_navigation`, and a search for the cheapest ones to a goal."""
 
 from __future__ import annotations
 
 import heapq
 import math
 from collections.abc import Callable
-from enum import IntEnum
 
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.action_spaces import Move
 
 Point = tuple[float, float]
-
-DISCRETE_NAVIGATION = PolicyDescription(name="", action_space="discrete_navigation", action_size=1)
-"""One of four moves of a mobile base."""
-
-
-class Move(IntEnum):
-    """The moves, numbered as in VLN-CE (Krantz et al. 2020)."""
-
-    STOP = 0
-    FORWARD = 1
-    LEFT = 2
-    RIGHT = 3
 
 
 @record
 class MoveSizes:
-    """How far the robot goes by one move; what its profile says."""
+    """How far the robot goes by one move, as its profile says."""
 
     distance: float = Field(gt=0, description="FORWARD [m]")
     angle: float = Field(gt=0, le=math.pi, description="LEFT and RIGHT [rad]")
 
     def carried_out(self, move: Move, pose: Pose) -> Pose:
-        """Return where a robot on a plane is after a move."""
+        """Return the pose after a move on a plane."""
         x, y = pose.xy
         if move is Move.FORWARD:
             return Pose.planar(
@@ -48,11 +35,11 @@ class MoveSizes:
 
 @record
 class Search:
-    """How moves are searched for."""
+    """Parameters of the search for moves."""
 
-    cell: float = Field(gt=0, description="places nearer than this, with one heading, count as one [m]")
-    turn_cost: float = Field(ge=0, description="what a turn costs, in metres driven")
-    limit: int = Field(ge=1, description="places looked at before the search gives up")
+    cell: float = Field(gt=0, description="places nearer than this, with the same heading, count as one [m]")
+    turn_cost: float = Field(ge=0, description="cost of a turn, in metres driven")
+    limit: int = Field(ge=1, description="number of places after which the search gives up")
 
 
 def find_moves(
@@ -63,19 +50,19 @@ def find_moves(
     cost: Callable[[Point, Point], float | None],
     remaining: Callable[[Point], float],
 ) -> list[Move] | None:
-    """Return the cheapest moves to a place where nothing remains, by A*.
+    """Return the cheapest moves to a place with nothing remaining, by A*.
 
     Args:
         start: where the robot is [m].
         yaw: its heading [rad].
-        sizes: how far a move goes.
-        search: how to search.
-        cost: of driving straight from one place to another, at least its length [m]; None where it is not possible.
-        remaining: what is left to drive from a place, at least or about [m]; infinite where there is no way, 0 just
-            where the robot has arrived.
+        sizes: of the moves.
+        search: parameters.
+        cost: of driving straight from one place to another, at least its length [m]; None where impossible.
+        remaining: lower bound or estimate of the distance left from a place [m]; infinite where there is no way, 0
+            only at the goal.
 
     Returns:
-        None when there is no way, or none was found within the limit.
+        None when no way was found within the limit.
     """
     headings = round(2 * math.pi / sizes.angle)
     ways = [

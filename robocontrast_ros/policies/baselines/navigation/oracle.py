@@ -1,4 +1,4 @@
-"""The oracle of navigation: reads the instruction against the ground truth and follows the planner's path."""
+"""The oracle of navigation: parses the instruction, given the ground truth, and follows the planner's path."""
 
 from __future__ import annotations
 
@@ -18,15 +18,10 @@ from shapely import Point as ShapelyPoint
 
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.domain import Pose, Scene
-from robocontrast_ros.policies.baselines.navigation.moves import (
-    DISCRETE_NAVIGATION,
-    Move,
-    MoveSizes,
-    Point,
-    Search,
-    find_moves,
-)
+from robocontrast_ros.policies.action_spaces import DISCRETE_NAVIGATION
+from robocontrast_ros.policies.baselines.navigation.moves import MoveSizes, Point, Search, find_moves
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.robots.action_spaces import Move
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Region
 from robocontrast_ros.tasks.navigation.task import NoRoute
@@ -43,26 +38,26 @@ class NavigationOracleParameters:
     search: Search
     gaps: tuple[float, ...] = Field(
         min_length=1,
-        description="from the base's centre to furniture and walls: the first with which there is a way [m]",
+        description="distances kept to furniture and walls; the first with a way is used [m]",
     )
     leaving: float = Field(
-        ge=0, description="what each metre away from the planner's path adds to a metre driven"
+        ge=0, description="cost that each metre away from the planner's path adds to a metre driven"
     )
-    inset: float = Field(ge=0, description="how far inside a region the robot is to come [m]")
+    inset: float = Field(ge=0, description="distance that the robot goes inside a region [m]")
     strayed: float = Field(
-        gt=0, description="moves are searched anew when place [m] and heading [rad] are off by this together"
+        gt=0,
+        description="sum of the errors in place [m] and heading [rad] beyond which moves are searched anew",
     )
 
 
 class NavigationOracle:
-    """Parses the text that it is given in the scene of its first observation, plans, and drives.
+    """Parses the instruction in the scene of its first observation, plans, and drives.
 
-    It is privileged: it must be shown the ground-truth scene with the robot in it. What it does depends on text
-    and scenes alone.
+    It is privileged: it needs the ground-truth scene with the robot in it. Its actions depend on text and scenes
+    alone.
     """
 
     def __init__(self, parameters: NavigationOracleParameters, task: VisionLanguageNavigation) -> None:
-        """Take the parameters and the task whose grammar and planner it uses."""
         self._parameters, self._task = parameters, task
         self._text: str | None = None
         self._driver: _Driver | None = None
@@ -78,7 +73,7 @@ class NavigationOracle:
         return cls(parameters, VisionLanguageNavigation.from_file(resolve_uri(parameters.task, path.parent)))
 
     def describe(self) -> PolicyDescription:
-        """Say that it needs the ground truth and answers with moves."""
+        """Return that it needs the ground truth and answers with moves."""
         return replace(DISCRETE_NAVIGATION, name=self._parameters.name, privileged=True)
 
     def reset(self, instruction: str, seed: int) -> None:
@@ -105,7 +100,7 @@ class NavigationOracle:
 
 
 class _Leg:
-    """The way to one place."""
+    """The part of a route to one place."""
 
     def __init__(
         self, plan: FloorPlan, scene: Scene, place: str, path: Sequence[Point], inset: float
@@ -117,13 +112,13 @@ class _Leg:
         self.remaining = cache(self._remaining)
 
     def _remaining(self, point: Point) -> float:
-        """Return about what is left to drive to the place [m]; 0 just where the robot has arrived."""
+        """Return an estimate of the distance left to the place [m]; 0 only at the place."""
         beyond = self._inner.excess(point)
         along = self._path.length - float(shapely.line_locate_point(self._path, ShapelyPoint(point)))
         return max(beyond, along) if beyond > 0.0 else 0.0
 
     def cost(self, gap: float, leaving: float) -> Callable[[Point, Point], float | None]:
-        """Return what it costs to drive straight from one point to another."""
+        """Return the function for the cost of driving straight from one point to another."""
 
         def cost(a: Point, b: Point) -> float | None:
             if self._plan.gap((a, b)) < gap:
@@ -135,7 +130,7 @@ class _Leg:
 
 
 class _Driver:
-    """Carries out one instruction given in one scene."""
+    """Carries out one instruction in one scene."""
 
     def __init__(
         self, parameters: NavigationOracleParameters, task: VisionLanguageNavigation, text: str, scene: Scene
@@ -153,7 +148,7 @@ class _Driver:
         self._expected = scene.robot
 
     def step(self, robot: Pose) -> Move:
-        """Return the next move of a robot that is where it is."""
+        """Return the next move of the robot at a pose."""
         while self._legs and self._legs[0].remaining(robot.xy) == 0.0:
             self._legs.popleft()
             self._moves.clear()
@@ -161,14 +156,13 @@ class _Driver:
             return Move.STOP
         if not self._moves or self._strayed(robot):
             self._moves = deque(self._find(self._legs[0], robot))
-        # Without moves there is no way: the robot was pushed to where it cannot get out.
+        # Without moves there is no way: the robot was pushed to where it cannot leave.
         move = self._moves.popleft() if self._moves else Move.STOP
         self._expected = self._p.moves.carried_out(move, robot)
         return move
 
     def _strayed(self, robot: Pose) -> bool:
         turned = math.remainder(robot.yaw - self._expected.yaw, math.tau)
-        # So that a metre ahead it is not farther off than where it is.
         return math.dist(robot.xy, self._expected.xy) + abs(turned) > self._p.strayed
 
     def _find(self, leg: _Leg, robot: Pose) -> list[Move]:

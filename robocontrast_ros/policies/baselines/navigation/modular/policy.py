@@ -1,7 +1,7 @@
-"""A modular baseline: words by sentence embeddings, places by the camera, ways by a map of its own.
+"""A modular baseline: sentence embeddings for the instruction, the camera for places, a map for paths.
 
-It sees what a robot sees: the camera's image, its odometry and the words. In the manner of modular object-goal
-navigation (Chaplot et al. 2020, "Object Goal Navigation using Goal-Oriented Semantic Exploration").
+It uses the camera's image, odometry and the instruction, like modular object-goal navigation (Chaplot et al. 2020,
+"Object Goal Navigation using Goal-Oriented Semantic Exploration").
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from pydantic import Field
 from robocontrast_ros.configuration import load_record, record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import norm
-from robocontrast_ros.policies.baselines.navigation.language import LanguageParameters, PhraseGrounder
-from robocontrast_ros.policies.baselines.navigation.memory import FloorMemory, Mask, MemoryParameters, Reader
-from robocontrast_ros.policies.baselines.navigation.moves import (
-    DISCRETE_NAVIGATION,
-    Move,
-    MoveSizes,
-    Point,
-    Search,
-    find_moves,
+from robocontrast_ros.policies.action_spaces import DISCRETE_NAVIGATION
+from robocontrast_ros.policies.baselines.navigation.modular.language import LanguageParameters, PhraseGrounder
+from robocontrast_ros.policies.baselines.navigation.modular.memory import (
+    FloorMemory,
+    Mask,
+    MemoryParameters,
+    Reader,
 )
-from robocontrast_ros.policies.baselines.navigation.vision import Eye, Points, View, VisionParameters
+from robocontrast_ros.policies.baselines.navigation.modular.vision import Eye, Points, View, VisionParameters
+from robocontrast_ros.policies.baselines.navigation.moves import MoveSizes, Point, Search, find_moves
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import PACKAGE, SentenceEncoder
+from robocontrast_ros.robots.action_spaces import Move
 
 BLOCKED_SHARE = 0.5
-"""A FORWARD that got less than this share of its way was blocked."""
+"""A FORWARD that covered less than this share of its distance was blocked."""
 
 
 @record
@@ -50,18 +50,19 @@ class ModularParameters:
     search: Search
     radius: float = Field(gt=0, description="of the base [m]")
     gaps: tuple[float, ...] = Field(
-        min_length=1, description="from the base's centre to what is in the way: the first with a way [m]"
+        min_length=1, description="distances kept to obstacles; the first with a way is used [m]"
     )
     horizon: float = Field(gt=0, description="how far ahead moves are searched [m]")
-    unknown_cost: float = Field(ge=1, description="a metre over floor never seen counts as this many")
-    near: float = Field(gt=0, description="a place is reached when the nearest sight of it is this near [m]")
+    unknown_cost: float = Field(ge=1, description="cost of a metre over floor never seen, in metres")
+    near: float = Field(
+        gt=0, description="a place is reached when the nearest point seen of it is within this [m]"
+    )
 
 
 class ModularNavigation:
-    """Goes from place to place in the order in which the words name them, and stops at the last."""
+    """Goes to the places in the order in which the instruction names them, and stops at the last."""
 
     def __init__(self, parameters: ModularParameters, encoder: SentenceEncoder) -> None:
-        """Take the parameters and what gives words a meaning."""
         self._p = parameters
         self._categories = tuple(parameters.vision.categories)
         self.grounder = PhraseGrounder(parameters.language, self._categories, encoder)
@@ -88,15 +89,15 @@ class ModularNavigation:
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
-        """Say that it needs the encoder."""
+        """Return that it needs the encoder."""
         return (package_need(PACKAGE, "sentence encoder"),)
 
     def describe(self) -> PolicyDescription:
-        """Say that it needs one camera and answers with moves."""
+        """Return that it needs one camera and answers with moves."""
         return _description(self._p)
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial; from the seed comes to which side the robot turns when it looks around."""
+        """Begin a trial; the seed decides to which side the robot turns when it looks around."""
         self._places = deque(self.grounder.places(instruction))
         self._side = Move.LEFT if np.random.default_rng(seed).random() < 0.5 else Move.RIGHT
         self._memory: FloorMemory | None = None
@@ -130,7 +131,7 @@ class ModularNavigation:
                 self._moves = deque(self._plan(memory, view, place, pose))
             if self._moves:
                 return self._moves.popleft()
-            # It was looked for everywhere.
+            # It was searched for everywhere.
             self._places.popleft()
             self._look_for_next()
         return Move.STOP
@@ -141,12 +142,12 @@ class ModularNavigation:
         self._moves: deque[Move] = deque()
 
     def _plan(self, memory: FloorMemory, view: View, place: str, pose: Pose) -> list[Move]:
-        """Return moves up to the next FORWARD, by the first of what promises most; none when nothing is left to try."""
+        """Return moves up to the next FORWARD, by the most promising way; none when nothing is left to try."""
         seen = memory.where(place)
         moves = self._moves_to(memory, memory.around(seen, self._p.near), pose) if len(seen) else []
         if moves:
             return moves
-        # Seen too far away, or behind something: that way, until it is seen better.
+        # Seen too far away, or behind something: go that way until it is seen better.
         for sighting in view.sightings[::-1]:
             if sighting.category == place:
                 way = pose.yaw + sighting.bearing
@@ -172,12 +173,12 @@ class ModularNavigation:
 
             def cost(a: Point, b: Point, gap: float = gap) -> float | None:
                 middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
-                # Out of where it already is too near to something, the robot may go.
+                # Where it is too near to something already, the robot may move away.
                 if min(gap_at(middle), gap_at(b)) < min(gap, gap_at(a)):
                     return None
                 return math.dist(a, b) * (1.0 if known_at(b) else self._p.unknown_cost)
 
-            # The map will be another one before the robot has come farther than that.
+            # The map will have changed before the robot has driven farther than the horizon.
             spared = max(left_at(pose.xy) - self._p.horizon, 0.0)
             if math.isinf(spared):
                 continue

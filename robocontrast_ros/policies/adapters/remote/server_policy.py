@@ -1,4 +1,4 @@
-"""A policy behind a server: what all protocols have in common."""
+"""Base of policies behind a server, whatever its protocol."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from pydantic import Field
 from typing_extensions import Self
 
 from robocontrast_ros.configuration import load_record, record
-from robocontrast_ros.policies.adapters.packing import check_sizes, made_up_observation, pack, unpack
-from robocontrast_ros.policies.adapters.remote.parameters import (
-    RemoteParameters,
-    described,
-    nest,
-    read_api_key,
+from robocontrast_ros.policies.adapters.packing import (
+    check_sizes,
+    describe,
+    made_up_observation,
+    pack,
+    unpack,
 )
+from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters, nest, read_api_key
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 
-SERVER_CURE = "Start the server on the policy's host (docs/remote_policies.md), or mend `url`."
+SERVER_CURE = "Start the server on the policy's host (docs/remote_policies.md), or correct `url`."
 
 
 @record
-class ServedParameters(RemoteParameters):
-    """Keys of the file of every policy that a server elsewhere serves."""
+class ServerParameters(RemoteParameters):
+    """Keys of the file of every policy behind a server."""
 
     url: str = Field(description="of the server")
     api_key: str | None = Field(
@@ -36,46 +37,49 @@ class ServedParameters(RemoteParameters):
         default=False, description="whether a key a/b of the input means the key b in the mapping a"
     )
     extra: dict[str, Any] = Field(
-        default_factory=dict, description="sent with every observation as it stands, such as unnorm_key"
+        default_factory=dict, description="sent unchanged with every observation, such as unnorm_key"
     )
 
 
-class ServedPolicy(ABC):
-    """Observations go to a server; what it answers are the actions.
+class ServerPolicy(ABC):
+    """Sends observations to a server, which answers with actions.
 
     Attributes:
         PARAMETERS: the record of its parameter file.
+        parameters: the content of the file.
     """
 
-    PARAMETERS: ClassVar[type[ServedParameters]]
+    PARAMETERS: ClassVar[type[ServerParameters]]
+    parameters: ServerParameters
 
-    def __init__(self, parameters: ServedParameters, path: Path) -> None:
-        """Check what a parameter file says; connecting is the protocol's.
+    def __init__(self, parameters: ServerParameters, path: Path) -> None:
+        """Check a parameter file; subclasses connect.
 
         Raises:
             ConfigurationError: lists of numbers do not fit, or the key's variable is not set.
         """
-        check_sizes(path, parameters.action, parameters.input, parameters.output)
+        check_sizes(path, parameters)
+        self.parameters = parameters
         self._key = read_api_key(parameters.api_key, path)
         self._instruction = ""
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """Return the policy that a parameter file describes, its server reached.
+        """Return the policy that a parameter file describes, connected to its server.
 
         Raises:
-            ConfigurationError: as the constructor's.
+            ConfigurationError: as the constructor.
         """
         return cls(load_record(cls.PARAMETERS, path), path)
 
     @classmethod
     def describe_file(cls, path: Path) -> PolicyDescription:
-        """Return what the file says of its policy, without a server.
+        """Return the description in the file, without a server.
 
         Raises:
             ConfigurationError: the file does not fit.
         """
-        return described(load_record(cls.PARAMETERS, path))
+        return describe(load_record(cls.PARAMETERS, path))
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
@@ -83,13 +87,8 @@ class ServedPolicy(ABC):
         return (f"server {load_record(cls.PARAMETERS, path).url}",)
 
     def describe(self) -> PolicyDescription:
-        """Say what the file says."""
-        return described(self.parameters)
-
-    @property
-    @abstractmethod
-    def parameters(self) -> ServedParameters:
-        """What the parameter file says."""
+        """Return the description in the file."""
+        return describe(self.parameters)
 
     @abstractmethod
     def reset(self, instruction: str, seed: int) -> None:
@@ -97,25 +96,25 @@ class ServedPolicy(ABC):
 
     @abstractmethod
     def exchange(self, message: dict[str, Any], timeout: float) -> Any:
-        """Return what the server answers to an observation within a time [s].
+        """Return the server's answer to an observation within a time [s].
 
         Raises:
-            PolicyFault: by the table in docs/remote_policies.md; the connection is closed then, until the next reset.
+            PolicyFault: by the table in docs/remote_policies.md; the connection is then closed until the next reset.
         """
 
     def act(self, observation: Observation) -> NDArray[np.float64]:
         """Return the server's next actions, shape (n, size), SI units.
 
         Raises:
-            PolicyFault: as ``exchange``'s, or the answer holds no actions.
+            PolicyFault: as ``exchange``, or the answer has no actions.
         """
         return self._ask(observation, self.parameters.timeout)
 
     def warm_up(self) -> None:
-        """Ask for one answer on made-up input: an openpi server compiles its model then, which takes minutes.
+        """Request one answer to made-up input: an openpi server compiles its model then, which takes minutes.
 
         Raises:
-            PolicyFault: as ``act``'s, within the limit `warm_up_timeout`.
+            PolicyFault: as ``act``, with the limit `warm_up_timeout`.
         """
         self.reset("", 0)
         self._ask(made_up_observation(self.parameters.input), self.parameters.warm_up_timeout)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from xml.etree import ElementTree as ET
 
-from robocontrast_ros.robots.common import Shape
 from robocontrast_ros.robots.manipulator import ManipulatorProfile, Pusher
 from robocontrast_ros.robots.mjcf import BASE_BODY, add_shapes, numbers
+from robocontrast_ros.robots.profile_base import Shape
 
 TOOL_SITE = "tool"
 """Name of the site at the pusher's tip."""

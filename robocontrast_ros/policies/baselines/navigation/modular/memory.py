@@ -1,4 +1,4 @@
-"""What a robot remembers of where it has looked: a map of the floor around its start, by odometry."""
+"""The robot's map of the floor around its start, from its images and odometry."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from scipy.sparse.csgraph import dijkstra
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import product
+from robocontrast_ros.policies.baselines.navigation.modular.vision import Points, View
 from robocontrast_ros.policies.baselines.navigation.moves import Point
-from robocontrast_ros.policies.baselines.navigation.vision import Points, View
 
 Cells = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -25,23 +25,22 @@ Reader = Callable[[Point], float]
 
 @record
 class MemoryParameters:
-    """How the map is kept."""
+    """Parameters of the map."""
 
     cell: float = Field(gt=0, description="side of a cell [m]")
-    span: float = Field(gt=0, description="how far the map reaches from where the trial began, each way [m]")
-    blocked_weight: float = Field(gt=0, description="evidence that a look at something standing there adds")
-    free_weight: float = Field(gt=0, description="evidence that a look at free floor takes away")
+    span: float = Field(gt=0, description="how far the map reaches from the start, each way [m]")
+    blocked_weight: float = Field(gt=0, description="evidence that an observation of an obstacle adds")
+    free_weight: float = Field(gt=0, description="evidence that an observation of free floor subtracts")
     evidence: float = Field(
         gt=0, description="greatest evidence for and against; a cell counts as blocked above 0"
     )
-    looks: int = Field(ge=1, description="looks after which a cell is believed to hold a category")
+    looks: int = Field(ge=1, description="observations of a category after which a cell counts as holding it")
 
 
 class FloorMemory:
-    """A grid about the start: what is free, what is blocked, what stands where."""
+    """A grid around the start: free cells, blocked cells, and categories of furniture."""
 
     def __init__(self, parameters: MemoryParameters, start: Point, categories: tuple[str, ...]) -> None:
-        """Begin with nothing known."""
         self._p = parameters
         self._side = 2 * math.ceil(parameters.span / parameters.cell) + 1
         self._corner = np.asarray(start) - self._side * parameters.cell / 2
@@ -51,7 +50,7 @@ class FloorMemory:
         self._looks = np.zeros((len(categories), self._side, self._side))
 
     def add(self, view: View, pose: Pose) -> None:
-        """Remember what was seen from a pose of the base."""
+        """Add what was seen from a pose of the base."""
         p = self._p
         for points, weight in ((view.free, -p.free_weight), (view.blocked, p.blocked_weight)):
             cells = self._unique(points, pose)
@@ -63,22 +62,22 @@ class FloorMemory:
             self._looks[self._categories.index(sighting.category), cells[:, 0], cells[:, 1]] += 1
 
     def add_bump(self, pose: Pose, ahead: float) -> None:
-        """Remember that something stands this far ahead of a pose [m], however free it looks."""
+        """Add an obstacle this far ahead of a pose [m], even where the floor looks free."""
         cells = self._unique(np.array([[ahead, 0.0]]), pose)
         self._known[cells[:, 0], cells[:, 1]] = True
         self._evidence[cells[:, 0], cells[:, 1]] = self._p.evidence
 
     def where(self, category: str) -> Points:
-        """Return the middles of the cells that are believed to hold a category, shape (n, 2) [m]."""
+        """Return the centres of the cells that hold a category, shape (n, 2) [m]."""
         number = self._categories.index(category)
         looks = self._looks[number]
-        # What stands before something else is at times taken for it; what it is itself is seen oftener.
+        # Furniture in front of other furniture is at times taken for it; its own category is seen more often.
         about = uniform_filter(self._looks, size=(0, 3, 3), mode="constant")
         here = (looks >= max(self._p.looks, looks.max() / 8)) & (about[number] >= about.max(axis=0))
         return self._middles(np.argwhere(here))
 
     def gaps(self) -> Points:
-        """Return the distance of each cell's middle from the nearest blocked cell [m]."""
+        """Return the distance of each cell's centre from the nearest blocked cell [m]."""
         blocked = self._evidence > 0
         if not blocked.any():
             return np.full(blocked.shape, np.inf)
@@ -86,15 +85,15 @@ class FloorMemory:
 
     @property
     def known(self) -> Mask:
-        """Which cells were seen."""
+        """The cells that were seen."""
         return self._known
 
     def frontier(self) -> Mask:
-        """Return which free cells lie beside cells that were never seen."""
+        """Return the free cells beside cells that were never seen."""
         return self._known & (self._evidence <= 0) & binary_dilation(~self._known)
 
     def around(self, points: Points, radius: float) -> Mask:
-        """Return which cells are within a distance of points [m]."""
+        """Return the cells within a distance of points [m]."""
         mask = np.ones((self._side, self._side), dtype=bool)
         cells = self._cells(points)
         mask[cells[:, 0], cells[:, 1]] = False
@@ -124,7 +123,7 @@ class FloorMemory:
         return found
 
     def reader(self, values: Points | Mask) -> Reader:
-        """Return what tells the value of the cell that a point is in; of the nearest one beyond the map."""
+        """Return the function for the value at a point's cell; beyond the map, at the nearest cell."""
         rows = values.tolist()
         x, y, cell, last = *self._corner.tolist(), self._p.cell, self._side - 1
 
@@ -135,7 +134,7 @@ class FloorMemory:
         return read
 
     def _unique(self, points: Points, pose: Pose) -> Cells:
-        """Return each cell that points of the base's frame are in once."""
+        """Return the cells of points in the base's frame, each once."""
         c, s = math.cos(pose.yaw), math.sin(pose.yaw)
         world = product(points, [[c, s], [-s, c]]) + np.asarray(pose.xy)
         return np.unique(self._cells(world), axis=0)

@@ -1,4 +1,4 @@
-"""The navigation policy that knows nothing: the floor that any other should be above."""
+"""A navigation policy of random moves, as a lower bound."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
-from robocontrast_ros.policies.baselines.navigation.moves import DISCRETE_NAVIGATION, Move
+from robocontrast_ros.policies.action_spaces import DISCRETE_NAVIGATION
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.robots.action_spaces import Move
 
 
 @record
@@ -29,10 +30,9 @@ class RandomMovesParameters:
 
 
 class RandomMoves:
-    """Draws each move by itself."""
+    """Draws each move independently."""
 
     def __init__(self, parameters: RandomMovesParameters) -> None:
-        """Take the parameters."""
         turn = (1 - parameters.forward - parameters.stop) / 2
         self._name = parameters.name
         self._chances = {
@@ -53,11 +53,11 @@ class RandomMoves:
         return cls(load_record(RandomMovesParameters, path))
 
     def describe(self) -> PolicyDescription:
-        """Say that it answers with moves and needs nothing."""
+        """Return that it answers with moves and needs nothing."""
         return replace(DISCRETE_NAVIGATION, name=self._name)
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial; the words have no effect."""
+        """Begin a trial; the instruction has no effect."""
         self._rng = np.random.default_rng(seed)
 
     def act(self, observation: Observation) -> NDArray[np.float64]:

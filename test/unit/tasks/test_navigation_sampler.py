@@ -71,7 +71,7 @@ def test_every_generated_instance_can_be_given_and_has_two_long_halves(block):
     for seed in range(block * GENERATED // 5, (block + 1) * GENERATED // 5):
         base = instance(seed)
         plan = APARTMENT.floor_plan(base.scene)
-        assert APARTMENT.refusal(base.instruction, base.scene) is None
+        assert APARTMENT.infeasibility(base.instruction, base.scene) is None
         assert APARTMENT.parse(base.instruction.text, base.scene) == base.instruction
         route = APARTMENT.find_route(base.instruction, base.scene)
         assert P.generator.path[0] <= route.length <= P.generator.path[1]

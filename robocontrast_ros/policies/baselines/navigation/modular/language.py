@@ -1,4 +1,4 @@
-"""From an instruction to the places that it names, by the meaning of its phrases and by no grammar."""
+"""Finds the places that an instruction names, by sentence embeddings of its phrases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
 @record
 class LanguageParameters:
-    """How phrases are cut, and when one is taken to name a place."""
+    """How phrases are cut, and when one names a place."""
 
     separators: tuple[str, ...] = Field(description="words at which an instruction is cut into phrases")
     template: str = Field(description="sentence that a phrase is compared with; {} stands for the category")
@@ -34,8 +34,8 @@ class Phrase:
 
     Attributes:
         text: the words.
-        category: what they are nearest to.
-        similarity: how near, a cosine.
+        category: the nearest one.
+        similarity: cosine with it.
     """
 
     text: str
@@ -49,7 +49,7 @@ class PhraseGrounder:
     def __init__(
         self, parameters: LanguageParameters, categories: Sequence[str], encoder: SentenceEncoder
     ) -> None:
-        """Take the parameters and the categories that there are; their embeddings are computed now."""
+        """Take the parameters and the categories, whose embeddings are computed now."""
         self._parameters, self._categories, self._encoder = parameters, tuple(categories), encoder
         self._known = encoder.encode([parameters.template.format(category) for category in categories])
         words = "|".join(re.escape(word) for word in parameters.separators)
@@ -67,7 +67,7 @@ class PhraseGrounder:
         return tuple(found)
 
     def places(self, instruction: str) -> tuple[str, ...]:
-        """Return the categories to go to, in order; the likeliest one where no phrase names any surely."""
+        """Return the categories to go to, in order; only the likeliest one where no phrase is similar enough."""
         phrases = self.phrases(instruction)
         sure = [p.category for p in phrases if p.similarity >= self._parameters.least_similarity]
         if not sure and phrases:

@@ -1,4 +1,4 @@
-"""What an image of the robot's own camera shows: furniture by its hue, and free floor, both on the ground."""
+"""Finds furniture (by its colour) and free floor in images of the robot's camera, and projects them to the ground."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Points = NDArray[np.float64]
 
 @record
 class CameraView:
-    """Where the camera is on the robot, and what it sees."""
+    """Pose and field of view of the camera on the robot."""
 
     name: str = Field(min_length=1, description="camera whose images are received")
     horizontal_view: float = Field(
         gt=0, lt=math.pi, description="angle between the image's left and right [rad]"
     )
     position: tuple[float, float, float] = Field(description="of the lens, in the base's frame [m]")
-    tilt: float = Field(gt=-math.pi / 2, lt=math.pi / 2, description="how far it looks down [rad]")
+    tilt: float = Field(gt=-math.pi / 2, lt=math.pi / 2, description="downward angle [rad]")
 
 
 @record
@@ -41,18 +41,18 @@ class Colour:
 
 @record
 class VisionParameters:
-    """How images are read."""
+    """Parameters of vision."""
 
     camera: CameraView
     width: int = Field(ge=16, description="images are scaled to this width [pixels]")
-    floor: Colour = Field(description="what the floor looks like")
-    categories: dict[str, Colour] = Field(min_length=1, description="what is known -> what it looks like")
+    floor: Colour = Field(description="colour of the floor")
+    categories: dict[str, Colour] = Field(min_length=1, description="category -> colour")
     least_area: int = Field(ge=1, description="smaller patches of a colour are ignored [scaled pixels]")
-    least_contact: int = Field(ge=1, description="columns in which a patch must be seen to meet the floor")
-    depth: float = Field(gt=0, description="what meets the floor this much farther off is something else [m]")
-    range: float = Field(gt=0, description="furniture and floor that seem farther away are not trusted [m]")
+    least_contact: int = Field(ge=1, description="columns in which a patch must meet the floor")
+    depth: float = Field(gt=0, description="points this much farther away belong to something else [m]")
+    range: float = Field(gt=0, description="furniture and floor that seem farther away are ignored [m]")
     obstacle_range: float = Field(
-        gt=0, description="the same for what is in the way; what hangs over the floor seems far away [m]"
+        gt=0, description="the same for obstacles; what hangs over the floor seems far away [m]"
     )
 
 
@@ -61,11 +61,10 @@ class Sighting:
     """One patch of a category's colour.
 
     Attributes:
-        category: what it is.
-        bearing: direction of its middle from the robot's heading, left is positive [rad].
-        area: its pixels in the scaled image.
-        contact: where it seems to stand on the floor, in the base's frame, shape (n, 2) [m]; empty when that
-            cannot be seen.
+        category: of the furniture.
+        bearing: of its centre relative to the robot's heading, left is positive [rad].
+        area: pixels in the scaled image.
+        contact: where it meets the floor, in the base's frame, shape (n, 2) [m]; empty when hidden.
     """
 
     category: str
@@ -76,12 +75,12 @@ class Sighting:
 
 @dataclass(frozen=True)
 class View:
-    """What one image shows, in the base's frame [m].
+    """Content of one image, in the base's frame [m].
 
     Attributes:
-        sightings: furniture, the larger patch before the smaller.
+        sightings: furniture, larger patches first.
         free: points of free floor, shape (n, 2).
-        blocked: points where something stands on the floor, shape (m, 2).
+        blocked: points where obstacles meet the floor, shape (m, 2).
     """
 
     sightings: tuple[Sighting, ...]
@@ -90,22 +89,21 @@ class View:
 
 
 class Eye:
-    """Reads images of one camera."""
+    """Interprets images of one camera."""
 
     def __init__(self, parameters: VisionParameters) -> None:
-        """Take the parameters."""
         self._parameters = parameters
         self._ground: Points = np.zeros((0, 0, 2))
 
     def look(self, image: Image) -> View:
-        """Return what an RGB image, shape (height, width, 3), shows."""
+        """Return the content of an RGB image, shape (height, width, 3)."""
         p = self._parameters
         height = max(round(image.shape[0] * p.width / image.shape[1]), 2)
         small = cv2.resize(image, (p.width, height), interpolation=cv2.INTER_AREA)
         if self._ground.shape[:2] != (height, p.width):
             self._ground = ground_points(p.camera, p.width, height)
         hsv = cv2.cvtColor(small, cv2.COLOR_RGB2HSV)
-        # Single pixels that differ are edges and noise.
+        # Removes single pixels, which are edges and noise.
         floor = cv2.medianBlur(_mask(hsv, p.floor), 3) > 0
         masks = {category: _mask(hsv, colour) for category, colour in p.categories.items()}
         with np.errstate(invalid="ignore"):
@@ -113,7 +111,7 @@ class Eye:
             near, in_the_way = distance <= p.range, distance <= p.obstacle_range
         blocked = np.zeros_like(floor)
         blocked[_lowest(~floor)] = True
-        blocked[-1] = False  # It may stand nearer than what the image shows.
+        blocked[-1] = False  # It may be nearer than the image shows.
         free = floor & (np.cumsum(~floor[::-1], axis=0)[::-1] == 0)
         furniture = np.any([mask > 0 for mask in masks.values()], axis=0)
         return View(
@@ -145,7 +143,7 @@ class Eye:
     def _together(self, contact: Points) -> Points:
         """Return the points of a contact that are about as far away as its nearer ones.
 
-        Beside the feet of what it belongs to, a patch has before it what hides it, and behind it the wall.
+        The others belong to something in front of the patch, or to the wall behind it.
         """
         if len(contact) < self._parameters.least_contact:
             return contact[:0]
@@ -161,9 +159,9 @@ def _lowest(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]
 
 
 def _stands_on(floor: NDArray[np.bool_], furniture: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return for each pixel the row in which what it belongs to meets the floor; -1 where that is hidden.
+    """Return for each pixel the row in which its object meets the floor; -1 where that is hidden.
 
-    What is between a patch of colour and the floor, and has no colour of furniture, are its feet.
+    Pixels between a coloured patch and the floor that have no colour of furniture are its feet.
     """
     found = np.full(floor.shape, -1)
     for row in range(len(floor) - 2, -1, -1):
@@ -175,7 +173,7 @@ def _stands_on(floor: NDArray[np.bool_], furniture: NDArray[np.bool_]) -> NDArra
 def ground_points(camera: CameraView, width: int, height: int) -> Points:
     """Return where the ray of each pixel meets the floor, in the base's frame, shape (height, width, 2) [m].
 
-    Not a number where it does not: at the horizon and above it.
+    NaN at the horizon and above it.
     """
     focal = width / 2 / math.tan(camera.horizontal_view / 2)
     left = (width / 2 - 0.5 - np.arange(width)) / focal
@@ -191,7 +189,7 @@ def ground_points(camera: CameraView, width: int, height: int) -> Points:
 
 
 def _mask(hsv: Image, colour: Colour) -> Image:
-    """Return where a colour is, as 255 and 0; OpenCV's hue counts to 180, its saturation and value to 255."""
+    """Return the mask of a colour, as 255 and 0; OpenCV's hue is up to 180, saturation and value up to 255."""
 
     def within(hue_from: float, hue_to: float) -> Image:
         low = (hue_from / 2, 255 * colour.saturation[0], 255 * colour.value[0])

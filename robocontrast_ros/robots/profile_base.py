@@ -1,4 +1,4 @@
-"""What the house knows about any robot: its driver's topics, its cameras, what actions it takes."""
+"""The part of a profile that all kinds of robots share: driver's topics, cameras, action spaces."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Shape:
 
 @record
 class CommandInterface:
-    """Where the robot's driver takes its commands; each kind of robot says of which type they are."""
+    """Where the driver takes commands; each kind of robot has its own type."""
 
     topic: str = Field(min_length=1, description="Topic of the commands.")
     type: str = Field(description="Type of the commands.")
@@ -41,7 +41,7 @@ class CommandInterface:
 
 @record
 class StateInterface:
-    """Where the robot's driver says where the robot is; each kind of robot says in which type."""
+    """Where the driver publishes the robot's state; each kind of robot has its own type."""
 
     topic: str = Field(min_length=1, description="Topic of the state.")
     type: str = Field(description="Type of the state.")
@@ -59,18 +59,18 @@ class CameraInterface:
 
 @record
 class RobotProfile:
-    """What the house knows about any robot (config/robots/<name>.yaml); each kind of robot adds its own."""
+    """The keys that every config/robots/<name>.yaml has; each kind of robot adds its own."""
 
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = ()
     """Action spaces that a robot of this kind can offer."""
 
-    type: str = Field(description="Kind of robot; it says which further keys the file has.")
+    type: str = Field(description="Kind of robot, which decides the further keys of the file.")
     name: str = Field(min_length=1, description="Name of the robot, and of its entity in the simulator.")
     description: str = Field(default="", description="One line for tables.")
     world_frame: str = Field(default="world", description="Frame of poses, workspace and actions.")
-    action_spaces: ActionSpaces = Field(description="What actions the robot takes.")
+    action_spaces: ActionSpaces = Field(description="Action spaces that the robot offers.")
     command: CommandInterface = Field(description="Where the driver takes commands.")
-    state: StateInterface = Field(description="Where the driver says where the robot is.")
+    state: StateInterface = Field(description="Where the driver publishes the robot's state.")
     cameras: tuple[CameraInterface, ...] = Field(default=(), description="Cameras of the robot, or about it.")
 
     def __post_init__(self) -> None:
@@ -85,12 +85,12 @@ class RobotProfile:
 
     @property
     def mobile(self) -> bool:
-        """Whether the robot moves about, so that where it starts is a part of the scene."""
+        """Whether the robot drives around, so that its start pose is part of the scene."""
         return False
 
     @property
     def reports_contacts(self) -> bool:
-        """Whether the driver says what the robot touches, on its ``contacts_topic``."""
+        """Whether the driver publishes contacts, on its ``contacts_topic``."""
         return False
 
     @property

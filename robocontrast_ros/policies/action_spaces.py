@@ -1,0 +1,9 @@
+"""What a policy's description says for each action space of the built-in policies."""
+
+from robocontrast_ros.policies.protocol import PolicyDescription
+
+PLANAR_DELTA = PolicyDescription(name="", action_space="planar_delta", action_size=2)
+"""Displacement of the tool in world x and y in one control step [m]."""
+
+DISCRETE_NAVIGATION = PolicyDescription(name="", action_space="discrete_navigation", action_size=1)
+"""One of four moves of a mobile base."""
