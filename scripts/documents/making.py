@@ -125,6 +125,14 @@ def session(command: str, work: Path) -> Made:
     return Made(_values(results), results.summary.seed, measured={"seconds": round(time.monotonic() - began)})
 
 
+def session_with_families(command: str, work: Path) -> Made:
+    """Do the same as ``session``, and keep the family of each trial."""
+    began = time.monotonic()
+    results, _ = _session(command, work)
+    values = _values(results, (*COLUMNS, "family"))
+    return Made(values, results.summary.seed, measured={"seconds": round(time.monotonic() - began)})
+
+
 def session_with_overview(picture: str) -> Callable[[str, Path], Made]:
     """Return what does the same as ``session`` and draws the run's overview."""
 
@@ -143,6 +151,8 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--robot")
     parser.add_argument("--policy")
+    parser.add_argument("--strategy")
+    parser.add_argument("--size", type=int)
     parser.add_argument("--max-trials", type=int)
     parser.add_argument("--set", action="append", default=[])
     asked = parser.parse_args(shlex.split(command)[2:])
@@ -158,6 +168,8 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
             overrides = Overrides(
                 robot=asked.robot,
                 policy=asked.policy,
+                strategy=asked.strategy,
+                size=asked.size,
                 max_trials=asked.max_trials,
                 settings=parse_settings(asked.set, "test_set.size=20"),
                 output=str(work),
@@ -169,9 +181,9 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
     return compute_results(read_journal(run.journal), draw_test_set(run)), run
 
 
-def _values(results: Results) -> dict[str, Any]:
+def _values(results: Results, columns: Sequence[str] = COLUMNS) -> dict[str, Any]:
     summary = results.summary
-    kept = results.trials.select(COLUMNS)
+    kept = results.trials.select(columns)
     rows = [row for row in summary.rows if row.perturbation not in (BASE, "all")]
     return {
         "session": {
@@ -186,7 +198,7 @@ def _values(results: Results) -> dict[str, Any]:
             "skipped": {row.perturbation: row.skipped for row in summary.rows if row.perturbation != "all"},
         },
         "effort": asdict(summary.effort),
-        "columns": list(COLUMNS),
+        "columns": list(columns),
         "rows": [list(row) for row in kept.iter_rows()],
     }
 
