@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 
 from scripts.documents import making
@@ -20,7 +21,7 @@ class Pace(IntEnum):
     """How long a command takes on one idle core, and so where it is run."""
 
     QUICK = 0
-    """Under a minute: anew in every test run, and compared."""
+    """Under a minute: run again in every test run, and compared."""
     DOCS = 1
     """Under five minutes: by ``make docs``."""
     LONG = 2
@@ -57,7 +58,7 @@ class Recipe:
         name: of the file ``docs/results/NAME.json``.
         pace: how long the command takes.
         command: what is typed; where a result depends on another, with its values in braces.
-        make: runs the command in a folder of its own, in which an interrupted one is gone on with.
+        make: runs the command in a folder of its own; an interrupted one continues there.
         inputs: patterns of the files that it depends on.
         pictures: the files that it draws.
         small: what is added to the command to try it on a few trials.
@@ -88,7 +89,7 @@ def _session(
 
 def _held_out(name: str, pace: Pace, arguments: str, inputs: tuple[str, ...]) -> Recipe:
     found = _session(name, pace, f"robocontrast evaluate {arguments}", inputs)
-    return replace(found, make=making.session_with_families)
+    return replace(found, make=partial(making.session, columns=(*making.COLUMNS, "family")))
 
 
 def _study(name: str, inputs: tuple[str, ...], small_of: str) -> Recipe:
@@ -239,14 +240,6 @@ RECIPES = (
         small="--trials 1",
     ),
     Recipe(
-        "navigation_perturbations",
-        Pace.QUICK,
-        "python -m benchmark.navigation_perturbations --json",
-        making.printed,
-        ROOM,
-        small="--instances 5",
-    ),
-    Recipe(
         "coverage",
         Pace.LONG,
         "python -m benchmark.interval_coverage --json",
@@ -299,4 +292,4 @@ RECIPES = (
         "--max-trials 13",
     ),
 )
-"""In the order in which they are made: a picture after the result that says which trial it shows."""
+"""In the order in which they are made: a picture after the result that decides which trial it shows."""
