@@ -33,9 +33,7 @@ WITHOUT_ROSDEP_KEY = {
 EXTRAS = {"learned": {"torch"}}
 OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
 """A script that lerobot's own Python runs."""
-NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"} | {
-    "container"
-}
+NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"} | {"container"}
 
 
 @pytest.fixture(scope="module")
