@@ -162,7 +162,9 @@ def test_a_difference_is_called_a_finding_only_while_its_interval_leaves_out_zer
     rendered = rendering.render(text.format("found", control), "README.md")
     assert f"-->{MINUS}0.6{'0' if control else '2'} ({MINUS}0." in rendered
     for name in ("gone", "better"):
-        with pytest.raises(rendering.RenderingError, match=f"LB1 of {name}.* no finding; change the sentence"):
+        with pytest.raises(
+            rendering.RenderingError, match=f"LB1 of {name}.* no finding; change the sentence"
+        ):
             rendering.render(text.format(name, control), "README.md")
     assert tables.holds_zero(tables.paired("found", "LB1")) == "leaves out 0"
     assert tables.holds_zero(tables.paired("gone", "LB1")) == "holds 0"
