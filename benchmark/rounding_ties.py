@@ -5,7 +5,7 @@ the same, so that every process asks the policy the same:
 
     python -m benchmark.rounding_ties film_bc_state film_bc
 
-A tie (a difference that rounding does not take away) has the probability of a mean difference in units of the rounding.
+The probability of a tie (a difference that rounding does not remove) is the mean difference in units of the rounding.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from robocontrast_ros.policies.film_bc.policy import DECIMALS
+from robocontrast_ros.policies.film_bc import policy as film_bc
+from robocontrast_ros.sessions.resolving import resolve
+from scripts import golden
 
 KERNELS = (
     {"OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1"},
@@ -33,7 +34,7 @@ KERNELS = (
 )
 """Environments of the processes. The second needs a processor with AVX-512."""
 
-STEP = 10.0**-DECIMALS
+STEP = 10.0**-film_bc.DECIMALS
 """What answers are rounded to [m]."""
 
 SESSION = "language_table_demo"
@@ -42,17 +43,7 @@ TRIALS = {"film_bc_state": 30, "film_bc": 4}
 
 def answers(policy: str, trials: int) -> NDArray[np.float64]:
     """Run the first trials and return every answer before it is rounded, shape (n, 2) [m]."""
-    from robocontrast_ros.policies.film_bc import policy as film_bc
-    from robocontrast_ros.runs.journal import EventsInMemory
-    from robocontrast_ros.sessions import fast_mode as fast
-    from robocontrast_ros.sessions.control import SessionControl
-    from robocontrast_ros.sessions.loop import Session
-    from robocontrast_ros.sessions.overrides import Overrides
-    from robocontrast_ros.sessions.resolving import resolve
-    from robocontrast_ros.worlds.in_process import InProcessBench
-
-    fast.pin = lambda environment: {}
-    InProcessBench.execute = InProcessBench.execute.__wrapped__
+    golden.unpin()
     given, rounded = [], film_bc.rounded
 
     def spied(action):
@@ -60,10 +51,7 @@ def answers(policy: str, trials: int) -> NDArray[np.float64]:
         return rounded(action)
 
     film_bc.rounded = spied
-    session = resolve(SESSION, Overrides(policy=policy, max_trials=trials, fast=True))
-    bench = fast.open_bench(session)
-    Session(session.evaluation(), bench, EventsInMemory(), SessionControl(), lambda s: None, time.time).run()
-    bench.close()
+    golden.events(golden.Run(SESSION, policy), trials)
     return np.array(given)
 
 
@@ -102,8 +90,6 @@ def main() -> None:
         return
     found = {policy: measured(policy, asked.trials or TRIALS[policy]) for policy in asked.policies}
     if asked.json:
-        from robocontrast_ros.sessions.resolving import resolve
-
         # As texts: numbers this small would be rounded to zero where results are kept.
         shown = {policy: {k: f"{v:.3g}" for k, v in row.items()} for policy, row in found.items()}
         print(json.dumps({"seed": resolve(SESSION).parameters.seed, **shown}))

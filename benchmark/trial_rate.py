@@ -1,7 +1,7 @@
 """How many trials a second the fast mode runs, on the mix of families and perturbations of a study.
 
-Each process runs a session of its own (another seed): instances of all families as the task mixes them, each with
-ΔLB1, ΔLB2, ΔSB1 and ΔSB2 where they apply, set up where the last trial ended, the journal synced to disk as ever.
+Each process runs ``language_table_held_out`` with a seed of its own: instances of all families, each with ΔLB1, ΔSB1,
+ΔLB2 and ΔSB2 where they apply, in the scene that the trial before left, the journal synced to disk after each event.
 Opening the bench is not counted: a study does it once.
 
     python -m benchmark.trial_rate film_bc_state noisy_oracle --processes 2 --trials 250
@@ -20,7 +20,6 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import ClassVar
 
-import yaml
 from rich.console import Console
 from rich.table import Table
 
@@ -28,10 +27,11 @@ from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.system.numerics import pin
 
-PERTURBATIONS = ["LB1", "LB2", "SB1", "SB2"]
+SESSION = "language_table_held_out"
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,11 @@ class Share:
 def run(policy: str, seed: int, trials: int, together: Barrier) -> Share:
     """Run a session on a fast bench, beginning when all processes are ready."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "session.yaml"
-        content = {
-            "name": "trial_rate",
-            "seed": seed,
-            "task": "language_table",
-            "robot": "franka",
-            "policy": policy,
-            "strategy": {"name": "contrast_set", "perturbations": PERTURBATIONS},
-            # An instance makes more than three trials; drawing one is the task's work, not the simulator's.
-            "test_set": {"size": math.ceil(trials / 3)},
-            "max_trials": trials,
-        }
-        file.write_text(yaml.safe_dump(content))
-        session = resolve(file)
+        # An instance makes more than three trials; drawing one is the task's work, not the simulator's.
+        size = math.ceil(trials / 3)
+        session = resolve(
+            SESSION, Overrides(seed=seed, policy=policy, size=size, max_trials=trials, fast=True)
+        )
         bench, journal = open_bench(session), Path(folder) / "journal.jsonl"
         together.wait()
         wall, processor = time.perf_counter(), time.process_time()

@@ -1,9 +1,9 @@
-"""Make the golden digests of config/golden anew, or print those of the first trials, for a test to compare.
+"""Make the golden digests of config/golden again, or print those of the first trials, for a test to compare.
 
     .venv/bin/python scripts/golden.py make      # two minutes; after every change that may change trials, on purpose
     .venv/bin/python scripts/golden.py first     # JSON: name -> digests
 
-Both run in this process, without the pins of ``system.numerics``: what they show has to hold without them.
+Both run in this process, without the pins of ``system.numerics``: the digests have to be the same without them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Run:
 
     Attributes:
         session: its name.
-        policy: in place of the session's own; empty for that.
+        policy: in place of the session's own; that one when empty.
         trials: how many have one; None for all.
         first: how many a test runs again.
     """
@@ -83,11 +83,16 @@ COLUMNS = (
 )
 
 
-def main() -> None:
-    """Do what the command line asks for."""
-    # What is proved has to hold where nobody pinned anything.
+def unpin() -> None:
+    """Take the pins of ``system.numerics`` away from fast sessions of this process."""
     fast.pin = lambda environment: {}
     InProcessBench.execute = InProcessBench.execute.__wrapped__
+
+
+def main() -> None:
+    """Run the command line."""
+    # The digests have to hold where nothing is pinned.
+    unpin()
     wish = sys.argv[1:]
     if wish == ["make"]:
         make()

@@ -32,11 +32,9 @@ On steps, images and sentences that were not trained on.
 
 ## Success
 
-Validation does not tell how often a policy succeeds. In a source checkout,
+Validation does not tell how often a policy succeeds. Held-out instances and their perturbations do:
 
-    python -m benchmark.policy_success {name}.yaml {name}_state.yaml random --seed 1 --markdown
-
-runs held-out instances and their perturbations, and prints the tables that belong here.
+    robocontrast evaluate language_table_held_out --fast --policy {name}.yaml
 """
 
 

@@ -1,8 +1,8 @@
 """Make results and put them into the documents.
 
-python -m scripts.documents make [--long] [NAME …] [--small] [--anew]     run what is not up to date, then render
+python -m scripts.documents make [--long] [NAME …] [--small] [--anew]     run stale commands, then render
 python -m scripts.documents render                                        put results into the documents
-python -m scripts.documents check                                         say what is stale, and end with 1
+python -m scripts.documents check                                         list what is stale; exit code 1
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from scripts.documents.results import (
 )
 
 WORK = ROOT / "build" / "docs"
-"""Where commands are run; what was interrupted is gone on with."""
+"""Where commands are run; an interrupted one continues there."""
 
 
 def make(recipe: Recipe, folder: Path, small: bool, anew: bool) -> bool:
@@ -72,7 +72,7 @@ def make(recipe: Recipe, folder: Path, small: bool, anew: bool) -> bool:
 
 
 def _code() -> str:
-    """Return a digest of the code that is run: what was interrupted is gone on with by the same code alone."""
+    """Return a digest of the code that is run: only the same code continues an interrupted command."""
     found = digests(("robocontrast_ros/**/*.py", "benchmark/*.py", "scripts/documents/making.py"))
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
@@ -85,11 +85,11 @@ def _stale(recipe: Recipe, file: Path, command: str | None = None) -> str:
 
 
 def stale() -> list[str]:
-    """Return a line for each result that its command would not make now, and each document that says something else."""
+    """Return a line for each result that its command would not make now, and each document that differs from them."""
     lines = []
     for recipe in RECIPES:
         if why := _stale(recipe, RESULTS / f"{recipe.name}.json"):
-            lines.append(f"docs/results/{recipe.name}.json {why}; {cure(recipe)} makes it anew")
+            lines.append(f"docs/results/{recipe.name}.json {why}; {cure(recipe)} makes it again")
     for file in rendering.documents():
         lines += outdated(file.read_text(encoding="utf-8"), file.relative_to(ROOT).as_posix())
     return lines
@@ -106,7 +106,7 @@ def outdated(text: str, name: str) -> list[str]:
 
 
 def cure(recipe: Recipe) -> str:
-    """Return what to type to make a result anew."""
+    """Return what to type to make a result again."""
     return "make docs-all" if recipe.pace is Pace.LONG else "make docs"
 
 
@@ -123,7 +123,7 @@ def render(folder: Path = RESULTS) -> None:
 
 
 def main() -> int:
-    """Do what the command line says; the exit code is 1 where something is stale or cannot be made."""
+    """Run the command line; the exit code is 1 where something is stale or cannot be made."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -131,7 +131,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="results; those of under five minutes when left out")
     parser.add_argument("--long", action="store_true", help="those that take longer, too")
     parser.add_argument("--small", action="store_true", help="try it on a few trials")
-    parser.add_argument("--anew", action="store_true", help="also what is up to date")
+    parser.add_argument("--anew", action="store_true", help="run also what is up to date")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result files")
     asked = parser.parse_args()
     unknown = set(asked.names) - {recipe.name for recipe in RECIPES}
@@ -153,7 +153,7 @@ def main() -> int:
         print(f"docs: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("docs: stopped; the same command goes on where it was", file=sys.stderr)
+        print("docs: interrupted; the same command continues", file=sys.stderr)
         return 130
     print("\n".join(lines))
     return 1 if lines else 0

@@ -1,4 +1,4 @@
-"""Run the commands of results, and take from what they leave behind what documents need."""
+"""Run the commands of results, and keep of their output what documents need."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ OF_STUDY = (
 
 
 class MakingError(Exception):
-    """A command did not do what it was to do; the message says which."""
+    """A command failed; the message names it."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """What came of a command.
+    """Outcome of a command.
 
     Attributes:
         values: what documents show.
@@ -104,25 +104,12 @@ def printed(command: str, work: Path) -> Made:
     return Made(values, tuple(seed) if isinstance(seed, list) else seed)
 
 
-def rows(command: str, work: Path) -> Made:
-    """Run a benchmark that keeps a row a trial in a file, and goes on with it."""
-    file = work / "rows.jsonl"
-    began = time.monotonic()
-    _execute([*shlex.split(command), "--output", str(file)])
-    found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    (seed,) = {row.pop("seed") for row in found}
-    columns = [key for key in found[0] if key not in ("instruction", "distance_to_goal")]
-    lines = sorted(([row[key] for key in columns] for row in found), key=lambda line: list(map(str, line)))
-    return Made(
-        {"columns": columns, "rows": lines}, seed, measured={"seconds": round(time.monotonic() - began)}
-    )
-
-
-def session(command: str, work: Path) -> Made:
-    """Run a fast session, or go on with the one that was interrupted in ``work``."""
+def session(command: str, work: Path, columns: Sequence[str] = COLUMNS) -> Made:
+    """Run a fast session, or continue the one that was interrupted in ``work``; keep these columns of its trials."""
     began = time.monotonic()
     results, _ = _session(command, work)
-    return Made(_values(results), results.summary.seed, measured={"seconds": round(time.monotonic() - began)})
+    values, seconds = _values(results, columns), round(time.monotonic() - began)
+    return Made(values, results.summary.seed, measured={"seconds": seconds})
 
 
 def session_with_overview(picture: str) -> Callable[[str, Path], Made]:
@@ -143,6 +130,8 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--robot")
     parser.add_argument("--policy")
+    parser.add_argument("--strategy")
+    parser.add_argument("--size", type=int)
     parser.add_argument("--max-trials", type=int)
     parser.add_argument("--set", action="append", default=[])
     asked = parser.parse_args(shlex.split(command)[2:])
@@ -158,6 +147,8 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
             overrides = Overrides(
                 robot=asked.robot,
                 policy=asked.policy,
+                strategy=asked.strategy,
+                size=asked.size,
                 max_trials=asked.max_trials,
                 settings=parse_settings(asked.set, "test_set.size=20"),
                 output=str(work),
@@ -169,9 +160,9 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
     return compute_results(read_journal(run.journal), draw_test_set(run)), run
 
 
-def _values(results: Results) -> dict[str, Any]:
+def _values(results: Results, columns: Sequence[str] = COLUMNS) -> dict[str, Any]:
     summary = results.summary
-    kept = results.trials.select(COLUMNS)
+    kept = results.trials.select(columns)
     rows = [row for row in summary.rows if row.perturbation not in (BASE, "all")]
     return {
         "session": {
@@ -186,7 +177,7 @@ def _values(results: Results) -> dict[str, Any]:
             "skipped": {row.perturbation: row.skipped for row in summary.rows if row.perturbation != "all"},
         },
         "effort": asdict(summary.effort),
-        "columns": list(COLUMNS),
+        "columns": list(columns),
         "rows": [list(row) for row in kept.iter_rows()],
     }
 
@@ -197,7 +188,7 @@ def study_trials(study: str) -> str:
 
 
 def study(command: str, work: Path) -> Made:
-    """Run a study, or go on with it, and keep its trials beside the result file."""
+    """Run a study, or continue it, and keep its trials beside the result file."""
     from robocontrast_ros.studies.job import JobFiles
     from robocontrast_ros.studies.parameters import load_study
     from robocontrast_ros.studies.run import jobs_of

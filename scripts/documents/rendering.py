@@ -1,9 +1,9 @@
-r"""Put what results say into Markdown documents, where a comment asks for it.
+r"""Put values from results into Markdown documents, where a comment asks for them.
 
-    <!--{ expression }-->what it comes to<!--{}-->
+    <!--{ expression }-->its value<!--{}-->
 
 The expression is Jinja's; the functions of ``tables`` are known in it, and the macros of ``sentences.md.j2``. GitHub
-shows what stands between the two comments alone. Where the first comment has a line of its own, what it comes to is a
+shows only what stands between the two comments. Where the first comment has a line of its own, the value is a
 block: tables, lists and paragraphs, which are wrapped. Within a line, no comment may begin the line, because Markdown
 then takes all of that line as HTML.
 """
@@ -26,11 +26,11 @@ DOCUMENTS = ("README.md", "docs/*.md", "models/*/README.md")
 
 
 class RenderingError(Exception):
-    """A document asks for something that there is not; the message names file and line."""
+    """An expression of a document cannot be evaluated; the message names file and line."""
 
 
 def documents(root: Path = ROOT) -> list[Path]:
-    """Return the documents that ask for something."""
+    """Return the documents that have expressions."""
     files = sorted({file for pattern in DOCUMENTS for file in root.glob(pattern)})
     return [file for file in files if "<!--{" in file.read_text(encoding="utf-8")]
 
@@ -53,7 +53,7 @@ def _environment() -> jinja2.Environment:
 
 
 def render(text: str, name: str) -> str:
-    """Return a document with what its expressions come to.
+    """Return a document with the values of its expressions.
 
     Args:
         text: the document.

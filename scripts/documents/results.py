@@ -32,7 +32,7 @@ class Result:
         seed: that all random draws come from; several where several were used.
         versions: package -> version it was run with.
         inputs: file that it depends on, relative to the checkout -> SHA-256, in hex.
-        values: what was found; compared where the command is run anew.
+        values: what was found; compared where the command is run again.
         measured: times and the like, which differ from run to run; never compared.
         pictures: file that was drawn, relative to the checkout -> SHA-256, in hex.
     """
@@ -47,7 +47,7 @@ class Result:
 
 
 def present_versions() -> dict[str, str]:
-    """Return the versions of ``PACKAGES`` here, without what says which build it is (``+cpu``)."""
+    """Return the versions of ``PACKAGES`` here, without the build's suffix (``+cpu``)."""
     found = {}
     for package in PACKAGES:
         try:

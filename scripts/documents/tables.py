@@ -1,4 +1,4 @@
-"""What documents show of results: tables, numbers and sentences that stay true whatever the numbers are.
+"""Tables, numbers and sentences that documents show; the sentences are true whatever the numbers are.
 
 Every public function may be called in an expression of a document (``rendering``); the first argument is the name of a
 result. Intervals are 95 % and are computed here, from rows, by the package's own statistics.
@@ -19,13 +19,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 import polars as pl
 
-from benchmark import navigation_success, policy_success
-from benchmark.jobs import markdown
 from robocontrast_ros.analysis.estimates.summary import Row, summary_rows
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS
 from robocontrast_ros.statistics.changes import difference_in_differences
-from robocontrast_ros.statistics.clusters import paired_difference
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.studies import results as study_results
@@ -33,9 +30,8 @@ from robocontrast_ros.studies.claims import OURS, Decided
 from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.parameters import Study, load_study
 from robocontrast_ros.studies.report import summary as summary_of_study
+from robocontrast_ros.tasks.language_table.goals import FAMILIES
 from scripts.documents.results import RESULTS, Result, read_result
-
-BOARD_FAMILIES = policy_success.FAMILIES
 
 
 class Source:
@@ -63,34 +59,48 @@ def command(name: str) -> str:
     return result(name).command
 
 
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """Return a table, its header first, as Markdown."""
+    head, *body = (f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([head, "|---" * len(lines[0]) + "|", *body])
+
+
 # --- sessions -------------------------------------------------------------------------------------------------------
 
 
 @lru_cache
-def _rows(folder: Path, name: str, metric: str) -> Mapping[str, Row]:
+def _trials(folder: Path, name: str) -> pl.DataFrame:
     values = _read(folder, name).values
-    kept = values["session"]
-    schema = {"counts": pl.Boolean, "base_id": pl.String, "perturbation": pl.String, "outcome": pl.String}
-    table = pl.DataFrame(
+    texts = dict.fromkeys(("base_id", "perturbation", "outcome", "family"), pl.String)
+    schema = {"counts": pl.Boolean, **texts}
+    return pl.DataFrame(
         values["rows"],
         schema={key: schema.get(key, pl.Float64) for key in values["columns"]},
         orient="row",
         strict=False,
     )
+
+
+@lru_cache
+def _rows(folder: Path, name: str, metric: str, family: str) -> Mapping[str, Row]:
+    kept, table = _read(folder, name).values["session"], _trials(folder, name)
+    if family:
+        table = table.filter(pl.col("family") == family)
     rows = summary_rows(
         table, dict(kept["symbols"]), kept["skipped"], metric or kept["metric"], kept["policy"]
     )
     return {row.perturbation: row for row in rows}
 
 
-def session(name: str, metric: str = "") -> Mapping[str, Row]:
+def session(name: str, metric: str = "", family: str = "") -> Mapping[str, Row]:
     """Return a session's rows as its summary has them: ``base``, each perturbation, ``all``.
 
     Args:
         name: of the result.
         metric: score whose paired differences are taken; the session's own when left out.
+        family: of instructions; all when left out.
     """
-    return _rows(Source.folder, name, metric)
+    return _rows(Source.folder, name, metric, family)
 
 
 def effort(name: str) -> SimpleNamespace:
@@ -139,7 +149,7 @@ def interval(estimate: Estimate) -> str:
 
 def estimate(found: Estimate) -> str:
     """Return an estimate as ``0.75 (0.47 to 0.91)``."""
-    return navigation_success.in_words(found)
+    return f"{found.mean:.2f}" if found.low is None else f"{found.mean:.2f} {interval(found)}"
 
 
 def contrast_table(*names: str, control: str = "") -> str:
@@ -149,19 +159,19 @@ def contrast_table(*names: str, control: str = "") -> str:
 
     Args:
         names: of the results.
-        control: a session of another policy on the same instances, shown last; of the others it is said how far
-            their differences are from its.
+        control: a session of another policy on the same instances, shown last; its differences are subtracted from
+            those of the others.
     """
     lines = [["", *_symbols(names[0])]]
     for name in (*names, control) if control else names:
         found, policy = session(name, "success"), result(name).values["session"]["policy"]
         rows = [row for key, row in found.items() if key not in (BASE, "all")]
         lines.append([f"`{policy}` solves", solved(found[BASE]), *map(solved, rows)])
-        lines.append(["less base", "", *(_bold(row.difference) for row in rows)])
+        lines.append(["difference to base", "", *(_bold(row.difference) for row in rows)])
         if control and name != control:
             other = result(control).values["session"]["policy"]
             cells = [_bold(paired(name, row.perturbation, control=control)) for row in rows]
-            lines.append([f"… less that of `{other}`", "", *cells])
+            lines.append([f"… minus that of `{other}`", "", *cells])
     return markdown(lines)
 
 
@@ -206,14 +216,14 @@ def shortfall(name: str, perturbation: str, control: str = "") -> str:
     """Return the paired difference in success of a perturbation that is solved less often: ``-0.26 (-0.47 to -0.02)``.
 
     Raises:
-        ValueError: its interval holds 0, or it is solved more often: then it is no finding, and what a document
-            says around it is not true.
+        ValueError: its interval holds 0, or it is solved more often: then it is no finding, and the
+            sentence around it would be false.
     """
     found = paired(name, perturbation, control=control)
     if found.high is None or found.high >= 0.0:
         raise ValueError(
             f"{perturbation} of {name}: the paired difference in success is {between(found)}: no finding; "
-            "say something else"
+            "change the sentence"
         )
     return between(found)
 
@@ -306,12 +316,12 @@ def navigation_table(name: str) -> str:
     for metric in ("progress", "success"):
         lines.append([metric, *(estimate(getattr(row, metric)) for row in rows.values())])
         differences = [_bold(row.difference) if row.pairs else "" for row in session(name, metric).values()]
-        lines.append(["less base", *differences])
+        lines.append(["difference to base", *differences])
     return markdown(lines)
 
 
 def fulfilled(name: str, perturbation: str) -> str:
-    """Return in words in how many instances a perturbation was solved, and whether repeats came out alike.
+    """Return in words in how many instances a perturbation was solved, and whether its repeats agree.
 
     ``2 of 5 instances (the 3 repeats of each came out alike)``.
     """
@@ -343,165 +353,102 @@ def _repeated(name: str, perturbation: str) -> tuple[int, list[str], int, int]:
     return sum(all(score == 1.0 for score in own) for own in found), mixed, len(found), repeats
 
 
-# --- policies on a board ---------------------------------------------------------------------------------------------
+# --- held-out instances ----------------------------------------------------------------------------------------------
 
 
-@lru_cache
-def _board(folder: Path, name: str) -> tuple[SimpleNamespace, ...]:
-    found = _read(folder, name).values
-    return tuple(SimpleNamespace(**dict(zip(found["columns"], row, strict=True))) for row in found["rows"])
-
-
-def trials(name: str, **having: object) -> list[SimpleNamespace]:
-    """Return the trials of a benchmark's rows that have these values."""
-    return policy_success.having(_board(Source.folder, name), **having)
-
-
-def share(name: str, **having: object) -> str:
-    """Return how many of some trials were solved: ``461 of 500 (0.90 to 0.94)``."""
-    found = trials(name, **having)
-    solved = sum(trial.success == 1.0 for trial in found)
-    return f"{solved} of {len(found)} {interval(wilson(solved, len(found)))}"
-
-
-def _policies(name: str) -> list[str]:
-    return list(dict.fromkeys(trial.policy for trial in trials(name)))
-
-
-def families_table(name: str) -> str:
-    """Return solved unperturbed instances of each family."""
-    return markdown(policy_success.unperturbed(trials(name), _policies(name), BOARD_FAMILIES))
-
-
-def perturbed_table(name: str) -> str:
-    """Return solved trials under each perturbation, and the paired differences to base trials of the same instances."""
-    head, *lines = policy_success.perturbed(trials(name), _policies(name))
-    shown = [head]
-    for line in lines:
-        cells = [_less_base(trials(name, policy=line[0]), symbol.lstrip("Δ")) for symbol in head[2:]]
-        shown += [line, ["less base", "", *map(_bold, cells)]]
-    return markdown(shown)
-
-
-def perturbed_families_table(name: str) -> str:
-    """Return solved trials under each perturbation, of each family."""
-    return markdown(policy_success.perturbed(trials(name), _policies(name), BOARD_FAMILIES))
-
-
-def paired_on_board(name: str, perturbation: str, **having: object) -> Estimate:
-    """Return the paired difference in success of some trials of a benchmark, each perturbed in a scene of its own."""
-    return _less_base(trials(name, **having), perturbation)
-
-
-def _less_base(rows: Sequence[SimpleNamespace], perturbation: str) -> Estimate:
-    """Return the paired difference in success of one policy's trials under a perturbation to the base trials."""
-    under, base = (
-        {(t.family, t.index): t.success for t in policy_success.having(rows, perturbation=one)}
-        for one in (perturbation, BASE)
-    )
-    pairs = sorted(under.keys() & base.keys())
-    return paired_difference([under[key] for key in pairs], [base[key] for key in pairs])
-
-
-def robots_table(name: str) -> str:
-    """Return solved unperturbed instances of each policy on each robot."""
-    robots = list(dict.fromkeys(trial.robot for trial in trials(name)))
-    lines = [
-        [policy, *(policy_success.solved(trials(name, policy=policy, robot=robot)) for robot in robots)]
-        for policy in _policies(name)
-    ]
-    return markdown([["policy", *robots], *lines])
-
-
-def oracle_table(name: str) -> str:
-    """Return success, steps and SPL of each family on each robot."""
-    robots = list(dict.fromkeys(trial.robot for trial in trials(name)))
-    lines = []
-    for family in BOARD_FAMILIES:
-        line = [f"`{family}`"]
-        for robot in robots:
-            own = trials(name, family=family, robot=robot)
-            line += [
-                policy_success.solved(own),
-                policy_success.mean_steps(own),
-                f"{np.mean([t.spl for t in own]):.2f}",
-            ]
-        lines.append(line)
-    return markdown([["family", *(cell for robot in robots for cell in (robot, "steps", "SPL"))], *lines])
+def share(name: str) -> str:
+    """Return how many base trials of a session were solved: ``461 of 500 (0.90 to 0.94)``."""
+    return solved(session(name)[BASE]).replace("/", " of ")
 
 
 def per_family(name: str) -> int:
-    """Return how many unperturbed instances of each family were run."""
-    first = trials(name)[0]
-    return len(
-        trials(name, perturbation=BASE, policy=first.policy, robot=first.robot, family=BOARD_FAMILIES[0])
-    )
+    """Return how many base trials of each family a session has."""
+    (number,) = {session(name, family=family)[BASE].trials for family in FAMILIES}
+    return number
 
 
-def perturbed_instances(name: str) -> int:
-    """Return how many instances of each family were perturbed."""
-    return len({t.index for t in trials(name, family=BOARD_FAMILIES[0]) if t.perturbation != BASE})
+def families_table(*names: str, column: str = "policy", spl: bool = False) -> str:
+    """Return success and mean steps of sessions' base trials in each family.
+
+    Args:
+        names: of the results.
+        column: what a session is named by: ``policy`` or ``robot``.
+        spl: whether to show the mean SPL, too.
+    """
+    heads = [(result(name).values["session"][column], "steps", *["SPL"] * spl) for name in names]
+    lines = [["family", *(cell for head in heads for cell in head)]]
+    for family in (*FAMILIES, ""):
+        line = [family or "all"]
+        for name in names:
+            base = session(name, family=family)[BASE]
+            steps = _trials(Source.folder, name).filter(pl.col("counts") & (pl.col("perturbation") == BASE))
+            mean = (steps.filter(pl.col("family") == family) if family else steps)["steps"].mean()
+            line += [solved(base), f"{mean:.0f}", *[f"{base.spl.mean:.2f}"] * spl]
+        lines.append(line)
+    return markdown(lines)
 
 
-def extremes_of_families(name: str) -> str:
-    """Return the least and the greatest number of solved unperturbed instances of a family: ``98 to 100``."""
-    counts = [
-        sum(t.success == 1.0 for t in trials(name, family=family, robot=robot))
-        for family in BOARD_FAMILIES
-        for robot in {t.robot for t in trials(name)}
-    ]
+def perturbed_families_table(*names: str) -> str:
+    """Return solved trials of sessions under each perturbation, in each family."""
+    lines = [["policy", "family", *_symbols(names[0])]]
+    for name in names:
+        policy = result(name).values["session"]["policy"]
+        for family in FAMILIES:
+            rows = session(name, family=family)
+            lines.append([policy, family, *(solved(row) for key, row in rows.items() if key != "all")])
+    return markdown(lines)
+
+
+def robots_table(*names: str, robot: str) -> str:
+    """Return solved base trials of sessions NAME and NAME_ROBOT, in the instances that both have."""
+    lines = [["policy", result(names[0]).values["session"]["robot"], robot]]
+    for name in names:
+        both = [_scores(one, "success") for one in (name, f"{name}_{robot}")]
+        shared = both[0].keys() & both[1].keys()
+        numbers = [sum(int(found[key][BASE][0]) for key in shared) for found in both]
+        cells = [f"{number}/{len(shared)} {interval(wilson(number, len(shared)))}" for number in numbers]
+        lines.append([result(name).values["session"]["policy"], *cells])
+    return markdown(lines)
+
+
+def extremes_of_families(*names: str) -> str:
+    """Return the least and the greatest number of solved base trials of a family: ``98 to 100``."""
+    rows = [session(name, family=family)[BASE] for name in names for family in FAMILIES]
+    counts = [round(row.success.mean * row.trials) for row in rows]
     return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
-# --- driving ---------------------------------------------------------------------------------------------------------
+def correlation(first: str, second: str) -> str:
+    """Return how the successes of two sessions in base trials of the same instances correlate, and their number."""
+    one, other = (_scores(name, "success") for name in (first, second))
+    pairs = np.array([(one[key][BASE][0], other[key][BASE][0]) for key in sorted(one.keys() & other.keys())])
+    return f"{np.corrcoef(pairs.T)[0, 1]:.2f} in {len(pairs)} base trials"
 
 
-def driving_table(name: str, *policies: str) -> str:
-    """Return how far navigation policies get: the first in full, of the others the row ``all`` alone."""
-    first, *others = policies or _policies(name)
-    head = [f"`{first}`", *navigation_success.HEADINGS[:-1], *LESS_BASE]
-    lines = []
-    for symbol, *cells in navigation_success.table(trials(name, policy=first)):
-        lines.append([symbol, *cells[:-1], *(_driven_less_base(name, first, symbol, m) for m in DRIVING)])
-    for policy in others:
-        cells = navigation_success.cells(trials(name, policy=policy))[:-1]
-        lines.append([f"`{policy}`, all", *cells, *("" for _ in DRIVING)])
-    return markdown([head, *lines])
+def driving_table(name: str, *others: str) -> str:
+    """Return how far navigation policies get: the first session in full, of the others the base trials alone."""
+    head = [f"`{result(name).values['session']['policy']}`", "trials", "progress", "success", "SPL", "nDTW"]
+    lines = [[*head, "collisions", *(f"{metric}, difference to base" for metric in DRIVING)]]
+    differences = [session(name, metric) for metric in DRIVING]
+    for key, row in session(name).items():
+        pairs = (_bold(found[key].difference) if row.pairs else "" for found in differences)
+        lines.append([row.symbol, *_driven(row), *pairs])
+    for other in others:
+        row = session(other)[BASE]
+        lines.append([f"`{row.policy}`, base", *_driven(row), *("" for _ in DRIVING)])
+    return markdown(lines)
 
 
 DRIVING = ("progress", "success")
-LESS_BASE = ("progress less base", "success less base")
 
 
-def _driven_less_base(name: str, policy: str, kind: str, metric: str) -> str:
-    """Return the paired difference of a kind of trials of a benchmark to the base trials of the same instances."""
-    own, base = (
-        {(t.family, t.index): getattr(t, metric) for t in trials(name, policy=policy, kind=one)}
-        for one in (kind, BASE)
-    )
-    pairs = sorted(own.keys() & base.keys())
-    if kind == BASE or not pairs:
-        return ""
-    return _bold(paired_difference([own[key] for key in pairs], [base[key] for key in pairs]))
-
-
-def arrangements_table(name: str) -> str:
-    """Return how far a session's policy got, in the columns of ``driving_table``."""
-    kept = result(name).values["session"]
-    differences = [session(name, metric) for metric in DRIVING]
-    lines = [
-        [
-            row.symbol,
-            f"{row.trials} ({row.instances} instances)",
-            *(estimate(score) for score in (row.progress, row.success, row.spl)),
-            f"{row.ndtw.mean:.2f}",
-            f"{row.collisions:.1f}",
-            *(_bold(found[key].difference) if row.pairs else "" for found in differences),
-        ]
-        for key, row in session(name).items()
+def _driven(row: Row) -> list[str]:
+    return [
+        str(row.trials) if row.independent else f"{row.trials} ({row.instances} instances)",
+        *(estimate(score) for score in (row.progress, row.success, row.spl)),
+        f"{row.ndtw.mean:.2f}",
+        f"{row.collisions:.1f}",
     ]
-    head = [f"`{kept['policy']}`, arrangements", *navigation_success.HEADINGS[:-1], *LESS_BASE]
-    return markdown([head, *lines])
 
 
 # --- study -----------------------------------------------------------------------------------------------------------
@@ -557,7 +504,7 @@ def study_seconds(name: str) -> float:
 
 
 def decided(claim: str, policy: str, study: str = "language_table") -> Decided:
-    """Return how a claim of a study came out for a policy.
+    """Return the outcome of a study's claim for a policy.
 
     Raises:
         KeyError: there is no such claim, or policy.
@@ -792,22 +739,6 @@ def comparisons_table() -> str:
     return markdown([head, *lines])
 
 
-def correlation(name: str, first: str, second: str) -> str:
-    """Return how the successes of two policies in base trials of the same instances correlate, and their number."""
-    found = result(name).values
-    rows = [dict(zip(found["columns"], row, strict=True)) for row in found["rows"]]
-    one, other = (
-        {
-            (row["robot"], row["family"], row["index"]): row["success"]
-            for row in rows
-            if row["policy"] == policy and row["perturbation"] == "base"
-        }
-        for policy in (first, second)
-    )
-    pairs = np.array([(one[key], other[key]) for key in sorted(one.keys() & other.keys())])
-    return f"{np.corrcoef(pairs.T)[0, 1]:.2f} in {len(pairs)} base trials"
-
-
 def comparison_precision() -> str:
     """Return the greatest standard error of the sign test's mean numbers of pairs: ``0.2``."""
     return f"{max(line[-2] for line in result('sequential_comparison').values['comparisons']):.1f}"
@@ -816,21 +747,17 @@ def comparison_precision() -> str:
 # --- perturbations of navigation --------------------------------------------------------------------------------------
 
 
-def applies(where: str) -> str:
-    """Return in words to how many instances each perturbation of navigation applies: ``ΔL 100 % …``."""
-    lines = result("navigation_perturbations").values[where]
-    return _list([f"{symbol} applies to {100.0 * number / of:.0f} %" for symbol, number, of, _ in lines])
+def applies(name: str) -> str:
+    """Return in words to how many instances of a session each perturbation applies: ``ΔL applies to 100 % …``."""
+    rows = [row for key, row in session(name).items() if key not in (BASE, "all")]
+    shares = ((row, row.instances / (row.instances + row.skipped)) for row in rows)
+    return _list([f"{row.symbol} applies to {100.0 * share:.0f} %" for row, share in shares])
 
 
-def moved(where: str) -> str:
-    """Return in words how far each perturbation that moves something moves it on the mean."""
-    lines = result("navigation_perturbations").values[where]
-    return _list([f"{symbol} moves {metres:.2f} m" for symbol, _, _, metres in lines if metres])
-
-
-def drawn(where: str) -> int:
-    """Return how many instances that was measured on."""
-    return result("navigation_perturbations").values[where][0][2]
+def moved(name: str, *perturbations: str) -> str:
+    """Return in words how far each of some perturbations moves objects on the mean over its instances."""
+    rows = [session(name)[perturbation] for perturbation in perturbations]
+    return _list([f"{row.symbol} moves {row.metres / row.instances:.2f} m" for row in rows])
 
 
 def signed(number: float | None, decimals: int = 2) -> str:

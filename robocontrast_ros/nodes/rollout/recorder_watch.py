@@ -10,7 +10,7 @@ from robocontrast_ros.bags.recorder_lag import RecorderLag
 from robocontrast_ros.msg import RecordingStatus
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.qos import LATCHED
-from robocontrast_ros.robots.common import RobotProfile
+from robocontrast_ros.robots.profile_base import RobotProfile
 
 
 class RecorderWatch:

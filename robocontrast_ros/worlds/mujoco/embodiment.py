@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.common import RobotProfile
+from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
 

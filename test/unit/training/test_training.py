@@ -155,7 +155,7 @@ def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(smal
         assert (policy.describe().name, policy.describe().cameras) == (name, cameras)
     card = (folder / "README.md").read_text()
     assert "demonstrations0: 2 episodes, 10 steps, 4 images" in card
-    assert "benchmark.policy_success" in card
+    assert "evaluate language_table_held_out --fast --policy small.yaml" in card
     progress = [line[9:] for line in first.output.splitlines()]
     assert "demonstrations1: 2 of 2 shards, 0 s left" in progress
     assert sum("epoch 1 of 1" in line for line in progress) == 4
