@@ -195,9 +195,7 @@ class Claim:
     id: str = Field(pattern=r"^[a-z0-9_]+$", description="short name, unique in its file")
     source: str = Field(description="where it stands: section, figure")
     says: str = Field(min_length=1, description="its words; what is left out is an ellipsis")
-    read_as: str = Field(
-        default="", description="how its words are read, where they may be read in several ways"
-    )
+    read_as: str = Field(default="", description="how its words are read, where they may be read in several ways")
     found: str = Field(
         default="", description="the number that was found there, in words; empty where none is given"
     )
