@@ -20,6 +20,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import Self
+
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.description import LEADER
 
@@ -124,6 +126,12 @@ class Domain:
             self._probe.stop()
             self._probe = None
         self._release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _take_free(self, numbers: Iterable[int]) -> None:
         for number in numbers:

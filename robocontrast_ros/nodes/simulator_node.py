@@ -32,7 +32,6 @@ from robocontrast_ros.nodes.simulator_cameras import CameraPublishers
 from robocontrast_ros.nodes.simulator_entities import EntityServices
 from robocontrast_ros.nodes.simulator_state import PlayControl
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.profile_base import CameraInterface
 from robocontrast_ros.srv import CaptureImages
 from robocontrast_ros.worlds.mujoco.entities import ResetScope
 from robocontrast_ros.worlds.mujoco.rendering import Camera

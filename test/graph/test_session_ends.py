@@ -10,7 +10,6 @@ import subprocess
 import sys
 import termios
 import time
-from contextlib import closing
 from dataclasses import replace
 from fcntl import ioctl
 
@@ -135,13 +134,13 @@ def test_a_running_session_keeps_its_domain_and_its_folder_and_the_death_of_its_
         assert GraphProbe(environment, "").found() == ("/episode_manager",)
         assert GraphProbe(environment, "robot1").found() == ()
         monkeypatch.setattr(domains, "_lock_file", lambda number, namespace: tmp_path / f"{number}.lock")
-        with closing(Domain()) as other:
+        with Domain() as other:
             other.start_probe(environment)
             with pytest.raises(ConfigurationError, match="'/episode_manager' is visible there"):
                 other.confirm()
         monkeypatch.delenv("ROS_DOMAIN_ID")
         monkeypatch.setattr(domains, "DOMAINS", range(domain, 101))
-        with closing(Domain()) as other:
+        with Domain() as other:
             assert other.number == domain
             other.start_probe(environment)
             other.confirm()

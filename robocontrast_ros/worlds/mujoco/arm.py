@@ -38,7 +38,7 @@ class Arm(Embodiment):
         self._home = np.asarray(home, dtype=float)
         self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
         self._ahead: list[NDArray[np.float64]] = []
-        self._hold(self._home)
+        self._go(_Trajectory(self._home, self._home, 1))
 
     def mjcf(self) -> str:
         """Return the arm's model."""
@@ -56,7 +56,7 @@ class Arm(Embodiment):
         self._data.qpos[self._qpos] = self._home
         self._data.qvel[self._qvel] = 0.0
         self._data.qacc_warmstart[:] = 0.0
-        self._hold(self._home)
+        self._go(_Trajectory(self._home, self._home, 1))
 
     def apply_command(self, command: RobotCommand) -> None:
         """Let the joints go to a position, straight in joint space, and hold it.
@@ -107,9 +107,6 @@ class Arm(Embodiment):
     def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
         """Return the joints; an arm's driver does not report contacts."""
         return (Sensor(self._profile.state.topic, self._profile.base_frame, self.joint_state()),)
-
-    def _hold(self, positions: NDArray[np.float64]) -> None:
-        self._go(_Trajectory(positions, positions, 1))
 
     def _go(self, trajectory: _Trajectory) -> None:
         self._trajectory, self._followed, self._ahead = trajectory, 0, []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import closing
 
 import pytest
 
@@ -24,16 +23,16 @@ def locks(monkeypatch, tmp_path):
 
 
 def test_sessions_at_the_same_time_are_in_different_domains(tmp_path):
-    with closing(Domain()) as first, closing(Domain()) as second:
+    with Domain() as first, Domain() as second:
         assert (first.number, second.number) == (DOMAINS[0], DOMAINS[1])
         assert first.chosen
-    with closing(Domain()) as third:
+    with Domain() as third:
         assert third.number == DOMAINS[0], "what is over holds nothing"
 
 
 def test_a_second_session_in_the_users_domain_is_refused_with_who_holds_it(monkeypatch, tmp_path):
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
-    with closing(Domain()) as first:
+    with Domain() as first:
         assert first.number == 7 and not first.chosen
         with pytest.raises(
             ConfigurationError, match=f"`ROS_DOMAIN_ID`: got 7, .* process {os.getpid()} begins"
@@ -49,16 +48,11 @@ def test_a_second_session_in_the_users_domain_is_refused_with_who_holds_it(monke
 
 
 def test_a_domain_has_room_for_a_session_in_each_namespace(monkeypatch):
-    with (
-        closing(Domain("/robot1/", 7)),
-        closing(Domain("robot2", 7)),
-        closing(Domain("robot1/arm", 7)),
-        closing(Domain(number=7)),
-    ):
+    with Domain("/robot1/", 7), Domain("robot2", 7), Domain("robot1/arm", 7), Domain(number=7):
         with pytest.raises(ConfigurationError, match="/robot1 of domain 7 is taken"):
             Domain("robot1", 7)
         monkeypatch.setattr(domains, "DOMAINS", range(7, 9))
-        with closing(Domain()) as chosen:
+        with Domain() as chosen:
             assert chosen.number == 8, "no domain is shared where none has to be"
             with pytest.raises(ConfigurationError, match="all domains are in use"):
                 Domain("robot3")
@@ -90,7 +84,7 @@ print("taken")
 """
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert other.stdout == "taken\n", other.stderr
-    with closing(Domain(number=7)):
+    with Domain(number=7):
         other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "domain 7 is taken" in other.stderr
 
