@@ -28,7 +28,7 @@ class Decision:
     Attributes:
         name: of the test.
         p_value: two-sided; None where there is nothing to test.
-        difference: the first policy's mean less the second's.
+        difference: the first policy's mean minus the second's.
         n: pairs, or trials of both policies together where they are not paired.
     """
 

@@ -125,7 +125,7 @@ def _predict(
     scale = np.std(x, axis=0)
     used = scale > 1e-9
     x, every = (np.column_stack([np.ones(len(a)), a[:, used] / scale[used]]) for a in (x, every))
-    # Sums over each cluster; a fit without one is made from the sums of all less its own.
+    # Sums over each cluster; a fit without one is made from the sums of all minus its own.
     products = _grouped(x[:, :, None] * x[:, None, :], group)
     moments = _grouped(x * y[:, None], group)
     penalty = RIDGE * np.eye(x.shape[1])

@@ -32,7 +32,7 @@ class Selection:
         applied_instances: number of these.
         refused: the same of those that it could not be applied to.
         refused_instances: number of these.
-        difference: the first mean less the second; where it is not near 0, easier or harder instances were selected.
+        difference: the first mean minus the second; where it is not near 0, easier or harder instances were selected.
     """
 
     applied: Estimate
@@ -59,7 +59,7 @@ class Row:
         progress: mean progress-to-goal.
         ndtw: mean nDTW, over the trials that have a reference path.
         collisions: mean number of collisions; None without a trial.
-        difference: mean, over test instances, of the session's metric less that of the instance's own base
+        difference: mean, over test instances, of the session's metric minus that of the instance's own base
             trials; empty for ``base`` and ``all``.
         success_difference: the same of success.
         pairs: test instances in these differences.

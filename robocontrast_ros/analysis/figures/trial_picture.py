@@ -45,7 +45,7 @@ def draw_trial(bag: Path, path: Path) -> None:
         path: the PNG file to write.
 
     Raises:
-        BagError: there is no bag, it holds no trial, or the task's parameter file is not to be found.
+        BagError: there is no bag, it holds no trial, or the task's parameter file is missing.
         JournalError: the run folder has a journal that cannot be read.
         ConfigurationError: the picture cannot be written.
     """

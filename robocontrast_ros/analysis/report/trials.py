@@ -62,7 +62,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a run has of one test instance and one perturbation.
+    """The trials of one test instance and one perturbation.
 
     Attributes:
         trials: those that count, in the order of their repeats.
@@ -120,7 +120,7 @@ def attempts_of(
     Args:
         run: the run folder.
         journal: its journal.
-        results: what came of it.
+        results: its results.
         track: iterates over the trials whose pictures are read, and may show progress.
         wanted: indices of the trials whose pictures are wanted; all when left out.
     """

@@ -56,7 +56,7 @@ def _changes(name: str, score: str) -> Columns:
         ),
         **_estimates(f"{name}_second", "the second run's"),
         **_estimates(
-            f"{name}_difference", "the first run's change less the second's: difference in differences"
+            f"{name}_difference", "the first run's change minus the second's: difference in differences"
         ),
     }
 
@@ -74,10 +74,10 @@ COLUMNS: Columns = {
     "same_start": (pl.Int64, "pairs whose instruction and planned path are the same"),
     **_estimates("first", "the first run's mean of the metric over the pairs"),
     **_estimates("second", "the second run's"),
-    **_estimates("difference", "mean paired difference, first less second"),
+    **_estimates("difference", "mean paired difference, first minus second"),
     **_estimates("first_success", "the first run's share of successes"),
     **_estimates("second_success", "the second run's"),
-    **_estimates("success_difference", "mean paired difference of success, first less second"),
+    **_estimates("success_difference", "mean paired difference of success, first minus second"),
     "p_bootstrap": (pl.Float64, "paired bootstrap of the metric, two-sided"),
     "p_bootstrap_holm": (pl.Float64, "the same, adjusted; null where it is the only test"),
     "p_success_bootstrap": (pl.Float64, "paired bootstrap of success"),
