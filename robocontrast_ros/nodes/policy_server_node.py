@@ -85,9 +85,7 @@ class PolicyServer(LifecycleNode):
         """Free the policy."""
         return self._try(self._policies.free)
 
-    def on_shutdown(self, state: State) -> TransitionCallbackReturn:
-        """Free the policy for good."""
-        return self._try(self._policies.free)
+    on_shutdown = on_cleanup
 
     def on_end(self) -> None:
         """Free the policy before the process ends."""

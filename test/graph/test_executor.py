@@ -1,4 +1,4 @@
-"""The lockstep executor serves everything that rclpy's own does, and ends when it is told to."""
+"""The lockstep executor serves everything that rclpy's own does, and ends when it is shut down."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from rclpy.impl.rcutils_logger import RcutilsLogger
@@ -69,7 +68,7 @@ class PolicyClient:
         loading = self._parameters.load_timeout if how is first_call else 0.0
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
             answer = how(self._describe, DescribePolicy.Request(), self._parameters.policy_timeout + loading)
-        _raise_fault(answer.fault)
+        _raise(*fault_from_msg(answer.fault))
         self._connect(answer.line)
         return description_from_msg(answer.description)
 
@@ -79,7 +78,7 @@ class PolicyClient:
         limit = self._parameters.policy_timeout + self._parameters.load_timeout
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
             answer = patient_call(self._reset, request, limit)
-        _raise_fault(answer.fault)
+        _raise(*fault_from_msg(answer.fault))
 
     def request_actions(
         self, observation: Observation, images: dict[str, Image], frame: str
@@ -118,7 +117,7 @@ class PendingActions:
         """Wait for the actions."""
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
             answer = self._response.result(self._timeout)
-        _raise_fault(answer.fault)
+        _raise(*fault_from_msg(answer.fault))
         stamp = seconds(answer.stamp)
         if stamp != self._stamp:
             raise PolicyFault(
@@ -159,14 +158,9 @@ def _faults_by_owner() -> Iterator[None]:
     try:
         yield
     except PolicyFault as error:
-        raise _exception_of(error.fault, error.detail) from None
+        _raise(error.fault, error.detail)
 
 
-def _raise_fault(message: Any) -> None:
-    fault, detail = fault_from_msg(message)
+def _raise(fault: Fault, detail: str) -> None:
     if fault is not Fault.NONE:
-        raise _exception_of(fault, detail)
-
-
-def _exception_of(fault: Fault, detail: str) -> PolicyFault | BenchFault:
-    return PolicyFault(fault, detail) if fault.of_policy else BenchFault(fault, detail)
+        raise (PolicyFault if fault.of_policy else BenchFault)(fault, detail) from None

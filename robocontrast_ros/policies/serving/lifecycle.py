@@ -91,11 +91,9 @@ class PolicyLifecycle:
             PolicyFault: none is active.
         """
         slot = self._slot
-        if slot is None or not self._active:
-            raise PolicyFault(
-                Fault.POLICY_SERVER_LOST, "no policy is active; configure and activate the node"
-            )
-        return slot.serving
+        if slot is not None and self._active:
+            return slot.serving
+        raise PolicyFault(Fault.POLICY_SERVER_LOST, "no policy is active; configure and activate the node")
 
     def configure(self) -> None:
         """Load the policy, unless one is loaded.
