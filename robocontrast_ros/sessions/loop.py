@@ -24,31 +24,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import yaml
-from pydantic_core import to_json
-
-from robocontrast_ros import __version__
-from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.configuration.differences import first_difference
 from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.bench import (
-    Bench,
-    BenchFault,
-    DescribedBench,
-    PolicyBench,
-    PolicyRefusal,
-    ServingPolicy,
-    TimedBench,
-)
+from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, TimedBench
 from robocontrast_ros.runs.events import (
     Event,
     Paused,
-    PolicyLoaded,
-    PolicyRefused,
     ProcessDied,
     Resumed,
     SessionFinished,
@@ -62,10 +45,13 @@ from robocontrast_ros.runs.events import (
 )
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import EventSink, Journal, JournalError, JournalWriter
+from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
 from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.sessions.stopping import Stopping
+from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import agree, setup_moves
 from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, solved_at_start
 from robocontrast_ros.system.disk import DiskError
@@ -75,19 +61,6 @@ SessionEnd = SessionFinished | SessionInterrupted
 
 ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED})
 """Faults after which trying again is useless or unwanted."""
-
-PACKAGES = (
-    "numpy",
-    "scipy",
-    "mujoco",
-    "torch",
-    "daqp",
-    "shapely",
-    "opencv-python-headless",
-    "ortools",
-    "pydantic",
-)
-"""Packages whose versions a result may depend on; they are written down."""
 
 
 def run_session(
@@ -167,6 +140,7 @@ class Session:
         self._limit = evaluation.budget if limit is None else limit
         self._control, self._observer, self._clock = control, observer, clock
         self._history = History()
+        self._policies = PolicySwapping(bench, self._history, self._append, self._tell, clock)
         self._restore = False
         self._expected = 0
         self._stopping: Stopping | None = None
@@ -186,24 +160,26 @@ class Session:
         """
         resumed = past is not None and bool(past.events)
         if resumed:
-            _refuse_other_parameters(past, self._evaluation)
-            self._history = History.of(past.events)
+            refuse_other_parameters(past, self._evaluation)
+            for event in past.events:
+                self._history.add(event)
             if self._history.end is not None:
                 return self._history.end
         self._stopping = self._evaluation.stopping(past.started if resumed else None)
         try:
             try:
                 self._open(past if resumed else None)
-                self._begin_with_policy()
+                self._policies.begin()
                 self._run_trials()
                 done = len(self._history.finished)
                 detail = f"{'all ' if done > 1 else ''}{counted(done, 'trial is', 'trials are')} done"
                 end: SessionEnd = SessionFinished("all_trials", detail, self._clock())
             except _End as ending:
                 end = ending.event
+            except BenchFault as fault:
+                end = SessionInterrupted(fault.fault, fault.detail, self._clock())
             end = self._with_sequential_test(end)
-            for policy in self._control.take_swaps():
-                self._append(PolicyRefused(policy, "the session ended before it could serve", self._clock()))
+            self._policies.end(self._control.take_swaps())
             self._append(end)
         except (Exception, KeyboardInterrupt) as error:
             with contextlib.suppress(DiskError):
@@ -231,13 +207,13 @@ class Session:
                     metric=evaluation.task.metric,
                     symbols={p.name: p.symbol for p in evaluation.perturbations},
                     machine=machine(),
-                    world=self._describe_world(),
+                    world=self._bench.description() if isinstance(self._bench, DescribedBench) else "",
                     pairs=self._stopping.pairs if self._stopping is not None else None,
                 )
             )
             return
         if not past.ended:
-            detail = "it ended without a word" + (f"; {past.warning}" if past.torn else "")
+            detail = "it terminated without a final event" + (f"; {past.warning}" if past.torn else "")
             self._append(ProcessDied("session", detail, now))
         running = self._history.running
         if running is not None:
@@ -245,67 +221,6 @@ class Session:
             self._append(TrialVoid(running.trial, running.attempt, Fault.ABORTED, detail, None, now))
         self._append(Resumed(True, now))
         self._restore = self._history.scene is not None
-
-    def _describe_world(self) -> str:
-        bench = self._bench
-        if not isinstance(bench, DescribedBench):
-            return ""
-        try:
-            return bench.description()
-        except BenchFault as fault:
-            raise _End(SessionInterrupted(fault.fault, fault.detail, self._clock())) from None
-
-    def _begin_with_policy(self) -> None:
-        """Write down which policy serves; a session that goes on does so with the one that served last.
-
-        Raises:
-            _End: it cannot be had any more, or the policy server is lost.
-            ConfigurationError: its file says something else now.
-        """
-        bench, served = self._bench, self._history.policy
-        if not isinstance(bench, PolicyBench):
-            return
-        present = self._policy_of(bench)
-        if served is not None and not self._is(present, served):
-            try:
-                present = bench.stage_policy(served.file)
-                if present.digest != served.digest:
-                    raise _changed(served, present)
-                bench.serve_policy()
-            except PolicyRefusal as refusal:
-                detail = f"policy '{served.name}', which served last, cannot be had again: {refusal}"
-                raise self._lost(detail) from None
-            except BenchFault as fault:
-                raise self._lost(fault.detail) from None
-        self._write_down(present)
-
-    def _is(self, present: ServingPolicy, served: PolicyLoaded) -> bool:
-        """Tell whether a policy is the one that served; the session's own may have been installed elsewhere since."""
-        first = self._history.first_policy
-        own = first is not None and (served.file, served.digest) == (first.file, first.digest)
-        return present.digest == served.digest and (own or present.file == served.file)
-
-    def _policy_of(self, bench: PolicyBench) -> ServingPolicy:
-        try:
-            return bench.policy()
-        except BenchFault as fault:
-            raise self._lost(fault.detail) from None
-
-    def _lost(self, detail: str) -> _End:
-        return _End(SessionInterrupted(Fault.POLICY_SERVER_LOST, detail, self._clock()))
-
-    def _write_down(self, policy: ServingPolicy) -> None:
-        self._append(
-            PolicyLoaded(
-                name=policy.name,
-                file=policy.file,
-                parameters=policy.parameters,
-                digest=policy.digest,
-                load_time=policy.load_time,
-                warm_up_time=policy.warm_up_time,
-                time=self._clock(),
-            )
-        )
 
     def _run_trials(self) -> None:
         """Send results to the strategy until it has no more trials.
@@ -333,7 +248,7 @@ class Session:
                 continue
             trial = _trial(evaluation.seed, index, step)
             if index < len(done):
-                _refuse_other_trial(done[index].trial, trial)
+                refuse_other_trial(done[index].trial, trial)
             else:
                 if evaluation.max_trials is not None and index >= evaluation.max_trials:
                     detail = f"max_trials: {counted(evaluation.max_trials, 'trial is', 'trials are')} done"
@@ -351,7 +266,7 @@ class Session:
         """Return the end with what the sequential test knows, where there is one."""
         if self._stopping is None or not isinstance(end, SessionFinished):
             return end
-        detail = end.detail if end.reason == "decided" else f"{end.detail}; {self._stopping.words}"
+        detail = end.detail if self._stopping.decided else f"{end.detail}; {self._stopping.words}"
         return replace(end, detail=detail, sequential=self._stopping.state)
 
     def _skip(self, step: Skipped) -> None:
@@ -375,7 +290,7 @@ class Session:
             except BenchFault as fault:
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
-                    raise _End(SessionInterrupted(fault.fault, fault.detail, self._clock())) from None
+                    raise
                 retries += 1
                 if retries > self._evaluation.void_retries:
                     detail = (
@@ -393,11 +308,8 @@ class Session:
         control, waited = self._control, False
         while not control.abort_reason:
             state = SessionState.PAUSED if waited else SessionState.RUNNING
-            *outdated, last = control.take_swaps() or (None,)
-            for policy in outdated:
-                self._refuse(policy, f"{last} was asked for after it", state)
-            if last is not None:
-                self._swap(last, state)
+            if swaps := control.take_swaps():
+                self._policies.swap(swaps, state)
             elif control.paused:
                 if not waited:
                     self._append(Paused(self._clock()))
@@ -410,41 +322,7 @@ class Session:
             self._append(Resumed(False, self._clock()))
         if control.abort_reason:
             raise _End(SessionInterrupted(Fault.ABORTED, control.abort_reason, self._clock()))
-        self._notice_other_policy()
-
-    def _swap(self, wanted: str, state: SessionState) -> None:
-        """Let another policy serve, or write down why it does not.
-
-        Raises:
-            _End: the policy server is lost.
-        """
-        bench = self._bench
-        if not isinstance(bench, PolicyBench):
-            self._refuse(wanted, "this bench has one policy for the whole session", state)
-            return
-        self._tell(state, f"loading policy {wanted}")
-        try:
-            policy = bench.stage_policy(wanted)
-            bench.serve_policy()
-        except PolicyRefusal as refusal:
-            self._refuse(wanted, str(refusal), state)
-        except BenchFault as fault:
-            raise self._lost(fault.detail) from None
-        else:
-            self._write_down(policy)
-            self._tell(state, f"policy '{policy.name}' serves from now on")
-
-    def _refuse(self, policy: str, reason: str, state: SessionState) -> None:
-        self._append(PolicyRefused(policy, reason, self._clock()))
-        self._tell(state, f"policy {policy} is refused: {reason}")
-
-    def _notice_other_policy(self) -> None:
-        """Write down a policy that somebody let serve without the session, so that no trial counts for another."""
-        bench, known = self._bench, self._history.policy
-        if isinstance(bench, PolicyBench):
-            present = self._policy_of(bench)
-            if known is None or (present.file, present.digest) != (known.file, known.digest):
-                self._write_down(present)
+        self._policies.notice_other()
 
     def _prepare(self, trial: Trial) -> None:
         """Bring about the trial's starting scene.
@@ -598,54 +476,3 @@ def _trial(seed: int, index: int, proposal: Proposal) -> Trial:
         note=proposal.note,
         start=proposal.start,
     )
-
-
-def session_versions() -> dict[str, str]:
-    """Return what a result may depend on, as far as it is software: package -> version."""
-    found = {"robocontrast_ros": __version__}
-    for package in PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
-
-
-def _refuse_other_parameters(past: Journal, evaluation: Evaluation) -> None:
-    """Raise ConfigurationError, naming the key, when the session to go on with had other parameters."""
-    started = past.started
-    if started is None or started.digest == evaluation.digest:
-        return
-    key, recorded, present = first_difference(started.parameters, evaluation.parameters)
-    raise ConfigurationError(
-        str(past.path),
-        key,
-        present,
-        f"{recorded!r}, with which the session was started",
-        "Set it back to resume the session, or start a new one.",
-    )
-
-
-def _changed(served: PolicyLoaded, present: ServingPolicy) -> ConfigurationError:
-    """Return the error for a policy whose file says something else than when it served."""
-    key, recorded, now = first_difference(
-        yaml.safe_load(served.parameters), yaml.safe_load(present.parameters)
-    )
-    return ConfigurationError(
-        served.file,
-        key,
-        now,
-        f"{recorded!r}, with which it served last in this session",
-        "Set it back to resume the session, or start a new one.",
-    )
-
-
-def _refuse_other_trial(recorded: Trial, proposed: Trial) -> None:
-    if to_json(recorded, inf_nan_mode="strings") != to_json(proposed, inf_nan_mode="strings"):
-        raise JournalError(
-            f"trial {recorded.trial_id}: the journal has {_in_words(recorded)}, this evaluation proposes "
-            f"{_in_words(proposed)}, or the same from another start: the software has changed since. "
-            "Resume with the versions that the journal's first line names, or start a new session."
-        )
-
-
-def _in_words(trial: Trial) -> str:
-    return f"{trial.perturbation} of {trial.base_id} '{trial.instance.instruction.text}'"

@@ -21,7 +21,7 @@ from robocontrast_ros.configuration import (
     resolve_uri,
 )
 from robocontrast_ros.configuration.files import SUFFIXES, find_file, is_path
-from robocontrast_ros.sessions.loop import session_versions
+from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve_parameters
 from robocontrast_ros.sessions.schema import (
     SessionParameters,
