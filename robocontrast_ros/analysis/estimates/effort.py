@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import BASE, Scene, SetupMove, Start, TrialResult
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished
-from robocontrast_ros.strategies.effort import MetresMoved, Mover, SecondsToMove, Tolerance, setup_moves
+from robocontrast_ros.strategies.effort import (
+    HandlingTimes,
+    MetresMoved,
+    SecondsToMove,
+    Tolerance,
+    setup_moves,
+)
 
 ROUNDING = 1e-9
 """A sum of costs that is the limit itself is within it."""
@@ -134,7 +140,8 @@ class Prices:
         self.tolerance = Tolerance(
             tolerance.get("position_tolerance", 0.0), tolerance.get("orientation_tolerance", 0.0)
         )
-        self._metres, self._seconds = MetresMoved(), SecondsToMove(Mover(**session.get("mover", {})))
+        times = session.get("handling_times") or session.get("mover", {})  # its name in older journals
+        self._metres, self._seconds = MetresMoved(), SecondsToMove(HandlingTimes(**times))
 
     def of(self, moves: Sequence[SetupMove], measured: float | None = None) -> Spent:
         """Return the price of moves; the seconds are the measured ones where there are."""
