@@ -1,4 +1,4 @@
-"""What a session evaluates and how, with every name resolved: all that its loop needs to know."""
+"""What a session evaluates and how, with every name resolved: all that its loop needs."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Evaluation:
         budget: K, in the cost model's unit; infinity for no limit.
         max_trials: trials after which the session ends; None for no limit.
         void_retries: how often a void trial is tried again before the session stops.
-        stop_early: what is to be found out, after which the session ends; None for no such end.
-        tolerance: how far an object may be from where it is wanted and still be left alone.
+        stop_early: the question after whose answer the session ends; None without one.
+        tolerance: how far an object may be from its wanted pose and still stay.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
 
@@ -81,10 +81,10 @@ class Evaluation:
         """Return the sequential test that may end the session; None without one.
 
         Args:
-            begun: how the session began that is gone on with.
+            begun: first event of the session, where it is resumed.
 
         Raises:
-            ConfigurationError: it is to be compared with a run that it cannot be compared with.
+            ConfigurationError: the session cannot be compared with the run that ``stop_early`` names.
         """
         if self.stop_early is None:
             return None

@@ -5,7 +5,7 @@ that the strategy proposes:
 
 1. Wait while the session is paused; go on with another policy where one is asked for; end when the
    session is aborted.
-2. Compute the moves from the scene that is to the scene wanted, and their cost. A set-up that would
+2. Compute the moves from the actual scene to the wanted one, and their cost. A set-up that would
    exceed the budget K is not made: the session ends.
 3. Set up the scene, and write it down.
 4. Write down that the trial starts, run it, write down its result, and send that to the strategy. Where a
@@ -52,7 +52,7 @@ from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, ref
 from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.sessions.stopping import Stopping
 from robocontrast_ros.sessions.swapping import PolicySwapping
-from robocontrast_ros.strategies.effort import agree, setup_moves
+from robocontrast_ros.strategies.effort import scenes_match, setup_moves
 from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, solved_at_start
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.numerics import machine
@@ -60,7 +60,7 @@ from robocontrast_ros.system.numerics import machine
 SessionEnd = SessionFinished | SessionInterrupted
 
 ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED})
-"""Faults after which trying again is useless or unwanted."""
+"""Faults after which a trial is not tried again."""
 
 
 def run_session(
@@ -73,21 +73,21 @@ def run_session(
     observer: Callable[[SessionStatus], None] = lambda status: None,
     clock: Callable[[], float] = time.time,
 ) -> SessionEnd:
-    """Run a session, or go on with one, and return how it ended.
+    """Run a session, or resume one, and return how it ended.
 
     Args:
         evaluation: what to evaluate.
         bench: the world.
         journal: the file to write, or what has it open already.
-        resume: whether to go on with the session of that journal.
-        control: pause, go on and abort.
-        observer: told of every change, in the caller's thread; it must not raise.
+        resume: whether to resume the session of that journal.
+        control: pause, resume, swap and abort.
+        observer: called at every change, in the caller's thread; it must not raise.
         clock: seconds since the epoch.
 
     Raises:
         JournalError: there is a session in the journal and ``resume`` is false, or the journal cannot
             be read, or it does not fit.
-        ConfigurationError: the parameters differ from those of the session to go on with.
+        ConfigurationError: the parameters differ from those of the session to resume.
         DiskError: the journal cannot be written any more.
     """
     if isinstance(journal, Path):
@@ -131,16 +131,16 @@ class Session:
             evaluation: what to evaluate.
             bench: the world.
             sink: where events are written.
-            control: pause, go on and abort.
-            observer: told of every change.
+            control: pause, resume, swap and abort.
+            observer: called at every change.
             clock: seconds since the epoch.
-            limit: what may be spent in place of the evaluation's budget, which the strategy still plans with.
+            limit: of the cost, in place of the evaluation's budget; the strategy still plans with the budget.
         """
         self._evaluation, self._bench, self._sink = evaluation, bench, sink
         self._limit = evaluation.budget if limit is None else limit
         self._control, self._observer, self._clock = control, observer, clock
         self._history = History()
-        self._policies = PolicySwapping(bench, self._history, self._append, self._tell, clock)
+        self._policies = PolicySwapping(bench, self._history, self._append, self._report, clock)
         self._restore = False
         self._expected = 0
         self._stopping: Stopping | None = None
@@ -151,7 +151,7 @@ class Session:
         """Run to the end.
 
         Args:
-            past: the journal to go on with; None or without events for a new session.
+            past: the journal of the session to resume; None or without events for a new session.
 
         Raises:
             ConfigurationError: the parameters differ from those of the journal, or the session cannot be
@@ -187,11 +187,11 @@ class Session:
                 self._append(SessionInterrupted(Fault.NONE, detail, self._clock()))
             raise
         finished = isinstance(end, SessionFinished)
-        self._tell(SessionState.FINISHED if finished else SessionState.INTERRUPTED, end.detail)
+        self._report(SessionState.FINISHED if finished else SessionState.INTERRUPTED, end.detail)
         return end
 
     def _open(self, past: Journal | None) -> None:
-        """Write down the start of the session, or that it goes on."""
+        """Write down that the session starts, or is resumed."""
         evaluation, now = self._evaluation, self._clock()
         if past is None:
             self._append(
@@ -232,8 +232,8 @@ class Session:
         context = evaluation.context()
         self._expected = evaluation.strategy.trials_expected(context)
         done = tuple(self._history.finished)
-        self._tell(SessionState.RUNNING, "resumed" if done else "started")
-        self._tell(SessionState.RUNNING, "planning the trials")
+        self._report(SessionState.RUNNING, "resumed" if done else "started")
+        self._report(SessionState.RUNNING, "planning the trials")
         steps = evaluation.strategy.run(context)
         answer: Completed | None = None
         index = 0
@@ -259,14 +259,14 @@ class Session:
             if self._stopping is not None:
                 self._stopping.add(finished, self._history.served[index])
                 if self._stopping.decided:
-                    raise _End(SessionFinished("decided", self._stopping.words, self._clock()))
+                    raise _End(SessionFinished("decided", self._stopping.detail, self._clock()))
             index += 1
 
     def _with_sequential_test(self, end: SessionEnd) -> SessionEnd:
-        """Return the end with what the sequential test knows, where there is one."""
+        """Add the state of the sequential test, where there is one."""
         if self._stopping is None or not isinstance(end, SessionFinished):
             return end
-        detail = end.detail if self._stopping.decided else f"{end.detail}; {self._stopping.words}"
+        detail = end.detail if self._stopping.decided else f"{end.detail}; {self._stopping.detail}"
         return replace(end, detail=detail, sequential=self._stopping.state)
 
     def _skip(self, step: Skipped) -> None:
@@ -278,6 +278,7 @@ class Session:
 
         Raises:
             _End: the session ends before.
+            BenchFault: it ends before, by a fault after which it makes no sense to try again.
         """
         self._trial, self._result = trial, None
         retries = 0
@@ -295,15 +296,16 @@ class Session:
                 if retries > self._evaluation.void_retries:
                     detail = (
                         f"trial {trial.trial_id} was void {retries} times in a row, the last time because of "
-                        f"{fault}. Mend the cause, then resume the session."
+                        f"{fault}. Fix the cause, then resume the session."
                     )
                     raise _End(SessionInterrupted(fault.fault, detail, self._clock())) from None
 
     def _checkpoint(self) -> None:
-        """Wait while paused, and let another policy serve where one is asked for.
+        """Wait while paused, and swap the policy where another one is asked for.
 
         Raises:
-            _End: the session was aborted, or the policy server is lost.
+            _End: the session was aborted.
+            BenchFault: the policy server is lost.
         """
         control, waited = self._control, False
         while not control.abort_reason:
@@ -313,7 +315,7 @@ class Session:
             elif control.paused:
                 if not waited:
                     self._append(Paused(self._clock()))
-                    self._tell(SessionState.PAUSED, "waiting to go on")
+                    self._report(SessionState.PAUSED, "waiting to go on")
                 waited = True
                 control.wait()
             else:
@@ -325,13 +327,13 @@ class Session:
         self._policies.notice_other()
 
     def _prepare(self, trial: Trial) -> None:
-        """Bring about the trial's starting scene.
+        """Set up the trial's starting scene.
 
         Raises:
             BenchFault: the bench failed, or the scene as read back solves the instance.
             _End: the budget does not allow it.
         """
-        self._tell(SessionState.RUNNING, "setting up the scene")
+        self._report(SessionState.RUNNING, "setting up the scene")
         if self._restore:
             self._restore_scene(trial)
         after = self._set_up(trial)
@@ -343,10 +345,10 @@ class Session:
             )
 
     def _restore_scene(self, trial: Trial) -> None:
-        """Bring back the last known scene; what an interruption moved is no cost of the evaluation.
+        """Restore the last known scene, at no cost: what an interruption moved is no cost of the evaluation.
 
-        When the trial had been set up before the interruption, that is its starting scene, and setting it
-        up costs nothing more.
+        When the trial had been set up before the interruption, that is its starting scene, and its set-up
+        costs nothing more.
         """
         target = self._history.scene
         before = self._bench.scene()
@@ -374,23 +376,25 @@ class Session:
         return after
 
     def _present_scene(self) -> Scene:
-        """Return the scene that is: the last one known, unless somebody has moved something since.
+        """Return the actual scene: the last known one, unless somebody has moved something since.
 
-        Where both agree, the known one is taken, so that the noise of reading a scene twice has no part
-        in costs, and a resumed session computes the very same ones.
+        Where both match, the known one is taken, so that noise in reading a scene adds no cost, and a resumed
+        session computes the same costs.
         """
         actual, known = self._bench.scene(), self._history.scene
-        return known if known is not None and agree(actual, known, self._evaluation.tolerance) else actual
+        return (
+            known if known is not None and scenes_match(actual, known, self._evaluation.tolerance) else actual
+        )
 
     def _execute(self, trial: Trial) -> None:
-        """Run the trial in the scene as it is.
+        """Run the trial in the present scene.
 
         Raises:
             BenchFault: the attempt is void.
         """
         attempt = self._history.attempts[trial.index]
         self._append(TrialStarted(trial, attempt, self._clock()))
-        self._tell(SessionState.RUNNING, "running")
+        self._report(SessionState.RUNNING, "running")
         execution = self._bench.execute(trial, attempt)
         result = execution.result
         if result.outcome is Outcome.VOID or result.fault.voids:
@@ -409,10 +413,10 @@ class Session:
             )
         )
         self._result = result
-        self._tell(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
+        self._report(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
 
     def _void(self, trial: Trial, fault: BenchFault) -> None:
-        """Write down a void attempt, with the scene that it left where trying again can need it."""
+        """Write down a void attempt, with the scene that it left where the next attempt needs it."""
         scene = None
         if fault.fault not in ENDS_SESSION and not self._restore:
             with contextlib.suppress(BenchFault):
@@ -420,7 +424,7 @@ class Session:
         running = self._history.running
         attempt = running.attempt if running else self._history.attempts[trial.index]
         self._append(TrialVoid(trial, attempt, fault.fault, fault.detail, scene, self._clock()))
-        self._tell(SessionState.RUNNING, f"void: {fault}")
+        self._report(SessionState.RUNNING, f"void: {fault}")
 
     @property
     def _budget(self) -> Budget:
@@ -430,7 +434,7 @@ class Session:
         self._sink.append(event)
         self._history.add(event)
 
-    def _tell(self, state: SessionState, detail: str) -> None:
+    def _report(self, state: SessionState, detail: str) -> None:
         history = self._history
         self._observer(
             SessionStatus(

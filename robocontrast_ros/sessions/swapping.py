@@ -23,7 +23,7 @@ class PolicySwapping:
         bench: Bench,
         history: History,
         append: Callable[[Event], None],
-        tell: Callable[[SessionState, str], None],
+        report: Callable[[SessionState, str], None],
         clock: Callable[[], float],
     ) -> None:
         """Take the parts; nothing happens before ``begin``.
@@ -32,11 +32,11 @@ class PolicySwapping:
             bench: of the session.
             history: of the session, up to date after each event that is appended.
             append: writes an event into the journal.
-            tell: reports the session's state, with a detail in words.
+            report: reports the session's state, with a detail in words.
             clock: seconds since the epoch.
         """
         self._bench = bench if isinstance(bench, PolicyBench) else None
-        self._history, self._append, self._tell, self._clock = history, append, tell, clock
+        self._history, self._append, self._report, self._clock = history, append, report, clock
 
     def begin(self) -> None:
         """Write down which policy serves; a resumed session goes on with the one that served last.
@@ -56,7 +56,7 @@ class PolicySwapping:
                 bench.serve_policy()
             except PolicyRefusal as refusal:
                 raise _lost(
-                    f"policy '{served.name}', which served last, cannot be had again: {refusal}"
+                    f"policy '{served.name}', which served last, cannot be loaded again: {refusal}"
                 ) from None
             except BenchFault as fault:
                 raise _lost(fault.detail) from None
@@ -79,7 +79,7 @@ class PolicySwapping:
         if bench is None:
             self._refuse(last, "this bench has one policy for the whole session", state)
             return
-        self._tell(state, f"loading policy {last}")
+        self._report(state, f"loading policy {last}")
         try:
             policy = bench.stage_policy(last)
             bench.serve_policy()
@@ -89,7 +89,7 @@ class PolicySwapping:
             raise _lost(fault.detail) from None
         else:
             self._write_down(policy)
-            self._tell(state, f"policy '{policy.name}' serves from now on")
+            self._report(state, f"policy '{policy.name}' serves from now on")
 
     def notice_other(self) -> None:
         """Write down a policy that somebody swapped without the session, so that no trial counts for another.
@@ -122,7 +122,7 @@ class PolicySwapping:
 
     def _refuse(self, policy: str, reason: str, state: SessionState) -> None:
         self._append(PolicyRefused(policy, reason, self._clock()))
-        self._tell(state, f"policy {policy} is refused: {reason}")
+        self._report(state, f"policy {policy} is refused: {reason}")
 
     def _write_down(self, policy: ServingPolicy) -> None:
         self._append(

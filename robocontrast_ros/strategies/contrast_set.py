@@ -49,7 +49,7 @@ def run_contrasts(
     """Run a test instance, then perturbations of it, each in the scene that resulted.
 
     Returns:
-        ``base`` and the names of the perturbations that could be applied -> what came of them, in order;
+        ``base`` and the names of the perturbations that could be applied -> their results, in order;
         nothing where the instance's goal holds already in its own scene.
     """
     if solved_at_start(context.task, base):

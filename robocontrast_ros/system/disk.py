@@ -1,4 +1,4 @@
-"""Write files so that what the system refuses is one line, and a file that was there stays as it was."""
+"""Write files whole: an error is one line, and a file that was there stays as it was."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _CURES = {
 
 
 class DiskError(Exception):
-    """Something could not be written; the message names it, says what is wrong, and the cure."""
+    """A file or folder could not be written; the message says which, why, and the cure."""
 
     def __init__(self, path: Path, error: OSError, then: str = "then do the same again") -> None:
         """Name the file.
 
         Args:
             path: what could not be written.
-            error: what the system says.
-            then: what to do after that, in words.
+            error: of the system.
+            then: what to do after the cure, in words.
         """
         what = (error.strerror or str(error)).rstrip(".")
         cure = _CURES.get(error.errno or 0, "Check the path")
@@ -36,7 +36,7 @@ class DiskError(Exception):
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what the system refuses meanwhile into a ``DiskError`` that names the path.
+    """Turn an ``OSError`` in the block into a ``DiskError`` that names the path.
 
     Raises:
         DiskError: the system refused something.
@@ -51,7 +51,7 @@ def writing(path: Path) -> Iterator[None]:
 def new_file(path: Path) -> Iterator[Path]:
     """Yield where to write a file that takes the place of ``path`` once it is whole.
 
-    It has the same ending, and begins with a dot. When the writing fails it is removed, and what was at ``path`` stays.
+    Its name has the same suffix, and begins with a dot. When writing fails it is removed, and ``path`` stays as it was.
 
     Raises:
         DiskError: the system refused to write it.
@@ -68,7 +68,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file whole, or leave what was there; text in UTF-8.
+    """Write a whole file, or leave the old one as it was; text in UTF-8.
 
     Raises:
         DiskError: the system refused to write it.
