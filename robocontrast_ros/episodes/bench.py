@@ -140,7 +140,10 @@ class TimedBench(Bench, Protocol):
 
 @runtime_checkable
 class PolicyBench(Bench, Protocol):
-    """A bench that names its policy, and where another can take its place between two trials."""
+    """A bench that names its policy, and where another can take its place between two trials.
+
+    The code of each ``BenchFault`` is POLICY_SERVER_LOST.
+    """
 
     def policy(self) -> ServingPolicy:
         """Return the policy that serves.

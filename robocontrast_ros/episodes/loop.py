@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from robocontrast_ros.domain import Fault, Observed, Pose, Progress, RobotState
+from robocontrast_ros.domain import Fault, Observed, Pose, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.chunks import ChunkedActions
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.controllers.protocol import Action, Controller
+from robocontrast_ros.robots.controllers.protocol import Controller
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,10 @@ def _loop(
         if controller.ends_episode(action):
             state.stopped = True
             return
-        _begin(controller, action, state.observation.robot)
+        try:
+            controller.begin(action, state.observation.robot)
+        except ValueError as error:
+            raise PolicyFault(Fault.POLICY_INVALID_ACTION, str(error)) from None
         motion = controller.step(state.observation.robot)
         while motion is not None and state.steps < request.step_limit:
             bench.command(motion.command)
@@ -216,13 +219,6 @@ def _loop(
             between = motion is not None and state.steps < request.step_limit
             if between and _scored(bench, request, state, feedback):
                 return
-
-
-def _begin(controller: Controller, action: Action, robot: RobotState) -> None:
-    try:
-        controller.begin(action, robot)
-    except ValueError as error:
-        raise PolicyFault(Fault.POLICY_INVALID_ACTION, str(error)) from None
 
 
 def _observe(bench: EpisodeBench, state: _State) -> Observation:

@@ -11,9 +11,8 @@ from typing import Any
 
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.perturbations.protocol import Perturbation
-from robocontrast_ros.runs.events import SessionStarted
+from robocontrast_ros.sessions.schema import StopEarlyParameters
 from robocontrast_ros.sessions.seeding import generator
-from robocontrast_ros.sessions.stopping import StopEarlyParameters, Stopping, begin_stopping
 from robocontrast_ros.strategies.effort import CostModel, MetresMoved, Tolerance
 from robocontrast_ros.strategies.protocol import Strategy, StrategyContext
 from robocontrast_ros.tasks.protocol import Task
@@ -76,27 +75,6 @@ class Evaluation:
         rng = generator(self.seed, "test_set", number)
         family = self.families[number % len(self.families)] if self.families else None
         return self.task.sample(rng, f"x{number:04d}", family)
-
-    def stopping(self, begun: SessionStarted | None = None) -> Stopping | None:
-        """Return the sequential test that may end the session; None without one.
-
-        Args:
-            begun: first event of the session, where it is resumed.
-
-        Raises:
-            ConfigurationError: the session cannot be compared with the run that ``stop_early`` names.
-        """
-        if self.stop_early is None:
-            return None
-        return begin_stopping(
-            self.stop_early,
-            self.task.metric,
-            self.repeats,
-            self.max_trials,
-            self.test_set,
-            self.parameters,
-            begun,
-        )
 
     def context(self) -> StrategyContext:
         """Return what the strategy is given."""

@@ -16,9 +16,9 @@ from robocontrast_ros.sessions.schema import (
     DEFAULT_IMAGE_SIZE,
     CameraParameters,
     SessionParameters,
+    StopEarlyParameters,
     StrategyParameters,
 )
-from robocontrast_ros.sessions.stopping import StopEarlyParameters
 from robocontrast_ros.strategies.protocol import PerturbationUse, Strategy
 from robocontrast_ros.tasks.protocol import Task
 

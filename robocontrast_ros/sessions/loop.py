@@ -50,10 +50,10 @@ from robocontrast_ros.sessions.control import SessionControl, SessionState, Sess
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
 from robocontrast_ros.sessions.seeding import trial_seed
-from robocontrast_ros.sessions.stopping import Stopping
+from robocontrast_ros.sessions.stopping import Stopping, begin_stopping
 from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import scenes_match, setup_moves
-from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, solved_at_start
+from robocontrast_ros.strategies.protocol import Completed, Skipped, solved_at_start
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.numerics import machine
 
@@ -90,25 +90,17 @@ def run_session(
         ConfigurationError: the parameters differ from those of the session to resume.
         DiskError: the journal cannot be written any more.
     """
-    if isinstance(journal, Path):
-        with JournalWriter(journal) as writer:
-            return run_session(
-                evaluation, bench, writer, resume=resume, control=control, observer=observer, clock=clock
+    with JournalWriter(journal) if isinstance(journal, Path) else contextlib.nullcontext(journal) as writer:
+        past = writer.past
+        if past.events and not resume:
+            raise JournalError(
+                f"{past.path}: it holds a session already. Resume it, or choose another run folder."
             )
-    if journal.past.events and not resume:
-        raise JournalError(
-            f"{journal.past.path}: it holds a session already. Resume it, or choose another run folder."
-        )
-    session = Session(evaluation, bench, journal, control or SessionControl(), observer, clock)
-    return session.run(journal.past)
+        return Session(evaluation, bench, writer, control or SessionControl(), observer, clock).run(past)
 
 
-class _End(Exception):
-    """Leaves the loop; never leaves the session."""
-
-    def __init__(self, event: SessionEnd) -> None:
-        super().__init__(event.detail)
-        self.event = event
+class _Finished(Exception):
+    """Leaves the loop with the reason and detail of ``SessionFinished``."""
 
 
 class Session:
@@ -165,7 +157,7 @@ class Session:
                 self._history.add(event)
             if self._history.end is not None:
                 return self._history.end
-        self._stopping = self._evaluation.stopping(past.started if resumed else None)
+        self._stopping = begin_stopping(self._evaluation, past.started if resumed else None)
         try:
             try:
                 self._open(past if resumed else None)
@@ -174,8 +166,8 @@ class Session:
                 done = len(self._history.finished)
                 detail = f"{'all ' if done > 1 else ''}{counted(done, 'trial is', 'trials are')} done"
                 end: SessionEnd = SessionFinished("all_trials", detail, self._clock())
-            except _End as ending:
-                end = ending.event
+            except _Finished as finished:
+                end = SessionFinished(*finished.args, self._clock())
             except BenchFault as fault:
                 end = SessionInterrupted(fault.fault, fault.detail, self._clock())
             end = self._with_sequential_test(end)
@@ -186,8 +178,8 @@ class Session:
                 detail = str(error) if isinstance(error, DiskError) else f"{type(error).__name__}: {error}"
                 self._append(SessionInterrupted(Fault.NONE, detail, self._clock()))
             raise
-        finished = isinstance(end, SessionFinished)
-        self._report(SessionState.FINISHED if finished else SessionState.INTERRUPTED, end.detail)
+        state = SessionState.FINISHED if isinstance(end, SessionFinished) else SessionState.INTERRUPTED
+        self._report(state, end.detail)
         return end
 
     def _open(self, past: Journal | None) -> None:
@@ -226,7 +218,8 @@ class Session:
         """Send results to the strategy until it has no more trials.
 
         Raises:
-            _End: the session ends before.
+            _Finished: it ends before.
+            BenchFault: it is interrupted.
         """
         evaluation = self._evaluation
         context = evaluation.context()
@@ -243,23 +236,25 @@ class Session:
             except StopIteration:
                 return
             if isinstance(step, Skipped):
-                self._skip(step)
+                if (step.base_id, step.perturbation) not in self._history.skipped:
+                    self._append(TrialSkipped(step.base_id, step.perturbation, step.reason, self._clock()))
                 answer = None
                 continue
-            trial = _trial(evaluation.seed, index, step)
+            seed = trial_seed(evaluation.seed, step.base_id, step.repeat)
+            trial = Trial(index=index, seed=seed, **vars(step))
             if index < len(done):
                 refuse_other_trial(done[index].trial, trial)
             else:
                 if evaluation.max_trials is not None and index >= evaluation.max_trials:
                     detail = f"max_trials: {counted(evaluation.max_trials, 'trial is', 'trials are')} done"
-                    raise _End(SessionFinished("max_trials", detail, self._clock()))
+                    raise _Finished("max_trials", detail)
                 self._run_trial(trial)
             finished = self._history.finished[index]
             answer = Completed(finished.result, finished.cost)
             if self._stopping is not None:
                 self._stopping.add(finished, self._history.served[index])
                 if self._stopping.decided:
-                    raise _End(SessionFinished("decided", self._stopping.detail, self._clock()))
+                    raise _Finished("decided", self._stopping.detail)
             index += 1
 
     def _with_sequential_test(self, end: SessionEnd) -> SessionEnd:
@@ -269,16 +264,12 @@ class Session:
         detail = end.detail if self._stopping.decided else f"{end.detail}; {self._stopping.detail}"
         return replace(end, detail=detail, sequential=self._stopping.state)
 
-    def _skip(self, step: Skipped) -> None:
-        if (step.base_id, step.perturbation) not in self._history.skipped:
-            self._append(TrialSkipped(step.base_id, step.perturbation, step.reason, self._clock()))
-
     def _run_trial(self, trial: Trial) -> None:
         """Run a trial until it counts.
 
         Raises:
-            _End: the session ends before.
-            BenchFault: it ends before, by a fault after which it makes no sense to try again.
+            _Finished: the session ends before.
+            BenchFault: it ends before, interrupted.
         """
         self._trial, self._result = trial, None
         retries = 0
@@ -298,14 +289,13 @@ class Session:
                         f"trial {trial.trial_id} was void {retries} times in a row, the last time because of "
                         f"{fault}. Fix the cause, then resume the session."
                     )
-                    raise _End(SessionInterrupted(fault.fault, detail, self._clock())) from None
+                    raise BenchFault(fault.fault, detail) from None
 
     def _checkpoint(self) -> None:
         """Wait while paused, and swap the policy where another one is asked for.
 
         Raises:
-            _End: the session was aborted.
-            BenchFault: the policy server is lost.
+            BenchFault: the session was aborted, or the policy server is lost.
         """
         control, waited = self._control, False
         while not control.abort_reason:
@@ -323,7 +313,7 @@ class Session:
         if waited:
             self._append(Resumed(False, self._clock()))
         if control.abort_reason:
-            raise _End(SessionInterrupted(Fault.ABORTED, control.abort_reason, self._clock()))
+            raise BenchFault(Fault.ABORTED, control.abort_reason)
         self._policies.notice_other()
 
     def _prepare(self, trial: Trial) -> None:
@@ -331,7 +321,7 @@ class Session:
 
         Raises:
             BenchFault: the bench failed, or the scene as read back solves the instance.
-            _End: the budget does not allow it.
+            _Finished: the budget does not allow it.
         """
         self._report(SessionState.RUNNING, "setting up the scene")
         if self._restore:
@@ -368,7 +358,7 @@ class Session:
                 f"the budget of {budget.limit:g} {budget.unit} does not allow the next set-up: "
                 f"{cost:.3f} {budget.unit}, with {budget.remaining:.3f} {budget.unit} left"
             )
-            raise _End(SessionFinished("budget", detail, self._clock()))
+            raise _Finished("budget", detail)
         after = self._bench.set_up(target, moves)
         measured = self._bench.set_up_seconds() if isinstance(self._bench, TimedBench) else None
         cost = evaluation.cost_model.cost(moves, measured)
@@ -403,13 +393,9 @@ class Session:
             TrialFinished(
                 trial=trial,
                 attempt=attempt,
-                result=result,
-                observed=execution.observed,
-                recording=execution.recording,
                 cost=self._history.pending_cost,
-                wall_time=execution.wall_time,
                 time=self._clock(),
-                policy_latency=execution.policy_latency,
+                **vars(execution),
             )
         )
         self._result = result
@@ -467,16 +453,3 @@ class Session:
         if math.isfinite(budget.limit) and budget.spent > 0.0:
             left = min(left, budget.remaining / (budget.spent / len(finished)))
         return left * math.fsum(trial.wall_time for trial in finished) / len(finished)
-
-
-def _trial(seed: int, index: int, proposal: Proposal) -> Trial:
-    return Trial(
-        index=index,
-        base_id=proposal.base_id,
-        perturbation=proposal.perturbation,
-        repeat=proposal.repeat,
-        instance=proposal.instance,
-        seed=trial_seed(seed, proposal.base_id, proposal.repeat),
-        note=proposal.note,
-        start=proposal.start,
-    )

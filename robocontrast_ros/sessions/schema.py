@@ -9,7 +9,6 @@ from pydantic import AfterValidator, AliasChoices, Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
-from robocontrast_ros.sessions.stopping import StopEarlyParameters
 from robocontrast_ros.strategies.effort import HandlingTimes
 
 DEFAULT_IMAGE_SIZE = (320, 180)
@@ -138,6 +137,36 @@ class RecordingParameters:
     topics: tuple[str, ...] = Field(
         default=(), description="further topics, relative to the session's namespace"
     )
+
+
+@record
+class StopEarlyParameters:
+    """The question after whose answer the session ends, and the error rate of that answer."""
+
+    error_rate: float = Field(
+        default=0.05, gt=0, lt=1, description="probability that the answer is wrong, whenever it is given"
+    )
+    score: Literal["metric", "success"] = Field(
+        default="metric", description="of the base trials: the task's metric (SPL or progress), or success"
+    )
+    threshold: float | None = Field(
+        default=None, gt=0, lt=1, description="whether the mean is above or below this"
+    )
+    compare_with: str | None = Field(
+        default=None,
+        min_length=1,
+        description="run folder of the same seed, task and test set, relative to the session's file: whether "
+        "the mean is higher or lower than there",
+    )
+    half_width: float | None = Field(
+        default=None, gt=0, lt=0.5, description="the mean, to within this much more or less"
+    )
+
+    def __post_init__(self) -> None:
+        """Ask for exactly one question."""
+        questions = (self.threshold, self.compare_with, self.half_width)
+        if sum(question is not None for question in questions) != 1:
+            raise ValueError("one of `threshold`, `compare_with` and `half_width`")
 
 
 @record

@@ -3,54 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
-
-from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.differences import first_difference
 from robocontrast_ros.domain import METRICS, TestInstance
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.events import PolicyLoaded, SequentialTest, SessionStarted, TrialFinished
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import Journal, JournalError, read_journal
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.schema import StopEarlyParameters
 from robocontrast_ros.statistics.sequential import BettingTest
 from robocontrast_ros.statistics.sign_test import SequentialSignTest
 
 KEY = "stop_early.compare_with"
-
-
-@record
-class StopEarlyParameters:
-    """The question after whose answer the session ends, and the error rate of that answer."""
-
-    error_rate: float = Field(
-        default=0.05, gt=0, lt=1, description="probability that the answer is wrong, whenever it is given"
-    )
-    score: Literal["metric", "success"] = Field(
-        default="metric", description="of the base trials: the task's metric (SPL or progress), or success"
-    )
-    threshold: float | None = Field(
-        default=None, gt=0, lt=1, description="whether the mean is above or below this"
-    )
-    compare_with: str | None = Field(
-        default=None,
-        min_length=1,
-        description="run folder of the same seed, task and test set, relative to the session's file: whether "
-        "the mean is higher or lower than there",
-    )
-    half_width: float | None = Field(
-        default=None, gt=0, lt=0.5, description="the mean, to within this much more or less"
-    )
-
-    def __post_init__(self) -> None:
-        """Ask for exactly one question."""
-        questions = (self.threshold, self.compare_with, self.half_width)
-        if sum(question is not None for question in questions) != 1:
-            raise ValueError("one of `threshold`, `compare_with` and `half_width`")
 
 
 @dataclass(frozen=True)
@@ -208,30 +178,20 @@ class Stopping:
 _QUESTIONS = ("threshold", "compare_with", "half_width")
 
 
-def begin_stopping(
-    parameters: StopEarlyParameters,
-    metric: str,
-    repeats: int,
-    max_trials: int | None,
-    test_set: Callable[[], Sequence[TestInstance]],
-    session: dict[str, Any],
-    begun: SessionStarted | None = None,
-) -> Stopping:
-    """Return the test of a session that is about to be run, or resumed.
+def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) -> Stopping | None:
+    """Return the sequential test of a session that is about to be run, or resumed; None without one.
 
     Args:
-        parameters: the question.
-        metric: the task's.
-        repeats: of each base instance.
-        max_trials: trials after which the session ends; None for no limit.
-        test_set: draws the session's test set.
-        session: its resolved parameters, by file.
+        evaluation: of the session.
         begun: first event of the session, where it is resumed: it keeps its test and its maximum number of pairs.
 
     Raises:
         ConfigurationError: the run to compare with cannot be read, or is not of the same seed, task and test set; or
             it has repeats by now.
     """
+    parameters, metric, repeats = evaluation.stop_early, evaluation.task.metric, evaluation.repeats
+    if parameters is None:
+        return None
     if parameters.compare_with is None:
         return Stopping(parameters, metric, repeats)
     path = Path(parameters.compare_with)
@@ -247,8 +207,8 @@ def begin_stopping(
         ) from None
     if journal.started is None:
         raise ConfigurationError("session", KEY, str(path), "a run folder in which a session was begun")
-    _refuse_other_trials(journal, session)
-    instances = {instance.instance_id: instance for instance in test_set()}
+    _refuse_other_trials(journal, evaluation.parameters)
+    instances = {instance.instance_id: instance for instance in evaluation.test_set()}
     reference = _reference(journal, path.name, instances, _score(parameters, metric))
     if begun is not None:
         if begun.pairs is not None and not reference.single:
@@ -262,7 +222,7 @@ def begin_stopping(
         return Stopping(parameters, metric, repeats, reference, begun.pairs)
     pairs = None
     if parameters.score == "success" and repeats == 1 and reference.single:
-        pairs = min(len(reference.scores), max_trials or len(reference.scores))
+        pairs = min(len(reference.scores), evaluation.max_trials or len(reference.scores))
     return Stopping(parameters, metric, repeats, reference, pairs)
 
 

@@ -26,15 +26,7 @@ class PolicySwapping:
         report: Callable[[SessionState, str], None],
         clock: Callable[[], float],
     ) -> None:
-        """Take the parts; nothing happens before ``begin``.
-
-        Args:
-            bench: of the session.
-            history: of the session, up to date after each event that is appended.
-            append: writes an event into the journal.
-            report: reports the session's state, with a detail in words.
-            clock: seconds since the epoch.
-        """
+        """Take the parts of a session; ``append`` also brings its history up to date."""
         self._bench = bench if isinstance(bench, PolicyBench) else None
         self._history, self._append, self._report, self._clock = history, append, report, clock
 
@@ -48,18 +40,15 @@ class PolicySwapping:
         bench, served = self._bench, self._history.policy
         if bench is None:
             return
-        present = self._present(bench)
+        present = bench.policy()
         if served is not None and not self._is(present, served):
             try:
                 present = bench.stage_policy(served.file)
                 refuse_other_policy(served, present)
                 bench.serve_policy()
             except PolicyRefusal as refusal:
-                raise _lost(
-                    f"policy '{served.name}', which served last, cannot be loaded again: {refusal}"
-                ) from None
-            except BenchFault as fault:
-                raise _lost(fault.detail) from None
+                detail = f"policy '{served.name}', which served last, cannot be loaded again: {refusal}"
+                raise BenchFault(Fault.POLICY_SERVER_LOST, detail) from None
         self._write_down(present)
 
     def swap(self, wanted: Sequence[str], state: SessionState) -> None:
@@ -85,8 +74,6 @@ class PolicySwapping:
             bench.serve_policy()
         except PolicyRefusal as refusal:
             self._refuse(last, str(refusal), state)
-        except BenchFault as fault:
-            raise _lost(fault.detail) from None
         else:
             self._write_down(policy)
             self._report(state, f"policy '{policy.name}' serves from now on")
@@ -99,7 +86,7 @@ class PolicySwapping:
         """
         known = self._history.policy
         if self._bench is not None:
-            present = self._present(self._bench)
+            present = self._bench.policy()
             if known is None or (present.file, present.digest) != (known.file, known.digest):
                 self._write_down(present)
 
@@ -107,12 +94,6 @@ class PolicySwapping:
         """Refuse what was asked for too late."""
         for policy in wanted:
             self._append(PolicyRefused(policy, "the session ended before it could serve", self._clock()))
-
-    def _present(self, bench: PolicyBench) -> ServingPolicy:
-        try:
-            return bench.policy()
-        except BenchFault as fault:
-            raise _lost(fault.detail) from None
 
     def _is(self, present: ServingPolicy, served: PolicyLoaded) -> bool:
         """Tell whether a policy is the one that served; the session's own may have been installed elsewhere since."""
@@ -125,18 +106,4 @@ class PolicySwapping:
         self._report(state, f"policy {policy} is refused: {reason}")
 
     def _write_down(self, policy: ServingPolicy) -> None:
-        self._append(
-            PolicyLoaded(
-                name=policy.name,
-                file=policy.file,
-                parameters=policy.parameters,
-                digest=policy.digest,
-                load_time=policy.load_time,
-                warm_up_time=policy.warm_up_time,
-                time=self._clock(),
-            )
-        )
-
-
-def _lost(detail: str) -> BenchFault:
-    return BenchFault(Fault.POLICY_SERVER_LOST, detail)
+        self._append(PolicyLoaded(**vars(policy), digest=policy.digest, time=self._clock()))

@@ -12,6 +12,7 @@ from robocontrast_ros.strategies.contrast_set import run_contrasts
 from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
     Skipped,
+    Strategy,
     StrategyContext,
     StrategyRun,
     solved_at_start,
@@ -27,7 +28,7 @@ LEAST_COST = 0.1
 """Least cost of a trial, as a share of a base trial's: a trial whose set-up is free takes time, too."""
 
 
-class Adaptive:
+class Adaptive(Strategy):
     """Test instances in shuffled order; of each, the perturbations that are worth their cost.
 
     Base trials come first and are never left out, so that they are an i.i.d. sample of the test set. Which
@@ -70,10 +71,6 @@ class Adaptive:
                 rows[name].add(repeats, context.task.metric)
                 spent += rows[name].costs[-1]
             left -= bool(done)
-
-    def trials_expected(self, context: StrategyContext) -> int:
-        """Return |X| (1 + |P|) times the repeats."""
-        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
 
 
 @dataclass

@@ -11,6 +11,7 @@ from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
     Proposal,
     Skipped,
+    Strategy,
     StrategyContext,
     StrategyRun,
     solved_at_start,
@@ -19,7 +20,7 @@ from robocontrast_ros.strategies.repeats import Repeats, run_repeats
 from robocontrast_ros.strategies.standard import FULL_RESET
 
 
-class ContrastSet:
+class ContrastSet(Strategy):
     """Each test instance in its own scene, then its perturbations, each in the scene that resulted.
 
     The scene is reset before the base trial alone. A perturbation acts on the instruction of the base
@@ -37,10 +38,6 @@ class ContrastSet:
         """Return the trials."""
         for base in context.test_set:
             yield from run_contrasts(context, base, context.perturbations)
-
-    def trials_expected(self, context: StrategyContext) -> int:
-        """Return |X| (1 + |P|) times the repeats."""
-        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
 
 
 def run_contrasts(

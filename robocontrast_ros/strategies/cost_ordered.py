@@ -16,6 +16,7 @@ from robocontrast_ros.strategies.effort import setup_moves, transition_costs
 from robocontrast_ros.strategies.prediction import Visit, predict_visit
 from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
+    Strategy,
     StrategyContext,
     StrategyRun,
     solved_at_start,
@@ -29,7 +30,7 @@ FIRST_GUESS = 16
 """Number of test instances that the search for how many a budget suffices for tries first."""
 
 
-class CostOrdered:
+class CostOrdered(Strategy):
     """Each test instance in its own scene, with its perturbations if there are any, the nearest scenes together.
 
     *Which* instances are run is left to chance: those that come first in the shuffled order of the test
@@ -74,10 +75,6 @@ class CostOrdered:
                 spent += math.fsum(trial.cost for trial in trials)
                 scene = trials[-1].result.final_scene
                 path.shorten(scene, context.budget - spent)
-
-    def trials_expected(self, context: StrategyContext) -> int:
-        """Return |X| (1 + |P|) times the repeats."""
-        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
 
 
 class _Visits:

@@ -13,6 +13,7 @@ from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
     Proposal,
     Skipped,
+    Strategy,
     StrategyContext,
     StrategyRun,
     solved_at_start,
@@ -22,7 +23,7 @@ from robocontrast_ros.strategies.repeats import run_repeats
 FULFILLED = "the instruction is already fulfilled in the scene that the previous trial left"
 
 
-class LimitedIntervention:
+class LimitedIntervention(Strategy):
     """The instructions of the test set one after another, in the scene that the last trial left.
 
     The scene is set up anew, as the instance's own scene, for the first trial and whenever the
@@ -45,10 +46,6 @@ class LimitedIntervention:
                 continue
             repeats = yield from run_repeats(step, context.repeats)
             scene = repeats[-1].result.final_scene
-
-    def trials_expected(self, context: StrategyContext) -> int:
-        """Return |X| times the repeats."""
-        return len(context.test_set) * context.repeats
 
     def _step(self, context: StrategyContext, base: TestInstance, scene: Scene | None) -> Proposal | Skipped:
         """Return the trial in the scene that the last one left, else in its own scene, else why there is none."""

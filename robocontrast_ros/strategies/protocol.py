@@ -113,7 +113,7 @@ class PerturbationUse(Enum):
 
 
 class Strategy(Protocol):
-    """An order of trials. Its entry point names the class, which is made without arguments.
+    """An order of trials, to inherit from or to imitate. Its entry point names the class, which takes no arguments.
 
     Attributes:
         name: the name in parameter files.
@@ -132,7 +132,8 @@ class Strategy(Protocol):
         """Return the trials, one at a time."""
 
     def trials_expected(self, context: StrategyContext) -> int:
-        """Return how many trials there are when nothing is skipped and the budget suffices."""
+        """Return how many trials there are when nothing is skipped and the budget suffices: |X| (1 + |P|) repeats."""
+        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
 
 
 def solved_at_start(task: Task, instance: TestInstance) -> bool:

@@ -23,6 +23,9 @@ Result = TypeVar("Result")
 SPAWN = multiprocessing.get_context("spawn")
 """How processes are started, and how what they share is made."""
 
+_stops: list[Event] = []
+"""Of the pool that this process belongs to; empty in a process of no pool."""
+
 
 class Stopped(Exception):
     """A call that ends early, because ``stopping`` says so."""
@@ -46,7 +49,7 @@ def process_pool(
 
     When the block ends, calls that have not begun are cancelled; those that have can see it by ``stopping``, and are
     waited for. Where a process dies, all futures without a result raise ``BrokenProcessPool``. Where this process dies,
-    the others end after their calls.
+    the others end at once.
 
     Args:
         processes: that run at a time, at least 1.
@@ -54,7 +57,7 @@ def process_pool(
         arguments: can be pickled, or come from ``SPAWN``.
     """
     stop = SPAWN.Event()
-    pool = ProcessPoolExecutor(processes, SPAWN, _Here.begin, (stop, begin, arguments))
+    pool = ProcessPoolExecutor(processes, SPAWN, _begin, (stop, begin, arguments))
 
     def submit(function: Callable[..., Result], *arguments: Any) -> Future[Result]:
         # A process has the environment and the signal mask of who starts it: Ctrl-C, and the end of the terminal, are
@@ -62,7 +65,7 @@ def process_pool(
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
         try:
             with pinned():
-                return pool.submit(_Here.call, function, *arguments)
+                return pool.submit(function, *arguments)
         except BrokenProcessPool as error:
             broken: Future[Result] = Future()
             broken.set_exception(error)
@@ -78,35 +81,21 @@ def process_pool(
 
 
 def stopping() -> bool:
-    """Tell whether the call of a pool's process should end early: its pool is ending, or its parent is dead."""
-    parent = multiprocessing.parent_process()
-    return _Here.stop is not None and (_Here.stop.is_set() or not parent.is_alive())
+    """Tell whether a call in a pool's process should end early, because its pool is ending."""
+    return any(stop.is_set() for stop in _stops)
 
 
-class _Here:
-    """What a process of a pool knows."""
+def _begin(stop: Event, begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    _stops.append(stop)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if begin is not None:
+        begin(*arguments)
 
-    stop: Event | None = None
-    calling = threading.Lock()
 
-    @classmethod
-    def begin(cls, stop: Event, begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-        cls.stop = stop
-        threading.Thread(target=cls.end_with_parent, daemon=True).start()
-        if begin is not None:
-            begin(*arguments)
-
-    @classmethod
-    def call(cls, function: Callable[..., Result], *arguments: Any) -> Result:
-        with cls.calling:
-            return function(*arguments)
-
-    @classmethod
-    def end_with_parent(cls) -> None:
-        """Without it, a process would wait for the next call of a parent that was killed, for ever."""
-        multiprocessing.parent_process().join()
-        with cls.calling:
-            os._exit(1)
+def _end_with_parent() -> None:
+    """Without it, a process would wait for the next call of a parent that was killed, for ever."""
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def run_in_processes(

@@ -67,11 +67,8 @@ def goal_progress(goal: Goal, start: Scene, hold_steps: int) -> GoalProgress:
     Raises:
         KeyError: the scene lacks an object that the goal needs.
     """
-    return (
-        StagedProgress(goal, start, hold_steps)
-        if isinstance(goal, StagedGoal)
-        else DistanceProgress(goal, start, hold_steps)
-    )
+    kind = StagedProgress if isinstance(goal, StagedGoal) else DistanceProgress
+    return kind(goal, start, hold_steps)
 
 
 class DistanceProgress:

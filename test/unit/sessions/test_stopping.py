@@ -23,7 +23,8 @@ from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.loop import Session, run_session
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.sessions.stopping import StopEarlyParameters
+from robocontrast_ros.sessions.schema import StopEarlyParameters
+from robocontrast_ros.sessions.stopping import begin_stopping
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.standard import Standard
 
@@ -207,7 +208,7 @@ def test_the_sign_test_ends_sessions_sooner_than_the_betting_test_which_repeats_
 def test_the_confidence_sequence_never_says_more_than_the_sign_test(path, other):
     # Of at most 1000 pairs, the sign test asks for nine that all go one way, the betting test for eight.
     large = compared(other, size=40)
-    stopping = large.stopping(replace(read_journal(other / "journal.jsonl").started, pairs=1000))
+    stopping = begin_stopping(large, replace(read_journal(other / "journal.jsonl").started, pairs=1000))
     finished = [e for e in read_journal(other / "journal.jsonl").events if isinstance(e, TrialFinished)]
     failed = [e for e in finished if not e.result.success]
     for number, event in enumerate(failed, 1):
