@@ -40,6 +40,7 @@ from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policy
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
+from robocontrast_ros.sessions.stopping import begin_stopping
 from robocontrast_ros.system.disk import DiskError
 
 INTERRUPTED = 3
@@ -137,7 +138,7 @@ def _check(session: ResolvedSession) -> None:
             "`robocontrast serve` says which it is.",
         )
     check_policy(session)
-    session.evaluation().stopping()
+    begin_stopping(session.evaluation())
 
 
 def _run(

@@ -17,10 +17,9 @@ from robocontrast_ros.policies.catalogue import Listed, look_up, plugin_files
 from robocontrast_ros.policies.fit import find_differences
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
-from robocontrast_ros.sessions.fitting import IMAGE_SIZE
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.sessions.schema import SessionParameters
+from robocontrast_ros.sessions.schema import DEFAULT_IMAGE_SIZE, SessionParameters
 
 COLUMNS = {
     "policy": True,
@@ -141,7 +140,7 @@ def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
 
 def _differences(listed: Listed, described: PolicyDescription, place: Place) -> str:
     # Cameras without a size in the session get the size that the policy file asks for, else the default size.
-    usual = None if listed.by_file or place.control_rate is None else IMAGE_SIZE
+    usual = None if listed.by_file or place.control_rate is None else DEFAULT_IMAGE_SIZE
     cameras = {name: size or usual for name, size in place.cameras.items()}
     found = find_differences(described, place.robot, place.control_rate, cameras)
     # With an action space that the robot does not support, other differences hardly matter.

@@ -1,4 +1,4 @@
-"""Parameter files: YAML in, one frozen record out, or one clear error."""
+"""Parameter files: from YAML to one frozen record, or one clear error."""
 
 from robocontrast_ros.configuration.errors import ConfigurationError
 from robocontrast_ros.configuration.loading import (

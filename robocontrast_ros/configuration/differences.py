@@ -1,4 +1,4 @@
-"""Where two sets of parameters differ."""
+"""The first difference between two sets of parameters."""
 
 from __future__ import annotations
 

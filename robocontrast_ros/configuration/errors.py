@@ -19,14 +19,14 @@ def cut(text: str, length: int) -> str:
 
 
 _REPR = reprlib.Repr()
-# What is longer is cut here already, so that a value of any size is shown at once.
+# Cut long values here already: the repr of a huge value would take long.
 _REPR.maxlevel = 4
 _REPR.maxdict = _REPR.maxlist = _REPR.maxtuple = 10
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = SHOWN
 
 
 class ConfigurationError(ValueError):
-    """A mistake in what the user wrote; the message says where, what, and how to mend it."""
+    """A mistake in what the user wrote; the message says where, what, and how to correct it."""
 
     def __init__(self, source: str, key: str, got: object, expected: str, cure: str = "") -> None:
         """Name the mistake.
@@ -44,7 +44,7 @@ class ConfigurationError(ValueError):
         self.source, self.key, self.got, self.expected, self.cure = source, key, got, expected, cure
 
     def __reduce__(self) -> tuple[type, tuple[str, str, object, str, str]]:
-        """Let it cross from one process to another."""
+        """Let it be pickled between processes."""
         return type(self), (self.source, self.key, self.got, self.expected, self.cure)
 
     @classmethod

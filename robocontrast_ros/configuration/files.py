@@ -1,4 +1,4 @@
-"""The one place that finds a parameter file by its name."""
+"""Find a parameter file by its name."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
 
 
 def _is_file(path: Path) -> bool:
-    """Tell whether there is such a file; there is none where the path is too long, or leads through what is private."""
+    """Tell whether there is such a file; false where the path is too long, or leads through a private folder."""
     try:
         return path.is_file()
     except OSError:

@@ -1,4 +1,4 @@
-"""Read a YAML file into a frozen record and refuse, by name, what does not fit."""
+"""Read a YAML file into a frozen record; an error names the key that does not fit."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ METHODS = {
     "strategies": ("run", "trials_expected"),
     "perturbations": ("supports", "apply"),
 }
-"""Kind -> methods that a plug-in of it must have, by which one is told from something else."""
+"""Kind -> methods that a plug-in of it must have."""
 
 MADE = {"policies": ("describe", "reset", "act"), "tasks": ("sample", "goal", "plan")}
-"""Kind -> methods of what ``from_file`` makes."""
+"""Kind -> methods that the result of ``from_file`` must have."""
 
 IMPORTABLE = "an importable `module:Object`"
 
@@ -83,7 +83,7 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
 
 
 def find_configured(kind: str, path: Path) -> Any:
-    """Return the plug-in that a parameter file names by its key ``task`` (or ``policy``, …), without making it.
+    """Return the plug-in that a parameter file names by its key ``task`` (or ``policy``, …), not yet made.
 
     Raises:
         ConfigurationError: the file names no plug-in, or one that is not known.
@@ -98,7 +98,7 @@ def find_configured(kind: str, path: Path) -> Any:
 
 
 def load_configured(kind: str, path: Path) -> Any:
-    """Return what a parameter file describes, made by the plug-in that ``find_configured`` finds.
+    """Return what a parameter file describes, made by the plug-in that it names.
 
     Raises:
         ConfigurationError: the file does not fit, or names a plug-in that is not known.
@@ -110,7 +110,7 @@ def load_configured(kind: str, path: Path) -> Any:
 
 
 def _require(found: Any, methods: Sequence[str], kind: str, source: str, key: str, name: str) -> None:
-    """Refuse what is no plug-in of a kind, by the methods that it lacks."""
+    """Refuse what lacks methods of a plug-in of its kind."""
     lacks = [method for method in methods if not callable(getattr(found, method, None))]
     if lacks:
         raise ConfigurationError(

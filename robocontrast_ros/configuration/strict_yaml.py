@@ -1,4 +1,4 @@
-"""YAML that means what it seems to mean: every key once, few aliases, no more depth than a person writes."""
+"""Strict YAML: every key once, few aliases, limited depth."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import yaml
 from robocontrast_ros.configuration.errors import ConfigurationError
 
 MAX_ALIASES = 20
-"""Aliases (``*name``) in a file. A few of them in one another grow beyond any memory when they are followed."""
+"""Aliases (``*name``) in a file. A few nested ones can expand beyond any memory."""
 
 MAX_DEPTH = 50
-"""Mappings and lists within one another; more than parameter files have, less than Python's recursion takes."""
+"""Depth of nested mappings and lists: more than parameter files need, less than Python's recursion limit."""
 
 
 def parse_yaml(text: str, source: str, key: str = "") -> Any:
@@ -39,7 +39,7 @@ def parse_yaml(text: str, source: str, key: str = "") -> Any:
 
 
 class _Refused(yaml.MarkedYAMLError):
-    """What YAML allows and a parameter file does not."""
+    """Valid YAML that a parameter file may not contain."""
 
     def __init__(self, problem: str, at: yaml.Node | yaml.Event, expected: str) -> None:
         super().__init__(problem=problem, problem_mark=at.start_mark)
@@ -70,7 +70,7 @@ class _StrictLoader(yaml.SafeLoader):
         return node
 
     def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Hashable, Any]:
-        # Before the base class merges (`<<`) others into it: those may well have the same keys.
+        # Before the base class merges (`<<`) other mappings into it, which may have the same keys.
         seen = set()
         for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             named = key_node.tag, key_node.value if isinstance(key_node, yaml.ScalarNode) else id(key_node)
@@ -83,6 +83,6 @@ class _StrictLoader(yaml.SafeLoader):
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, OverflowError):
-            # What the constructors of numbers, dates and truth values raise where the text does not suit the tag.
+            # The constructors of numbers, dates and booleans raise these where the text does not suit the tag.
             kind = node.tag.rpartition(":")[2]
             raise _Refused(f"'{str(node.value)[:40]}'", node, f"what YAML can read as {kind}") from None

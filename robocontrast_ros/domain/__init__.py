@@ -1,7 +1,7 @@
 """What an evaluation is: scenes, instructions, test instances, trials and their results.
 
-Plain frozen dataclasses with values only: no ROS, no simulator, no file. Every other package of
-the house speaks in these terms, and ``domain`` imports none of them.
+Plain frozen dataclasses with values only: no ROS, no simulator, no file. All other
+rooms of this package use these terms; ``domain`` imports none of them.
 """
 
 from robocontrast_ros.domain.action import ActionConventions

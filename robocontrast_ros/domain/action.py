@@ -1,4 +1,4 @@
-"""What the numbers of an action mean, as robots and policies both say it."""
+"""Conventions for the numbers of an action, which robots and policies declare alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ActionConventions:
     """What the numbers of an action are relative to, and in which form. None: as the action space says.
 
     Attributes:
-        reference: ``delta`` adds to where the robot is, ``absolute`` says where it shall be, ``discrete`` names
+        reference: ``delta`` adds to where the robot is, ``absolute`` is the target, ``discrete`` names
             one of a few moves.
         frame: frame of positions and rotations; ``joint`` where they are joint positions.
         rotation: form of rotations; ``none`` where there are none.
@@ -29,7 +29,7 @@ class ActionConventions:
     gripper: Gripper | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a word that is not known: a misspelt convention would otherwise fit nothing, or anything."""
+        """Refuse an unknown word: a misspelt convention would otherwise fit nothing, or anything."""
         for name, hint in get_type_hints(type(self)).items():
             known = [value for choice in get_args(hint) for value in get_args(choice)]
             if getattr(self, name) not in (None, *known):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent on setting up scenes and what is spent.
+    """What may be spent on setting up scenes, and what is spent.
 
     Attributes:
         limit: K; ``inf`` for no limit.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Instruction:
-    """What the robot is told, and what the words mean.
+    """The text for the robot, and its meaning.
 
     Only ``text`` ever reaches a policy. The structure is what perturbations act on and what the
     goal is made from; its keys belong to the task.

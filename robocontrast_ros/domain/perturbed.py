@@ -9,7 +9,7 @@ from robocontrast_ros.domain.instance import TestInstance
 
 @dataclass(frozen=True)
 class NotApplicable:
-    """The answer of a perturbation that has nothing to change here, with the reason in words."""
+    """Says that a perturbation cannot be applied, with the reason in words."""
 
     reason: str
 

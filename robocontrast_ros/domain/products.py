@@ -1,7 +1,7 @@
 """Products of small matrices, and lengths of vectors, with the same bits on every processor.
 
-NumPy leaves ``@``, ``dot`` and the norm of a whole array to OpenBLAS, which adds in another order on another processor.
-One bit more or less in a joint's position makes another trial where blocks touch. So everything that a trial or its
+NumPy leaves ``@``, ``dot`` and the norm of a whole array to OpenBLAS, whose order of sums depends on the processor.
+Where blocks touch, one bit of a joint's position changes the trial. So everything that a trial or its
 scores depend on uses these, and ``test/unit/packaging/test_products.py`` holds that.
 """
 

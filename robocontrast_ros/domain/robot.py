@@ -1,4 +1,4 @@
-"""What a robot's own sensors say about itself."""
+"""A robot's state by its own sensors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from robocontrast_ros.domain.geometry import Pose
 
 @dataclass(frozen=True)
 class RobotState:
-    """Where the robot believes that it is.
+    """Where the robot is, by its own estimate.
 
     Attributes:
         stamp: time of the sensors [s].
         pose: of the tool (manipulator) or of the base (mobile robot), in the world frame.
-        joint_names: names of the joints; none where the robot has no joints that matter.
+        joint_names: names of the joints; empty where they do not matter.
         joint_positions: positions in the order of the names [rad or m].
     """
 

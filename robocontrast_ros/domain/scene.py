@@ -32,7 +32,7 @@ class Scene:
         frame_id: REP-105 frame of every pose.
         robot: pose of a mobile robot's base, which is part of the scene (seed 000, section 6.1); None for a
             robot that is fixed, or where it is not known.
-        contacts: names of what the robot has touched since the scene before, sorted; the floor is none.
+        contacts: names of what the robot has touched since the scene before, sorted, without the floor.
 
     Raises:
         ValueError: two objects have one name.

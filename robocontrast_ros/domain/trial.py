@@ -1,4 +1,4 @@
-"""A trial, what happened in it, and whose fault it was when it failed."""
+"""A trial, its result, and whose fault a failure was."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from robocontrast_ros.domain.instance import TestInstance
 from robocontrast_ros.domain.scene import Scene
 
 BASE = "base"
-"""The name that stands where a perturbation's would: the unperturbed trial."""
+"""Stands in place of a perturbation's name: the unperturbed trial."""
 
 METRICS = {"spl": "SPL", "progress": "progress"}
-"""The scores of a trial that a task can be about (its metric M), and what they are called."""
+"""The scores that can be a task's metric M, and their names in text."""
 
 
 class Outcome(IntEnum):
@@ -50,12 +50,12 @@ class Fault(IntEnum):
 
     @property
     def of_policy(self) -> bool:
-        """Whether the policy is to blame."""
+        """Whether it is the policy's."""
         return 100 <= self < 200
 
     @property
     def voids(self) -> bool:
-        """Whether the trial tells nothing about the policy."""
+        """Whether the trial says nothing about the policy."""
         return self >= 200
 
 
@@ -73,11 +73,11 @@ class Start(IntEnum):
 
 @dataclass(frozen=True)
 class Trial:
-    """One execution f(l, s) that is to be run.
+    """One execution f(l, s) to run.
 
     Attributes:
         index: position in the session, from 0.
-        base_id: instance_id of the unperturbed test instance this trial is a twin of.
+        base_id: instance_id of the unperturbed test instance.
         perturbation: ``base``, or the perturbation's name.
         repeat: from 0.
         instance: the initial conditions, already perturbed.
@@ -108,7 +108,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Observed:
-    """What the policy received, recorded so that leaks can be looked for.
+    """What the policy received, recorded to find leaks.
 
     Attributes:
         instruction: the text it was given.

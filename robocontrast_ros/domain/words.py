@@ -1,8 +1,8 @@
-"""Numbers of things in words."""
+"""Numbers with their nouns."""
 
 
 def counted(number: int, one: str, several: str = "") -> str:
-    """Return a number with its thing, ``1 trial`` or ``2 trials``.
+    """Return a number with its noun, ``1 trial`` or ``2 trials``.
 
     Args:
         number: how many there are.

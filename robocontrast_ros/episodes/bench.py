@@ -1,7 +1,6 @@
 """What a session needs from the world: a bench where scenes are set up and trials executed.
 
-The ROS graph is one bench (nodes/), the in-process simulator another; the session cannot tell them
-apart.
+The ROS graph is one bench (nodes/), the in-process simulator another; to the session they are the same.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial, Tr
 
 
 class BenchFault(Exception):
-    """The bench, not the policy, failed: the trial is void."""
+    """The bench failed, not the policy: the trial is void."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
         """Say what failed, as a code and in words."""
@@ -33,7 +32,7 @@ class Recording:
         bag: folder of the rosbag2, relative to the run folder; empty when nothing was recorded.
         messages: topic -> messages received by the recorder.
         missing: topic -> messages that were published, as far as is known, and not received. A trial that misses some
-            is void; only journals of versions before that have such trials.
+            is void; only journals of older versions have such trials.
     """
 
     bag: str = ""
@@ -66,7 +65,7 @@ class PolicyRefusal(Exception):
 
 @dataclass(frozen=True)
 class ServingPolicy:
-    """A policy as a bench has it.
+    """A policy that is loaded in a bench.
 
     Attributes:
         name: what it calls itself.
@@ -93,10 +92,10 @@ class Bench(Protocol):
     """A robot with a scene that can be set up, in simulation or real."""
 
     def scene(self) -> Scene:
-        """Return the scene that actually is.
+        """Return the actual scene.
 
         Raises:
-            BenchFault: it cannot be known.
+            BenchFault: it cannot be read.
         """
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
@@ -107,7 +106,7 @@ class Bench(Protocol):
         """
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
-        """Run one trial in the scene as it is, record and score it.
+        """Run one trial in the present scene, record and score it.
 
         Args:
             trial: what to run.
@@ -115,25 +114,25 @@ class Bench(Protocol):
                 (trial, attempt) is unique in a run, so a recording can be named after it.
 
         Raises:
-            BenchFault: the bench failed; nothing can be said about the policy.
+            BenchFault: the bench failed; the trial says nothing about the policy.
         """
 
 
 @runtime_checkable
 class DescribedBench(Bench, Protocol):
-    """A bench that knows what its world is made of."""
+    """A bench that can describe its world."""
 
     def description(self) -> str:
-        """Return what simulates and draws the scenes, with versions; empty where nobody says.
+        """Return what simulates and renders the scenes, with versions; empty where unknown.
 
         Raises:
-            BenchFault: it cannot be asked.
+            BenchFault: it does not answer.
         """
 
 
 @runtime_checkable
 class TimedBench(Bench, Protocol):
-    """A bench where a person sets up the scenes and the time of that is measured, as on a real robot."""
+    """A bench where a person sets up the scenes and is timed, as on a real robot."""
 
     def set_up_seconds(self) -> float:
         """Return how long the person took for the last set-up [s]."""
@@ -141,23 +140,26 @@ class TimedBench(Bench, Protocol):
 
 @runtime_checkable
 class PolicyBench(Bench, Protocol):
-    """A bench that says which policy serves, and where another can take its place between two trials."""
+    """A bench that names its policy, and where another can take its place between two trials.
+
+    The code of each ``BenchFault`` is POLICY_SERVER_LOST.
+    """
 
     def policy(self) -> ServingPolicy:
         """Return the policy that serves.
 
         Raises:
-            BenchFault: it cannot be known.
+            BenchFault: it is unknown.
         """
 
     def stage_policy(self, policy: str) -> ServingPolicy:
-        """Load and warm up another policy beside the one that serves, and see whether it fits the robot.
+        """Load and warm up another policy beside the one that serves, and check that it fits the robot.
 
         Args:
             policy: name in config/policies/, or path of a file, on the machine where policies run.
 
         Raises:
-            PolicyRefusal: it cannot be had; the one that serves goes on.
+            PolicyRefusal: it cannot be loaded, or does not fit; the one that serves goes on.
         """
 
     def serve_policy(self) -> None:
@@ -165,5 +167,5 @@ class PolicyBench(Bench, Protocol):
 
         Raises:
             PolicyRefusal: there is none; the one that serves goes on.
-            BenchFault: it cannot be known which of them serves.
+            BenchFault: which of them serves is unknown.
         """

@@ -1,4 +1,4 @@
-"""Which action of which answer is carried out next, where a policy answers with several at once."""
+"""Action chunks: which action of which answer is executed next, where a policy answers with several."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 
 class ChunkedActions:
-    """The actions that a policy has announced, each for the action step that it was meant for.
+    """The actions of a policy's answers, each for one action step.
 
-    Action steps count from 0; an answer to the observation before step s speaks of the steps s, s + 1, …. What it
-    says of a step that has passed is late and is dropped, never carried out in place of the next one.
+    Action steps count from 0; an answer to the observation before step s is for the steps s, s + 1, …. An action for a
+    step that has passed is dropped, never executed in place of the next one.
     """
 
     def __init__(self, executed: int, ensemble: float | None = None) -> None:
         """Begin an episode.
 
         Args:
-            executed: actions of a full answer that are carried out before the policy is asked again, at least 1.
-            ensemble: None: the latest answer counts. Else all answers that speak of a step are averaged with the
+            executed: actions of a full answer that are executed before the policy is asked again, at least 1.
+            ensemble: None: the latest answer counts. Else all actions for a step are averaged with the
                 weights exp(-ensemble * i), i = 0 for the oldest (Zhao et al. 2023, ACT, section IV-A).
         """
         self._executed, self._ensemble = executed, ensemble
@@ -44,18 +44,18 @@ class ChunkedActions:
         """Return the action of the coming step, shape (action_size,), and go on to the step after it.
 
         Raises:
-            LookupError: no answer speaks of it; the policy was to be asked.
+            LookupError: no answer has an action for it; the policy had to be asked.
         """
         while self._answers and self.step >= self._answers[0][0] + len(self._answers[0][1]):
             self._answers.popleft()
-        said = [
+        found = [
             actions[self.step - start]
             for start, actions in self._answers
             if 0 <= self.step - start < len(actions)
         ]
-        if not said:
-            raise LookupError(f"no answer speaks of action step {self.step}")
+        if not found:
+            raise LookupError(f"action step {self.step}: no answer covers it")
         self.step += 1
         if self._ensemble is None:
-            return said[-1]
-        return np.average(said, axis=0, weights=np.exp(-self._ensemble * np.arange(len(said))))
+            return found[-1]
+        return np.average(found, axis=0, weights=np.exp(-self._ensemble * np.arange(len(found))))

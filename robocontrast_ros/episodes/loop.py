@@ -11,22 +11,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from robocontrast_ros.domain import Fault, Observed, Pose, Progress, RobotState
+from robocontrast_ros.domain import Fault, Observed, Pose, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.chunks import ChunkedActions
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.controllers.protocol import Action, Controller
+from robocontrast_ros.robots.controllers.protocol import Controller
 
 
 @dataclass(frozen=True)
 class EpisodeRequest:
-    """What a robot may know of a trial: no perturbation is named.
+    """A trial as the robot may know it: without the perturbation.
 
     Attributes:
         trial_id: name for the log.
-        instruction: what the robot is told.
+        instruction: text for the policy.
         seed: of the policy's own randomness.
         step_limit: control steps after which the episode ends, at least 1.
         stop_on_success: whether it ends when the scorer reports success.
@@ -54,7 +54,7 @@ class EpisodeReport:
         clamped_steps: control steps whose action was clamped to a limit of the robot.
         observations: observations made.
         last_stamp: time of the last observation [s]; the start when there was none.
-        observed: what the policy says that it received.
+        observed: what the policy reports that it received.
         policy_latency: time of each answer [s].
         stopped: whether the policy itself ended the episode.
     """
@@ -71,21 +71,21 @@ class EpisodeReport:
 
     @classmethod
     def not_begun(cls, request: EpisodeRequest, error: Exception) -> EpisodeReport:
-        """Return the report of an episode before which the bench failed; it is void."""
+        """Return the report of an episode that could not begin, because the bench failed; it is void."""
         fault = error.fault if isinstance(error, BenchFault) else Fault.POLICY_SERVER_LOST
         detail = error.detail if isinstance(error, BenchFault) else str(error)
         return cls(fault, detail, 0, 0, 0, request.start, Observed(), (), False)
 
 
 class PendingAnswer(Protocol):
-    """Actions that were asked for."""
+    """Actions that were requested."""
 
     def result(self) -> Answer:
         """Wait for them.
 
         Raises:
             PolicyFault: the policy failed.
-            BenchFault: the policy server is gone.
+            BenchFault: the policy server is lost.
         """
 
 
@@ -96,7 +96,7 @@ class EpisodeBench(Protocol):
         """Prepare for an episode: the robot is, or should be, at the request's start pose."""
 
     def reset_policy(self, instruction: str, seed: int) -> None:
-        """Tell the policy the instruction; raises PolicyFault when it fails."""
+        """Give the policy the instruction; raises PolicyFault when it fails."""
 
     def step(self) -> None:
         """Let one control period pass."""
@@ -105,13 +105,13 @@ class EpisodeBench(Protocol):
         """Return the first observation later than a time [s]."""
 
     def request_actions(self, observation: Observation) -> PendingAnswer:
-        """Ask the policy without waiting for it."""
+        """Ask the policy, without waiting for the answer."""
 
     def progress(self, stamp: float) -> Progress:
         """Return the score of the scene of a time [s]."""
 
     def command(self, command: RobotCommand) -> None:
-        """Send a command to the robot, to be carried out in the coming control period."""
+        """Send a command to the robot, for the coming control period."""
 
 
 def run_episode(
@@ -125,16 +125,16 @@ def run_episode(
     """Run one episode to success, the step limit or a fault, and leave the robot stopped.
 
     1. The policy is reset; the robot holds still for one control period, which gives a first
-       observation of the scene as it is. 2. Where no action that it announced is to be carried out any
-       more, the policy is asked, and while it thinks the scorer says whether the goal is reached. 3. The
-       next action is carried out, clamped to the robot's limits, in as many control periods as the
-       controller needs. An answer that is a fault is never sent; an action that says that the robot is
+       observation of the scene as it is. 2. Where no action of its answers is left to
+       execute, the policy is asked, and meanwhile the scorer says whether the goal is reached. 3. The
+       next action is executed, clamped to the robot's limits, in as many control periods as the
+       controller needs. A faulty answer never reaches the robot; the action that says that the robot is
        done ends the episode.
 
     Args:
         bench: policy, sensors, scorer, robot and clock.
         controller: the robot's controller of the policy's action space.
-        policy: how many actions of an answer are carried out, and how answers are combined.
+        policy: how many actions of an answer are executed, and how answers are combined.
         request: what is to be run.
         feedback: called with the control steps so far and the latest score.
         cancelled: asked before every action; true ends the episode with ABORTED.
@@ -195,8 +195,7 @@ def _loop(
         else:
             pending = bench.request_actions(state.observation)
             done = _scored(bench, request, state, feedback)
-            # An answer is waited for even when it is no longer needed: nothing may be under way when the
-            # next trial begins.
+            # Wait for the answer even when it is not needed: no request may be open when the next trial begins.
             answer = _answer(pending, state, needed=not done)
             if done or answer is None:
                 return
@@ -205,7 +204,10 @@ def _loop(
         if controller.ends_episode(action):
             state.stopped = True
             return
-        _begin(controller, action, state.observation.robot)
+        try:
+            controller.begin(action, state.observation.robot)
+        except ValueError as error:
+            raise PolicyFault(Fault.POLICY_INVALID_ACTION, str(error)) from None
         motion = controller.step(state.observation.robot)
         while motion is not None and state.steps < request.step_limit:
             bench.command(motion.command)
@@ -213,17 +215,10 @@ def _loop(
             state.steps += 1
             state.clamped_steps += motion.clamped
             motion = controller.step(_observe(bench, state).robot)
-            # The scene at an action's end is scored before the next one, or while the policy thinks about it.
+            # The scene at an action's end is scored before the next one, or while the policy computes it.
             between = motion is not None and state.steps < request.step_limit
             if between and _scored(bench, request, state, feedback):
                 return
-
-
-def _begin(controller: Controller, action: Action, robot: RobotState) -> None:
-    try:
-        controller.begin(action, robot)
-    except ValueError as error:
-        raise PolicyFault(Fault.POLICY_INVALID_ACTION, str(error)) from None
 
 
 def _observe(bench: EpisodeBench, state: _State) -> Observation:
@@ -255,7 +250,7 @@ def _answer(pending: PendingAnswer, state: _State, needed: bool) -> Answer | Non
 
 
 def _stop(bench: EpisodeBench, controller: Controller, state: _State) -> None:
-    """Hold the robot where it is; a bench that is gone cannot be told."""
+    """Hold the robot where it is; a lost bench is ignored."""
     if state.observation is None:
         return
     with contextlib.suppress(BenchFault):

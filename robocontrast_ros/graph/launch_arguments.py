@@ -16,6 +16,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.policy_check import check_policy
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
+from robocontrast_ros.sessions.stopping import begin_stopping
 
 SOURCE = "launch arguments"
 """Where a mistake is, for error messages."""
@@ -141,7 +142,7 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
     try:
         domain.start_probe(environment)
         check_policy(session)
-        session.evaluation().stopping()
+        begin_stopping(session.evaluation())
         domain.confirm()
         if resume is None:
             run = session.new_run(time.time())

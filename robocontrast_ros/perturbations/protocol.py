@@ -26,7 +26,7 @@ class Perturbation(Protocol):
     description: str
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task has what this perturbation changes; a session that pairs them is else refused."""
+        """Tell whether the task has what this perturbation changes; else a session with both is refused."""
 
     def apply(
         self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
@@ -36,6 +36,6 @@ class Perturbation(Protocol):
         Args:
             task: the task of the instance.
             base: the unperturbed test instance: its instruction is what is perturbed.
-            scene: the scene that actually is, which the previous trial left (Algorithm 1: x').
+            scene: the actual scene, which the previous trial left (Algorithm 1: x').
             rng: the only source of randomness.
         """

@@ -1,6 +1,6 @@
-"""What a journal says: one frozen record an event, to one line of standard JSON and back without loss.
+"""The events of a journal: frozen records, each written as one line of standard JSON and read back without loss.
 
-Numbers that JSON has no word for are the strings "NaN", "Infinity" and "-Infinity". Codes (outcome,
+Numbers that JSON cannot write are the strings "NaN", "Infinity" and "-Infinity". Codes (outcome,
 fault) are the numbers of the messages of the same name.
 """
 
@@ -35,8 +35,8 @@ class SessionStarted:
         metric: the task's score that summaries show.
         symbols: perturbation's name -> the paper's symbol.
         machine: what the session ran on: processor, its vectors, Python and C library.
-        world: what simulates and draws the scenes, as the bench says; empty where nobody does.
-        pairs: most number of pairs that the sequential sign test of ``stop_early`` may see; None where there is
+        world: what simulates and renders the scenes, as the bench says; empty where unknown.
+        pairs: maximum number of pairs of the sequential sign test of ``stop_early``; None where there is
             none, and in journals written before there was one.
     """
 
@@ -82,11 +82,11 @@ class PolicyLoaded:
 
 @dataclass(frozen=True)
 class PolicyRefused:
-    """A policy that was to serve and does not; the one before goes on.
+    """A policy that was asked for and cannot serve; the one before goes on.
 
     Attributes:
-        policy: its name or file, as it was asked for.
-        reason: why not, in words.
+        policy: its name or file, as in the request.
+        reason: in words.
         time: seconds since the epoch.
     """
 
@@ -113,14 +113,14 @@ class SetUp:
 
     Attributes:
         trial: the trial it was set up for.
-        before: the scene that was.
-        target: the scene that was wanted.
-        moves: what had to be moved.
-        cost: what that cost; 0 for a restore.
+        before: the actual scene before it.
+        target: the wanted scene.
+        moves: from one to the other.
+        cost: of the moves; 0 for a restore.
         after: the scene as it was read back.
-        restore: whether it only brought back the last known scene when the session was resumed.
+        restore: whether it restored the last known scene when the session was resumed.
         time: seconds since the epoch.
-        measured: how long the person took for it [s]; None where nobody measured, as in simulation.
+        measured: how long the person took for it [s]; None where it was not measured, as in simulation.
     """
 
     trial: Trial
@@ -155,10 +155,10 @@ class TrialFinished:
         result: the scores.
         observed: what the policy received.
         recording: where it was recorded.
-        cost: all that was paid for its set-ups, void attempts included.
+        cost: of all its set-ups, void attempts included.
         wall_time: of the execution, on the wall clock [s].
         time: seconds since the epoch.
-        policy_latency: time that the policy itself took for each answer [s]; warm-up is not among them.
+        policy_latency: time that the policy itself took for each answer [s], without warm-up.
     """
 
     trial: Trial
@@ -197,7 +197,7 @@ class TrialVoid:
 
 @dataclass(frozen=True)
 class Paused:
-    """The session waits, between two trials, for somebody to let it go on."""
+    """The session waits between two trials."""
 
     time: float
     event: Literal["paused"] = "paused"
@@ -214,20 +214,20 @@ class Resumed:
 
 @dataclass(frozen=True)
 class SequentialTest:
-    """What the test that may end a session early (``stop_early``) knew of the base trials when it ended.
+    """State of the sequential test of ``stop_early`` when the session ended.
 
     Attributes:
         score: ``spl``, ``progress`` or ``success``.
         question: ``threshold``, ``compare_with`` (then the mean is one of differences) or ``half_width``.
         decided: whether it is answered.
-        instances: number of base instances that it saw.
+        instances: number of base instances in it.
         low: lower end of the time-uniform confidence sequence for the mean.
         high: upper end.
         error_rate: of the decision; and the probability that the mean was ever outside.
-        pairs: where the decision is that of a sequential sign test, the most number of pairs it may see; None where
-            it is that of the confidence sequence.
+        pairs: where the decision is that of a sequential sign test, the maximum number of pairs; None where it
+            is that of the confidence sequence.
         here_alone: number of the test's pairs in which the policy of this session alone succeeded.
-        there_alone: number in which that of the run it is compared with did.
+        there_alone: number in which the policy of the other run alone succeeded.
     """
 
     score: str
@@ -250,7 +250,7 @@ class SessionFinished:
         reason: ``all_trials``, ``budget``, ``max_trials`` or, by ``stop_early``, ``decided``.
         detail: the reason in words.
         time: seconds since the epoch.
-        sequential: what the test of ``stop_early`` knew; None without one.
+        sequential: state of the test of ``stop_early``; None without one.
     """
 
     reason: Literal["all_trials", "budget", "max_trials", "decided"]
@@ -262,7 +262,7 @@ class SessionFinished:
 
 @dataclass(frozen=True)
 class SessionInterrupted:
-    """The session ended early and can be resumed; ``fault`` is NONE when a mistake of our own ended it."""
+    """The session ended early and can be resumed; ``fault`` is NONE when an exception ended it."""
 
     fault: Fault
     detail: str
@@ -272,7 +272,7 @@ class SessionInterrupted:
 
 @dataclass(frozen=True)
 class ProcessDied:
-    """A process of the session ended without a word of its own."""
+    """A process of the session terminated without a final event."""
 
     process: str
     detail: str

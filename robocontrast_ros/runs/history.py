@@ -1,4 +1,4 @@
-"""What a session's journal says has been done, so that a new process can go on from there."""
+"""The state of a session, computed from its journal, so that a new process can resume it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class History:
 
     Attributes:
         finished: the trials that count, in order.
-        served: the policy of each of these trials; None where nothing says.
+        served: the policy of each of these trials; None where unknown.
         skipped: (base_id, perturbation) of what could not be applied.
         spent: sum of all set-up costs.
         pending_cost: set-up costs of the trial that is not finished yet.
@@ -33,8 +33,8 @@ class History:
         attempts: index of a trial -> how often its execution was begun.
         scene: the last scene that is known; None before the first set-up. Once a trial is set up, that is
             its starting scene, until it ends.
-        running: the execution that was begun and did not end.
-        policy: the policy that serves; None where nothing says.
+        running: the execution that has begun and not ended.
+        policy: the policy that serves; None where unknown.
         first_policy: the one that served first.
         end: the end of the session, when it is finished.
     """

@@ -1,8 +1,7 @@
 """The journal: every step of a session, on disk before the next step is taken.
 
 A trial that was run is never lost: each event is one line, flushed and synced before ``append``
-returns. What a crash can leave behind is a last line that was not written to its end; the reader says
-so, and the writer takes it away before it goes on.
+returns. A crash can leave an incomplete last line: the reader reports it, and the writer removes it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from robocontrast_ros.system.disk import DiskError
 
 
 class JournalError(ValueError):
-    """A journal that cannot be read, or is not the one that was expected; the message says what to do."""
+    """A journal cannot be read, or is not the expected one; the message says what to do."""
 
 
 class EventSink(Protocol):
@@ -121,7 +120,7 @@ def read_journal(path: Path) -> Journal:
 
 
 def read_begun(path: Path) -> Journal:
-    """Return what the journal of a session that was begun holds.
+    """Return what the journal of a session holds, which has begun.
 
     Raises:
         JournalError: as ``read_journal``, or there is no event in it.
@@ -155,7 +154,7 @@ class JournalWriter:
     past: Journal
 
     def __init__(self, path: Path) -> None:
-        """Open the journal, new or to go on with it, and take away an unfinished last line.
+        """Open the journal, new or old, and remove an incomplete last line.
 
         Raises:
             JournalError: another process is writing it, or it cannot be opened or read.
@@ -212,7 +211,7 @@ class JournalWriter:
 
 
 def check_not_running(path: Path) -> None:
-    """Refuse a journal that another process is writing, or that cannot be written; where there is none, all is well.
+    """Refuse a journal that another process is writing, or that cannot be written; one that does not exist is accepted.
 
     Raises:
         JournalError: it is being written, or cannot be opened.
@@ -238,7 +237,7 @@ def _running(path: Path) -> JournalError:
 
 
 def _writer_of(path: Path) -> int | None:
-    """Return the process that holds a journal's lock; None where the system does not tell (Linux does)."""
+    """Return the process that holds a journal's lock; None where unknown (Linux shows it)."""
     locks = Path("/proc/locks")
     with contextlib.suppress(OSError):
         inode = path.stat().st_ino
@@ -251,7 +250,7 @@ def _writer_of(path: Path) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the folder's entry of a file that is new, without which a crash may lose the whole file."""
+    """Sync the folder's entry of a new file: without it, a crash may lose the whole file."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""The folder of one run: what was asked, what happened, and what came of it. docs/sessions.md draws it."""
+"""The folder of one run: parameters, journal, bags and results. docs/sessions.md shows it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GRAPH_VARIABLES = (
     "ROS_LOCALHOST_ONLY",
     "RMW_IMPLEMENTATION",
 )
-"""Environment variables that decide which nodes find one another."""
+"""Environment variables that decide which nodes discover one another."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class RunFolder:
             name: of the session.
             now: seconds since the epoch, for the folder's name.
             session: the session's parameters, overrides applied.
-            copies: ``robot``, ``policy`` or ``task`` -> parameter file that is copied.
+            copies: ``robot``, ``policy`` or ``task`` -> parameter file to copy.
             source: the session's file, for errors.
 
         Raises:
             ConfigurationError: the folder cannot be made.
-            DiskError: what belongs into it cannot be written; there is no folder then.
+            DiskError: its content cannot be written; there is no folder then.
         """
         stamp = datetime.fromtimestamp(now, tz=timezone.utc).strftime("%Y%m%d_%H%M%S")
         parent = output.expanduser().resolve()
@@ -123,11 +123,11 @@ class RunFolder:
 
     @property
     def graph(self) -> Path:
-        """Where the session's graph is, while it runs: the node to ask, and what it takes to find it."""
+        """File that says, while the session runs, which node to ask and in which ROS environment."""
         return self.path / "graph.yaml"
 
     def write_graph(self, manager: str) -> None:
-        """Say where the session's graph is, from the environment of the process that runs it.
+        """Write that file, from the environment of this process.
 
         Args:
             manager: full name of the episode manager's node.
@@ -138,7 +138,7 @@ class RunFolder:
         )
 
     def forget_graph(self) -> None:
-        """Take that away: the session does not run any more."""
+        """Remove that file: the session does not run any more."""
         self.graph.unlink(missing_ok=True)
 
     @property
@@ -166,7 +166,7 @@ class RunFolder:
 
 
 def _new_folder(parent: Path, name: str) -> Path:
-    """Make and return a folder that was not there; a second one of the same second gets a number."""
+    """Make and return a new folder; a second one of the same second gets a number."""
     number = 1
     while True:
         path = parent / (name if number == 1 else f"{name}_{number}")

@@ -1,4 +1,4 @@
-"""How a session is steered from outside, and what it tells: pause, go on, abort; status."""
+"""Control of a session from outside (pause, resume, swap, abort), and its status."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class SessionStatus:
         state: see SessionState.
         detail: why it is in this state, or what happens now, in words.
         trials_done: trials finished, void ones not counted.
-        trials_expected: trials in all, as far as the strategy can tell; skipped ones are taken off.
+        trials_expected: all trials, as far as the strategy can tell, less the skipped ones.
         trials_void: void attempts so far.
         trials_skipped: perturbations that could not be applied.
-        budget: what may be and what is spent.
+        budget: its limit, and what is spent.
         trial: the trial that is set up or running, or that has just ended; None before the first.
         result: its result; None while it is set up or running.
         time_left: estimate to the end on the wall clock [s]; NaN when unknown.
@@ -53,29 +53,29 @@ class SessionStatus:
 
 
 class SessionControl:
-    """Pause, go on, swap the policy and abort, from any thread. A session looks at it between trials."""
+    """Pause, resume, swap the policy and abort, from any thread. A session reads it between trials."""
 
     def __init__(self) -> None:
-        """Start with neither."""
+        """Start without a request."""
         self._condition = threading.Condition()
         self._paused = False
         self._abort_reason = ""
         self._swaps: list[str] = []
 
     def pause(self) -> None:
-        """Let the present trial end, then wait."""
+        """Let the present trial end, then make the session wait."""
         with self._condition:
             self._paused = True
             self._condition.notify_all()
 
     def resume(self) -> None:
-        """Go on."""
+        """Let a paused session go on."""
         with self._condition:
             self._paused = False
             self._condition.notify_all()
 
     def abort(self, reason: str) -> None:
-        """End the session, at the latest after the present trial, which whoever holds the bench cancels."""
+        """End the session, at the latest after the present trial; whoever owns the bench cancels that."""
         with self._condition:
             self._abort_reason = self._abort_reason or reason
             self._condition.notify_all()

@@ -1,4 +1,4 @@
-"""What a session evaluates and how, with every name resolved: all that its loop needs to know."""
+"""What a session evaluates and how, with every name resolved: all that its loop needs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from typing import Any
 
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.perturbations.protocol import Perturbation
-from robocontrast_ros.runs.events import SessionStarted
+from robocontrast_ros.sessions.schema import StopEarlyParameters
 from robocontrast_ros.sessions.seeding import generator
-from robocontrast_ros.sessions.stopping import StopEarlyParameters, Stopping, begin_stopping
 from robocontrast_ros.strategies.effort import CostModel, MetresMoved, Tolerance
 from robocontrast_ros.strategies.protocol import Strategy, StrategyContext
 from robocontrast_ros.tasks.protocol import Task
@@ -36,8 +35,8 @@ class Evaluation:
         budget: K, in the cost model's unit; infinity for no limit.
         max_trials: trials after which the session ends; None for no limit.
         void_retries: how often a void trial is tried again before the session stops.
-        stop_early: what is to be found out, after which the session ends; None for no such end.
-        tolerance: how far an object may be from where it is wanted and still be left alone.
+        stop_early: the question after whose answer the session ends; None without one.
+        tolerance: how far an object may be from its wanted pose and still stay.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
 
@@ -76,27 +75,6 @@ class Evaluation:
         rng = generator(self.seed, "test_set", number)
         family = self.families[number % len(self.families)] if self.families else None
         return self.task.sample(rng, f"x{number:04d}", family)
-
-    def stopping(self, begun: SessionStarted | None = None) -> Stopping | None:
-        """Return the sequential test that may end the session; None without one.
-
-        Args:
-            begun: how the session began that is gone on with.
-
-        Raises:
-            ConfigurationError: it is to be compared with a run that it cannot be compared with.
-        """
-        if self.stop_early is None:
-            return None
-        return begin_stopping(
-            self.stop_early,
-            self.task.metric,
-            self.repeats,
-            self.max_trials,
-            self.test_set,
-            self.parameters,
-            begun,
-        )
 
     def context(self) -> StrategyContext:
         """Return what the strategy is given."""

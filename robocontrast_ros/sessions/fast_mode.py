@@ -1,4 +1,4 @@
-"""The fast mode: a session's bench in this very process, without ROS and without bags (docs/fast_mode.md).
+"""The fast mode: a session's bench in this process, without ROS and without bags (docs/fast_mode.md).
 
 Robot, task, policy, limits and scores are the graph's own code, and so are the results, to the last bit.
 """
@@ -46,7 +46,7 @@ def open_bench(
         )
     pin(os.environ)
     timeouts, task = session.parameters.timeouts, session.task
-    # Nobody else waits for this policy: to hand each call to another thread costs more than most answers.
+    # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
     runner = PolicyRunner(file, timeouts.policy, timeouts.load, own_thread=False)
     try:
         check_description(runner.description, session, str(file))

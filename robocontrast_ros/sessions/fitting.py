@@ -1,4 +1,4 @@
-"""Whether what a session names fits together: robot, task, cameras, strategy, perturbations."""
+"""Whether robot, task, cameras, strategy and perturbations of a session fit together."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
-from robocontrast_ros.sessions.schema import CameraParameters, SessionParameters, StrategyParameters
-from robocontrast_ros.sessions.stopping import StopEarlyParameters
+from robocontrast_ros.sessions.schema import (
+    DEFAULT_IMAGE_SIZE,
+    CameraParameters,
+    SessionParameters,
+    StopEarlyParameters,
+    StrategyParameters,
+)
 from robocontrast_ros.strategies.protocol import PerturbationUse, Strategy
 from robocontrast_ros.tasks.protocol import Task
 
 Origin = tuple[str, str, Path]
-"""Where a value was written: source and key for errors, and the folder that its relative path starts from."""
-
-IMAGE_SIZE = (320, 180)
-"""Width and height of images where neither the session nor the policy's file says it [pixel]."""
+"""Where a value was written: source and key for errors, and the folder that relative paths start from."""
 
 
 def steps_per_control(task: Task, source: str) -> int:
@@ -78,7 +80,7 @@ def with_cameras(
     """Return the parameters with the cameras in use, which the robot has to have."""
     known = [camera.name for camera in robot.cameras]
     if parameters.cameras is None:
-        width, height = IMAGE_SIZE
+        width, height = DEFAULT_IMAGE_SIZE
         usual = {name: CameraParameters(name=name, width=width, height=height) for name in known}
         return replace(parameters, cameras=tuple(wanted.get(name, usual[name]) for name in known))
     for camera in parameters.cameras:
@@ -92,11 +94,11 @@ def with_cameras(
 def check_robot_fits_task(
     robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin
 ) -> None:
-    """Refuse a robot that stands still where scenes say where the robot is, and the other way round."""
+    """Refuse a fixed robot where scenes contain the robot's pose, and a mobile one where they do not."""
     wanted = task.start_position is None
     if robot.mobile == wanted:
         return
-    kinds = ("stands still", "moves about")
+    kinds = ("is fixed", "is mobile")
     source, key, _ = origin
     fitting = [name for name, path in known_names("robots").items() if load_profile(path).mobile == wanted]
     raise ConfigurationError(
@@ -112,7 +114,7 @@ def check_robot_fits_task(
 def checked_stop_early(
     parameters: StopEarlyParameters, strategy: Strategy, origin: Callable[[str], Origin]
 ) -> StopEarlyParameters:
-    """Return the record with an absolute path; refuse a strategy whose base trials say nothing one by one."""
+    """Return the record with an absolute path; refuse a strategy whose base trials are no i.i.d. sample."""
     if not strategy.base_trials_iid:
         raise ConfigurationError(
             *origin("strategy.name")[:2],

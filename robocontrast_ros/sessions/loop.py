@@ -5,7 +5,7 @@ that the strategy proposes:
 
 1. Wait while the session is paused; go on with another policy where one is asked for; end when the
    session is aborted.
-2. Compute the moves from the scene that is to the scene wanted, and their cost. A set-up that would
+2. Compute the moves from the actual scene to the wanted one, and their cost. A set-up that would
    exceed the budget K is not made: the session ends.
 3. Set up the scene, and write it down.
 4. Write down that the trial starts, run it, write down its result, and send that to the strategy. Where a
@@ -24,31 +24,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import yaml
-from pydantic_core import to_json
-
-from robocontrast_ros import __version__
-from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.configuration.differences import first_difference
 from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.bench import (
-    Bench,
-    BenchFault,
-    DescribedBench,
-    PolicyBench,
-    PolicyRefusal,
-    ServingPolicy,
-    TimedBench,
-)
+from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, TimedBench
 from robocontrast_ros.runs.events import (
     Event,
     Paused,
-    PolicyLoaded,
-    PolicyRefused,
     ProcessDied,
     Resumed,
     SessionFinished,
@@ -62,32 +45,22 @@ from robocontrast_ros.runs.events import (
 )
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import EventSink, Journal, JournalError, JournalWriter
+from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
 from robocontrast_ros.sessions.seeding import trial_seed
-from robocontrast_ros.sessions.stopping import Stopping
-from robocontrast_ros.strategies.effort import agree, setup_moves
-from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, solved_at_start
+from robocontrast_ros.sessions.stopping import Stopping, begin_stopping
+from robocontrast_ros.sessions.swapping import PolicySwapping
+from robocontrast_ros.strategies.effort import scenes_match, setup_moves
+from robocontrast_ros.strategies.protocol import Completed, Skipped, solved_at_start
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.numerics import machine
 
 SessionEnd = SessionFinished | SessionInterrupted
 
 ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED})
-"""Faults after which trying again is useless or unwanted."""
-
-PACKAGES = (
-    "numpy",
-    "scipy",
-    "mujoco",
-    "torch",
-    "daqp",
-    "shapely",
-    "opencv-python-headless",
-    "ortools",
-    "pydantic",
-)
-"""Packages whose versions a result may depend on; they are written down."""
+"""Faults after which a trial is not tried again."""
 
 
 def run_session(
@@ -100,42 +73,34 @@ def run_session(
     observer: Callable[[SessionStatus], None] = lambda status: None,
     clock: Callable[[], float] = time.time,
 ) -> SessionEnd:
-    """Run a session, or go on with one, and return how it ended.
+    """Run a session, or resume one, and return how it ended.
 
     Args:
         evaluation: what to evaluate.
         bench: the world.
         journal: the file to write, or what has it open already.
-        resume: whether to go on with the session of that journal.
-        control: pause, go on and abort.
-        observer: told of every change, in the caller's thread; it must not raise.
+        resume: whether to resume the session of that journal.
+        control: pause, resume, swap and abort.
+        observer: called at every change, in the caller's thread; it must not raise.
         clock: seconds since the epoch.
 
     Raises:
         JournalError: there is a session in the journal and ``resume`` is false, or the journal cannot
             be read, or it does not fit.
-        ConfigurationError: the parameters differ from those of the session to go on with.
+        ConfigurationError: the parameters differ from those of the session to resume.
         DiskError: the journal cannot be written any more.
     """
-    if isinstance(journal, Path):
-        with JournalWriter(journal) as writer:
-            return run_session(
-                evaluation, bench, writer, resume=resume, control=control, observer=observer, clock=clock
+    with JournalWriter(journal) if isinstance(journal, Path) else contextlib.nullcontext(journal) as writer:
+        past = writer.past
+        if past.events and not resume:
+            raise JournalError(
+                f"{past.path}: it holds a session already. Resume it, or choose another run folder."
             )
-    if journal.past.events and not resume:
-        raise JournalError(
-            f"{journal.past.path}: it holds a session already. Resume it, or choose another run folder."
-        )
-    session = Session(evaluation, bench, journal, control or SessionControl(), observer, clock)
-    return session.run(journal.past)
+        return Session(evaluation, bench, writer, control or SessionControl(), observer, clock).run(past)
 
 
-class _End(Exception):
-    """Leaves the loop; never leaves the session."""
-
-    def __init__(self, event: SessionEnd) -> None:
-        super().__init__(event.detail)
-        self.event = event
+class _Finished(Exception):
+    """Leaves the loop with the reason and detail of ``SessionFinished``."""
 
 
 class Session:
@@ -158,15 +123,16 @@ class Session:
             evaluation: what to evaluate.
             bench: the world.
             sink: where events are written.
-            control: pause, go on and abort.
-            observer: told of every change.
+            control: pause, resume, swap and abort.
+            observer: called at every change.
             clock: seconds since the epoch.
-            limit: what may be spent in place of the evaluation's budget, which the strategy still plans with.
+            limit: of the cost, in place of the evaluation's budget; the strategy still plans with the budget.
         """
         self._evaluation, self._bench, self._sink = evaluation, bench, sink
         self._limit = evaluation.budget if limit is None else limit
         self._control, self._observer, self._clock = control, observer, clock
         self._history = History()
+        self._policies = PolicySwapping(bench, self._history, self._append, self._report, clock)
         self._restore = False
         self._expected = 0
         self._stopping: Stopping | None = None
@@ -177,7 +143,7 @@ class Session:
         """Run to the end.
 
         Args:
-            past: the journal to go on with; None or without events for a new session.
+            past: the journal of the session to resume; None or without events for a new session.
 
         Raises:
             ConfigurationError: the parameters differ from those of the journal, or the session cannot be
@@ -186,36 +152,38 @@ class Session:
         """
         resumed = past is not None and bool(past.events)
         if resumed:
-            _refuse_other_parameters(past, self._evaluation)
-            self._history = History.of(past.events)
+            refuse_other_parameters(past, self._evaluation)
+            for event in past.events:
+                self._history.add(event)
             if self._history.end is not None:
                 return self._history.end
-        self._stopping = self._evaluation.stopping(past.started if resumed else None)
+        self._stopping = begin_stopping(self._evaluation, past.started if resumed else None)
         try:
             try:
                 self._open(past if resumed else None)
-                self._begin_with_policy()
+                self._policies.begin()
                 self._run_trials()
                 done = len(self._history.finished)
                 detail = f"{'all ' if done > 1 else ''}{counted(done, 'trial is', 'trials are')} done"
                 end: SessionEnd = SessionFinished("all_trials", detail, self._clock())
-            except _End as ending:
-                end = ending.event
+            except _Finished as finished:
+                end = SessionFinished(*finished.args, self._clock())
+            except BenchFault as fault:
+                end = SessionInterrupted(fault.fault, fault.detail, self._clock())
             end = self._with_sequential_test(end)
-            for policy in self._control.take_swaps():
-                self._append(PolicyRefused(policy, "the session ended before it could serve", self._clock()))
+            self._policies.end(self._control.take_swaps())
             self._append(end)
         except (Exception, KeyboardInterrupt) as error:
             with contextlib.suppress(DiskError):
                 detail = str(error) if isinstance(error, DiskError) else f"{type(error).__name__}: {error}"
                 self._append(SessionInterrupted(Fault.NONE, detail, self._clock()))
             raise
-        finished = isinstance(end, SessionFinished)
-        self._tell(SessionState.FINISHED if finished else SessionState.INTERRUPTED, end.detail)
+        state = SessionState.FINISHED if isinstance(end, SessionFinished) else SessionState.INTERRUPTED
+        self._report(state, end.detail)
         return end
 
     def _open(self, past: Journal | None) -> None:
-        """Write down the start of the session, or that it goes on."""
+        """Write down that the session starts, or is resumed."""
         evaluation, now = self._evaluation, self._clock()
         if past is None:
             self._append(
@@ -231,13 +199,13 @@ class Session:
                     metric=evaluation.task.metric,
                     symbols={p.name: p.symbol for p in evaluation.perturbations},
                     machine=machine(),
-                    world=self._describe_world(),
+                    world=self._bench.description() if isinstance(self._bench, DescribedBench) else "",
                     pairs=self._stopping.pairs if self._stopping is not None else None,
                 )
             )
             return
         if not past.ended:
-            detail = "it ended without a word" + (f"; {past.warning}" if past.torn else "")
+            detail = "it terminated without a final event" + (f"; {past.warning}" if past.torn else "")
             self._append(ProcessDied("session", detail, now))
         running = self._history.running
         if running is not None:
@@ -246,79 +214,19 @@ class Session:
         self._append(Resumed(True, now))
         self._restore = self._history.scene is not None
 
-    def _describe_world(self) -> str:
-        bench = self._bench
-        if not isinstance(bench, DescribedBench):
-            return ""
-        try:
-            return bench.description()
-        except BenchFault as fault:
-            raise _End(SessionInterrupted(fault.fault, fault.detail, self._clock())) from None
-
-    def _begin_with_policy(self) -> None:
-        """Write down which policy serves; a session that goes on does so with the one that served last.
-
-        Raises:
-            _End: it cannot be had any more, or the policy server is lost.
-            ConfigurationError: its file says something else now.
-        """
-        bench, served = self._bench, self._history.policy
-        if not isinstance(bench, PolicyBench):
-            return
-        present = self._policy_of(bench)
-        if served is not None and not self._is(present, served):
-            try:
-                present = bench.stage_policy(served.file)
-                if present.digest != served.digest:
-                    raise _changed(served, present)
-                bench.serve_policy()
-            except PolicyRefusal as refusal:
-                detail = f"policy '{served.name}', which served last, cannot be had again: {refusal}"
-                raise self._lost(detail) from None
-            except BenchFault as fault:
-                raise self._lost(fault.detail) from None
-        self._write_down(present)
-
-    def _is(self, present: ServingPolicy, served: PolicyLoaded) -> bool:
-        """Tell whether a policy is the one that served; the session's own may have been installed elsewhere since."""
-        first = self._history.first_policy
-        own = first is not None and (served.file, served.digest) == (first.file, first.digest)
-        return present.digest == served.digest and (own or present.file == served.file)
-
-    def _policy_of(self, bench: PolicyBench) -> ServingPolicy:
-        try:
-            return bench.policy()
-        except BenchFault as fault:
-            raise self._lost(fault.detail) from None
-
-    def _lost(self, detail: str) -> _End:
-        return _End(SessionInterrupted(Fault.POLICY_SERVER_LOST, detail, self._clock()))
-
-    def _write_down(self, policy: ServingPolicy) -> None:
-        self._append(
-            PolicyLoaded(
-                name=policy.name,
-                file=policy.file,
-                parameters=policy.parameters,
-                digest=policy.digest,
-                load_time=policy.load_time,
-                warm_up_time=policy.warm_up_time,
-                time=self._clock(),
-            )
-        )
-
     def _run_trials(self) -> None:
         """Send results to the strategy until it has no more trials.
 
         Raises:
-            _End: the session ends before.
+            _Finished: it ends before.
+            BenchFault: it is interrupted.
         """
         evaluation = self._evaluation
         context = evaluation.context()
         self._expected = evaluation.strategy.trials_expected(context)
         done = tuple(self._history.finished)
-        self._tell(SessionState.RUNNING, "resumed" if done else "started")
-        self._tell(SessionState.RUNNING, "planning the trials")
+        self._report(SessionState.RUNNING, "resumed" if done else "started")
+        self._report(SessionState.RUNNING, "planning the trials")
         steps = evaluation.strategy.run(context)
         answer: Completed | None = None
         index = 0
@@ -328,41 +236,40 @@ class Session:
             except StopIteration:
                 return
             if isinstance(step, Skipped):
-                self._skip(step)
+                if (step.base_id, step.perturbation) not in self._history.skipped:
+                    self._append(TrialSkipped(step.base_id, step.perturbation, step.reason, self._clock()))
                 answer = None
                 continue
-            trial = _trial(evaluation.seed, index, step)
+            seed = trial_seed(evaluation.seed, step.base_id, step.repeat)
+            trial = Trial(index=index, seed=seed, **vars(step))
             if index < len(done):
-                _refuse_other_trial(done[index].trial, trial)
+                refuse_other_trial(done[index].trial, trial)
             else:
                 if evaluation.max_trials is not None and index >= evaluation.max_trials:
                     detail = f"max_trials: {counted(evaluation.max_trials, 'trial is', 'trials are')} done"
-                    raise _End(SessionFinished("max_trials", detail, self._clock()))
+                    raise _Finished("max_trials", detail)
                 self._run_trial(trial)
             finished = self._history.finished[index]
             answer = Completed(finished.result, finished.cost)
             if self._stopping is not None:
                 self._stopping.add(finished, self._history.served[index])
                 if self._stopping.decided:
-                    raise _End(SessionFinished("decided", self._stopping.words, self._clock()))
+                    raise _Finished("decided", self._stopping.detail)
             index += 1
 
     def _with_sequential_test(self, end: SessionEnd) -> SessionEnd:
-        """Return the end with what the sequential test knows, where there is one."""
+        """Add the state of the sequential test, where there is one."""
         if self._stopping is None or not isinstance(end, SessionFinished):
             return end
-        detail = end.detail if end.reason == "decided" else f"{end.detail}; {self._stopping.words}"
+        detail = end.detail if self._stopping.decided else f"{end.detail}; {self._stopping.detail}"
         return replace(end, detail=detail, sequential=self._stopping.state)
-
-    def _skip(self, step: Skipped) -> None:
-        if (step.base_id, step.perturbation) not in self._history.skipped:
-            self._append(TrialSkipped(step.base_id, step.perturbation, step.reason, self._clock()))
 
     def _run_trial(self, trial: Trial) -> None:
         """Run a trial until it counts.
 
         Raises:
-            _End: the session ends before.
+            _Finished: the session ends before.
+            BenchFault: it ends before, interrupted.
         """
         self._trial, self._result = trial, None
         retries = 0
@@ -375,33 +282,30 @@ class Session:
             except BenchFault as fault:
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
-                    raise _End(SessionInterrupted(fault.fault, fault.detail, self._clock())) from None
+                    raise
                 retries += 1
                 if retries > self._evaluation.void_retries:
                     detail = (
                         f"trial {trial.trial_id} was void {retries} times in a row, the last time because of "
-                        f"{fault}. Mend the cause, then resume the session."
+                        f"{fault}. Fix the cause, then resume the session."
                     )
-                    raise _End(SessionInterrupted(fault.fault, detail, self._clock())) from None
+                    raise BenchFault(fault.fault, detail) from None
 
     def _checkpoint(self) -> None:
-        """Wait while paused, and let another policy serve where one is asked for.
+        """Wait while paused, and swap the policy where another one is asked for.
 
         Raises:
-            _End: the session was aborted, or the policy server is lost.
+            BenchFault: the session was aborted, or the policy server is lost.
         """
         control, waited = self._control, False
         while not control.abort_reason:
             state = SessionState.PAUSED if waited else SessionState.RUNNING
-            *outdated, last = control.take_swaps() or (None,)
-            for policy in outdated:
-                self._refuse(policy, f"{last} was asked for after it", state)
-            if last is not None:
-                self._swap(last, state)
+            if swaps := control.take_swaps():
+                self._policies.swap(swaps, state)
             elif control.paused:
                 if not waited:
                     self._append(Paused(self._clock()))
-                    self._tell(SessionState.PAUSED, "waiting to go on")
+                    self._report(SessionState.PAUSED, "waiting to go on")
                 waited = True
                 control.wait()
             else:
@@ -409,51 +313,17 @@ class Session:
         if waited:
             self._append(Resumed(False, self._clock()))
         if control.abort_reason:
-            raise _End(SessionInterrupted(Fault.ABORTED, control.abort_reason, self._clock()))
-        self._notice_other_policy()
-
-    def _swap(self, wanted: str, state: SessionState) -> None:
-        """Let another policy serve, or write down why it does not.
-
-        Raises:
-            _End: the policy server is lost.
-        """
-        bench = self._bench
-        if not isinstance(bench, PolicyBench):
-            self._refuse(wanted, "this bench has one policy for the whole session", state)
-            return
-        self._tell(state, f"loading policy {wanted}")
-        try:
-            policy = bench.stage_policy(wanted)
-            bench.serve_policy()
-        except PolicyRefusal as refusal:
-            self._refuse(wanted, str(refusal), state)
-        except BenchFault as fault:
-            raise self._lost(fault.detail) from None
-        else:
-            self._write_down(policy)
-            self._tell(state, f"policy '{policy.name}' serves from now on")
-
-    def _refuse(self, policy: str, reason: str, state: SessionState) -> None:
-        self._append(PolicyRefused(policy, reason, self._clock()))
-        self._tell(state, f"policy {policy} is refused: {reason}")
-
-    def _notice_other_policy(self) -> None:
-        """Write down a policy that somebody let serve without the session, so that no trial counts for another."""
-        bench, known = self._bench, self._history.policy
-        if isinstance(bench, PolicyBench):
-            present = self._policy_of(bench)
-            if known is None or (present.file, present.digest) != (known.file, known.digest):
-                self._write_down(present)
+            raise BenchFault(Fault.ABORTED, control.abort_reason)
+        self._policies.notice_other()
 
     def _prepare(self, trial: Trial) -> None:
-        """Bring about the trial's starting scene.
+        """Set up the trial's starting scene.
 
         Raises:
             BenchFault: the bench failed, or the scene as read back solves the instance.
-            _End: the budget does not allow it.
+            _Finished: the budget does not allow it.
         """
-        self._tell(SessionState.RUNNING, "setting up the scene")
+        self._report(SessionState.RUNNING, "setting up the scene")
         if self._restore:
             self._restore_scene(trial)
         after = self._set_up(trial)
@@ -465,10 +335,10 @@ class Session:
             )
 
     def _restore_scene(self, trial: Trial) -> None:
-        """Bring back the last known scene; what an interruption moved is no cost of the evaluation.
+        """Restore the last known scene, at no cost: what an interruption moved is no cost of the evaluation.
 
-        When the trial had been set up before the interruption, that is its starting scene, and setting it
-        up costs nothing more.
+        When the trial had been set up before the interruption, that is its starting scene, and its set-up
+        costs nothing more.
         """
         target = self._history.scene
         before = self._bench.scene()
@@ -488,7 +358,7 @@ class Session:
                 f"the budget of {budget.limit:g} {budget.unit} does not allow the next set-up: "
                 f"{cost:.3f} {budget.unit}, with {budget.remaining:.3f} {budget.unit} left"
             )
-            raise _End(SessionFinished("budget", detail, self._clock()))
+            raise _Finished("budget", detail)
         after = self._bench.set_up(target, moves)
         measured = self._bench.set_up_seconds() if isinstance(self._bench, TimedBench) else None
         cost = evaluation.cost_model.cost(moves, measured)
@@ -496,23 +366,25 @@ class Session:
         return after
 
     def _present_scene(self) -> Scene:
-        """Return the scene that is: the last one known, unless somebody has moved something since.
+        """Return the actual scene: the last known one, unless somebody has moved something since.
 
-        Where both agree, the known one is taken, so that the noise of reading a scene twice has no part
-        in costs, and a resumed session computes the very same ones.
+        Where both match, the known one is taken, so that noise in reading a scene adds no cost, and a resumed
+        session computes the same costs.
         """
         actual, known = self._bench.scene(), self._history.scene
-        return known if known is not None and agree(actual, known, self._evaluation.tolerance) else actual
+        return (
+            known if known is not None and scenes_match(actual, known, self._evaluation.tolerance) else actual
+        )
 
     def _execute(self, trial: Trial) -> None:
-        """Run the trial in the scene as it is.
+        """Run the trial in the present scene.
 
         Raises:
             BenchFault: the attempt is void.
         """
         attempt = self._history.attempts[trial.index]
         self._append(TrialStarted(trial, attempt, self._clock()))
-        self._tell(SessionState.RUNNING, "running")
+        self._report(SessionState.RUNNING, "running")
         execution = self._bench.execute(trial, attempt)
         result = execution.result
         if result.outcome is Outcome.VOID or result.fault.voids:
@@ -521,20 +393,16 @@ class Session:
             TrialFinished(
                 trial=trial,
                 attempt=attempt,
-                result=result,
-                observed=execution.observed,
-                recording=execution.recording,
                 cost=self._history.pending_cost,
-                wall_time=execution.wall_time,
                 time=self._clock(),
-                policy_latency=execution.policy_latency,
+                **vars(execution),
             )
         )
         self._result = result
-        self._tell(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
+        self._report(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
 
     def _void(self, trial: Trial, fault: BenchFault) -> None:
-        """Write down a void attempt, with the scene that it left where trying again can need it."""
+        """Write down a void attempt, with the scene that it left where the next attempt needs it."""
         scene = None
         if fault.fault not in ENDS_SESSION and not self._restore:
             with contextlib.suppress(BenchFault):
@@ -542,7 +410,7 @@ class Session:
         running = self._history.running
         attempt = running.attempt if running else self._history.attempts[trial.index]
         self._append(TrialVoid(trial, attempt, fault.fault, fault.detail, scene, self._clock()))
-        self._tell(SessionState.RUNNING, f"void: {fault}")
+        self._report(SessionState.RUNNING, f"void: {fault}")
 
     @property
     def _budget(self) -> Budget:
@@ -552,7 +420,7 @@ class Session:
         self._sink.append(event)
         self._history.add(event)
 
-    def _tell(self, state: SessionState, detail: str) -> None:
+    def _report(self, state: SessionState, detail: str) -> None:
         history = self._history
         self._observer(
             SessionStatus(
@@ -585,67 +453,3 @@ class Session:
         if math.isfinite(budget.limit) and budget.spent > 0.0:
             left = min(left, budget.remaining / (budget.spent / len(finished)))
         return left * math.fsum(trial.wall_time for trial in finished) / len(finished)
-
-
-def _trial(seed: int, index: int, proposal: Proposal) -> Trial:
-    return Trial(
-        index=index,
-        base_id=proposal.base_id,
-        perturbation=proposal.perturbation,
-        repeat=proposal.repeat,
-        instance=proposal.instance,
-        seed=trial_seed(seed, proposal.base_id, proposal.repeat),
-        note=proposal.note,
-        start=proposal.start,
-    )
-
-
-def session_versions() -> dict[str, str]:
-    """Return what a result may depend on, as far as it is software: package -> version."""
-    found = {"robocontrast_ros": __version__}
-    for package in PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
-
-
-def _refuse_other_parameters(past: Journal, evaluation: Evaluation) -> None:
-    """Raise ConfigurationError, naming the key, when the session to go on with had other parameters."""
-    started = past.started
-    if started is None or started.digest == evaluation.digest:
-        return
-    key, recorded, present = first_difference(started.parameters, evaluation.parameters)
-    raise ConfigurationError(
-        str(past.path),
-        key,
-        present,
-        f"{recorded!r}, with which the session was started",
-        "Set it back to resume the session, or start a new one.",
-    )
-
-
-def _changed(served: PolicyLoaded, present: ServingPolicy) -> ConfigurationError:
-    """Return the error for a policy whose file says something else than when it served."""
-    key, recorded, now = first_difference(
-        yaml.safe_load(served.parameters), yaml.safe_load(present.parameters)
-    )
-    return ConfigurationError(
-        served.file,
-        key,
-        now,
-        f"{recorded!r}, with which it served last in this session",
-        "Set it back to resume the session, or start a new one.",
-    )
-
-
-def _refuse_other_trial(recorded: Trial, proposed: Trial) -> None:
-    if to_json(recorded, inf_nan_mode="strings") != to_json(proposed, inf_nan_mode="strings"):
-        raise JournalError(
-            f"trial {recorded.trial_id}: the journal has {_in_words(recorded)}, this evaluation proposes "
-            f"{_in_words(proposed)}, or the same from another start: the software has changed since. "
-            "Resume with the versions that the journal's first line names, or start a new session."
-        )
-
-
-def _in_words(trial: Trial) -> str:
-    return f"{trial.perturbation} of {trial.base_id} '{trial.instance.instruction.text}'"

@@ -1,4 +1,4 @@
-"""What the command line, or a launch argument, sets in place of a session's file."""
+"""Values of the command line, or of launch arguments, in place of those in a session's file."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _SERVERS: dict[str, dict[str, Any]] = {
 
 
 def given_keys(parameters: SessionParameters, overrides: Overrides) -> dict[str, Any]:
-    """Return what the command line sets, as dotted keys, with what follows from it."""
+    """Return the values of the command line by dotted key, with those that follow from them."""
     given = overrides.given()
     if overrides.policy and (overrides.policy_server == "external" or parameters.policy_server.external):
         raise ConfigurationError(
@@ -96,7 +96,7 @@ def given_keys(parameters: SessionParameters, overrides: Overrides) -> dict[str,
 
 
 def overridden(content: dict[str, Any], given: Mapping[str, Any]) -> SessionParameters:
-    """Return the record of a file, which has one, with other values; what does not fit is the command line's."""
+    """Return the record of a valid file with other values; errors name the command line."""
     try:
         return parse_record(SessionParameters, with_settings(content, given), "command line")
     except ConfigurationError as error:

@@ -1,4 +1,4 @@
-"""What a session would run and cost if every trial succeeded, found out without a robot.
+"""What a session would run and cost if every trial succeeded, computed without a robot.
 
 The plan is the session itself, on a bench that predicts: each trial ends in the scene in which the
 task's planner would leave it. What a policy does when it fails leaves other scenes behind, so that
@@ -69,8 +69,8 @@ def plan_session(evaluation: Evaluation) -> Plan:
     """Return the trials that a session would run if each of them succeeded.
 
     The first set-up is from a scene without objects, as in simulation; where objects stand already, the
-    first set-up costs what moving those takes. ``stop_early`` is not looked at: when it decides depends on
-    the scores.
+    first set-up costs what moving those takes. ``stop_early`` is ignored: when it decides depends on the
+    scores.
     """
     events = EventsInMemory()
     bench = _PredictingBench(evaluation.task)

@@ -1,4 +1,4 @@
-"""Whether a session's policy fits its robot and cameras, found out before anything moves."""
+"""Whether a session's policy fits its robot and cameras, checked before anything moves."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
 def check_policy(session: ResolvedSession) -> PolicyDescription | None:
     """Compare what a session's policy describes with the robot and the cameras; return its description.
 
-    It is loaded for that, and let go again; where its file alone shows that it does not fit, it is not loaded. What a
-    policy server elsewhere serves is checked when it can be asked; then None is returned.
+    The policy is loaded for that and closed again; it is not loaded where its file alone shows that it does not fit.
+    A policy on a server elsewhere is checked later, when the server answers; then None is returned.
 
     Raises:
         ConfigurationError: the parameter file does not fit, or the policy not the robot.

@@ -149,7 +149,7 @@ def resolve_parameters(
     Args:
         parameters: the record.
         source: the file that it came from, for errors.
-        given: dotted keys of what the command line said instead.
+        given: dotted keys that the command line set.
 
     Raises:
         ConfigurationError: as ``resolve``.
@@ -198,12 +198,12 @@ def resolve_parameters(
         perturbations=loaded_perturbations(
             parameters.strategy, strategy, task, *origin("strategy.perturbations")[:2]
         ),
-        cost_model=cost_model(parameters.cost, parameters.mover),
+        cost_model=cost_model(parameters.cost, parameters.handling_times),
     )
 
 
 def _origin(key: str, source: Path, given: Collection[str]) -> Origin:
-    """Return where the value of a key was written: on the command line, where that gave it or what holds it."""
+    """Return where the value of a key was written: on the command line, where that set it or a key above it."""
     parts = key.split(".")
     if any(".".join(parts[:depth]) in given for depth in range(1, len(parts) + 1)):
         return "command line", key, Path.cwd()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, AliasChoices, Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
-from robocontrast_ros.sessions.stopping import StopEarlyParameters
-from robocontrast_ros.strategies.effort import Mover
+from robocontrast_ros.strategies.effort import HandlingTimes
+
+DEFAULT_IMAGE_SIZE = (320, 180)
+"""Width and height of images where neither the session nor the policy's file gives them [pixel]."""
 
 
 @record
@@ -54,7 +56,7 @@ class TestSetParameters:
 
 @record
 class SetupParameters:
-    """When an object need not be moved."""
+    """Tolerances within which an object is not moved."""
 
     position_tolerance: float = Field(
         default=0.002, ge=0, le=1, description="an object this near to where it is wanted may stay [m]"
@@ -82,7 +84,7 @@ class PolicyServerParameters:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a name for a server that is started here, and a process for one that is not."""
+        """Refuse a node name for a server that is started here, and `composed` for one that is not."""
         if self.external and self.composed:
             raise ValueError("`composed: true` or `external: true`, not both")
         if not self.external and self.node != "policy_server":
@@ -122,7 +124,7 @@ class CameraParameters:
 
 @record
 class RecordingParameters:
-    """What goes into the bags besides what scoring them again needs."""
+    """What goes into the bags besides what rescoring needs."""
 
     images: bool = Field(default=True, description="whether the cameras' images are recorded")
     compression: Literal["zstd", "none"] = Field(
@@ -135,6 +137,36 @@ class RecordingParameters:
     topics: tuple[str, ...] = Field(
         default=(), description="further topics, relative to the session's namespace"
     )
+
+
+@record
+class StopEarlyParameters:
+    """The question after whose answer the session ends, and the error rate of that answer."""
+
+    error_rate: float = Field(
+        default=0.05, gt=0, lt=1, description="probability that the answer is wrong, whenever it is given"
+    )
+    score: Literal["metric", "success"] = Field(
+        default="metric", description="of the base trials: the task's metric (SPL or progress), or success"
+    )
+    threshold: float | None = Field(
+        default=None, gt=0, lt=1, description="whether the mean is above or below this"
+    )
+    compare_with: str | None = Field(
+        default=None,
+        min_length=1,
+        description="run folder of the same seed, task and test set, relative to the session's file: whether "
+        "the mean is higher or lower than there",
+    )
+    half_width: float | None = Field(
+        default=None, gt=0, lt=0.5, description="the mean, to within this much more or less"
+    )
+
+    def __post_init__(self) -> None:
+        """Ask for exactly one question."""
+        questions = (self.threshold, self.compare_with, self.half_width)
+        if sum(question is not None for question in questions) != 1:
+            raise ValueError("one of `threshold`, `compare_with` and `half_width`")
 
 
 @record
@@ -163,7 +195,12 @@ class SessionParameters:
     cost: str = Field(
         default="metres_moved", description="cost model of the budget: metres_moved or seconds_to_move"
     )
-    mover: Mover = Field(default_factory=Mover, description="the person of seconds_to_move")
+    # `mover`, its name in release 0.1, is still read.
+    handling_times: HandlingTimes = Field(
+        default_factory=HandlingTimes,
+        validation_alias=AliasChoices("handling_times", "mover"),
+        description="the person of seconds_to_move",
+    )
     budget: (
         Annotated[
             float, Field(ge=0, allow_inf_nan=True), AfterValidator(lambda k: None if k == math.inf else k)
@@ -186,7 +223,7 @@ class SessionParameters:
     )
     void_retries: int = Field(default=2, ge=0, le=100, description="how often a void trial is tried again")
     stop_early: StopEarlyParameters | None = Field(
-        default=None, description="what is to be found out, after which it ends; never when left out"
+        default=None, description="the question after whose answer the session ends; none when left out"
     )
     stop_on_success: bool = Field(
         default=True, description="whether a trial ends as soon as the goal is reached"
@@ -211,7 +248,7 @@ class SessionParameters:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a camera that is named twice, no policy and one too many."""
+        """Refuse a camera that is named twice, no policy, and a policy beside a server elsewhere."""
         names = [camera.name for camera in self.cameras or ()]
         if len(set(names)) != len(names):
             raise ValueError("each of the cameras once")

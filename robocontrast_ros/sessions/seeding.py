@@ -1,4 +1,4 @@
-"""Every random draw of a session from its seed and the draw's own keys, never from what was drawn before."""
+"""Random generators from the session's seed and the keys of a draw, independent of earlier draws."""
 
 from __future__ import annotations
 

@@ -3,54 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
-
-from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.differences import first_difference
 from robocontrast_ros.domain import METRICS, TestInstance
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.events import PolicyLoaded, SequentialTest, SessionStarted, TrialFinished
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import Journal, JournalError, read_journal
+from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.schema import StopEarlyParameters
 from robocontrast_ros.statistics.sequential import BettingTest
 from robocontrast_ros.statistics.sign_test import SequentialSignTest
 
 KEY = "stop_early.compare_with"
-
-
-@record
-class StopEarlyParameters:
-    """What is to be found out, after which the session ends: one question, and how sure the answer has to be."""
-
-    error_rate: float = Field(
-        default=0.05, gt=0, lt=1, description="probability that the answer is wrong, whenever it is given"
-    )
-    score: Literal["metric", "success"] = Field(
-        default="metric", description="of the base trials: the task's metric (SPL or progress), or success"
-    )
-    threshold: float | None = Field(
-        default=None, gt=0, lt=1, description="whether the mean is above or below this"
-    )
-    compare_with: str | None = Field(
-        default=None,
-        min_length=1,
-        description="run folder of the same seed, task and test set, relative to the session's file: whether "
-        "the mean is higher or lower than there",
-    )
-    half_width: float | None = Field(
-        default=None, gt=0, lt=0.5, description="the mean, to within this much more or less"
-    )
-
-    def __post_init__(self) -> None:
-        """Refuse no question, and more than one."""
-        questions = (self.threshold, self.compare_with, self.half_width)
-        if sum(question is not None for question in questions) != 1:
-            raise ValueError("one of `threshold`, `compare_with` and `half_width`")
 
 
 @dataclass(frozen=True)
@@ -73,10 +43,10 @@ class Stopping:
 
     One value a base instance, the mean of its repeats, in the order they were run, which is a random one
     (``Strategy.base_trials_iid``); with a reference, the difference from the same instance there. Where
-    another policy is let serve, the test begins anew.
+    the policy is swapped, the test begins anew.
 
     The betting test decides. Where successes of one trial an instance are compared, the sequential sign test
-    does, which takes fewer trials; the confidence sequence is the betting test's all the same.
+    does, which takes fewer trials; the confidence sequence is still that of the betting test.
     """
 
     def __init__(
@@ -94,7 +64,7 @@ class Stopping:
             metric: the task's.
             repeats: of each base instance.
             reference: the run to compare with, where the question is about one.
-            pairs: most number of pairs, where the sequential sign test is to decide; None where the betting test is.
+            pairs: maximum number of pairs, where the sequential sign test is to decide; None where the betting test is.
         """
         self._parameters, self._repeats, self._reference = parameters, repeats, reference
         self.pairs = pairs
@@ -114,7 +84,7 @@ class Stopping:
 
         Args:
             finished: the trial, in order; perturbed ones change nothing.
-            policy: the policy that served; None where nothing says.
+            policy: the policy that served; None where unknown.
         """
         served = (policy.name, policy.digest) if policy else None
         if served != self._policy:
@@ -140,7 +110,7 @@ class Stopping:
 
     @property
     def state(self) -> SequentialTest:
-        """What is known, for the journal."""
+        """State of the test, for the journal."""
         (low, high), signs = self._interval, self._signs
         return SequentialTest(
             score=self._score,
@@ -157,7 +127,7 @@ class Stopping:
 
     @property
     def _interval(self) -> tuple[float, float]:
-        """The confidence sequence; it holds 0 as long as the sign test has not answered."""
+        """The confidence sequence; it contains 0 as long as the sign test has not answered."""
         low, high = self._test.interval
         if self._signs is None or self._signs.answer:
             return low, high
@@ -175,64 +145,53 @@ class Stopping:
         return self._test.rejects(wanted.threshold or 0.0)
 
     @property
-    def words(self) -> str:
+    def detail(self) -> str:
         """The answer, or that there is none yet, in words."""
         wanted, name = self._parameters, METRICS.get(self._score, self._score)
         low, high = self._interval
         known = (
-            f"from {counted(self._test.number, 'test instance')} it is between {low:.3f} and {high:.3f}, "
-            f"at an error rate of {wanted.error_rate:g} whenever one stops"
+            f"confidence sequence {low:.3f} to {high:.3f}, error rate {wanted.error_rate:g}, "
+            f"{counted(self._test.number, 'test instance')}"
         )
         if self._signs is not None:
             signs = self._signs
             known = (
-                f"in {signs.first_alone} of {counted(signs.number, 'pair')} this policy alone succeeded, in "
-                f"{signs.second_alone} that of {self._reference.name} alone (sequential sign test for at most "
-                f"{counted(signs.most, 'pair')}, error rate {wanted.error_rate:g}); by a confidence sequence of its "
-                f"own at that error rate, which may hold 0, it is between {low:.3f} and {high:.3f}"
+                f"of {counted(signs.number, 'pair')}, this policy alone succeeded in {signs.first_alone}, that of "
+                f"{self._reference.name} alone in {signs.second_alone} (sequential sign test for at most "
+                f"{counted(signs.most, 'pair')}, error rate {wanted.error_rate:g}); confidence sequence {low:.3f} to "
+                f"{high:.3f}, which has the same error rate and may contain 0"
             )
+        subject = f"mean {name} of base trials"
         if self._reference is not None:
-            subject = f"mean {name} of base trials, less that of {self._reference.name},"
+            subject = f"difference to {self._reference.name} in {subject}"
             above = low > 0.0 if self._signs is None else self._signs.answer > 0
             answer = "above 0" if above else "below 0"
         elif wanted.threshold is not None:
-            subject = f"mean {name} of base trials"
             answer = f"{'above' if low > wanted.threshold else 'below'} {wanted.threshold:g}"
         else:
-            subject = f"mean {name} of base trials"
             answer = f"known to ±{wanted.half_width:g}"
         if self.decided:
             return f"stop_early: {subject} is {answer}: {known}"
-        return f"stop_early has not decided about the {subject.rstrip(',')}: {known}"
+        return f"stop_early has not decided about the {subject}: {known}"
 
 
 _QUESTIONS = ("threshold", "compare_with", "half_width")
 
 
-def begin_stopping(
-    parameters: StopEarlyParameters,
-    metric: str,
-    repeats: int,
-    max_trials: int | None,
-    test_set: Callable[[], Sequence[TestInstance]],
-    session: dict[str, Any],
-    begun: SessionStarted | None = None,
-) -> Stopping:
-    """Return the test of a session that is about to be run, or to be gone on with.
+def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) -> Stopping | None:
+    """Return the sequential test of a session that is about to be run, or resumed; None without one.
 
     Args:
-        parameters: the question.
-        metric: the task's.
-        repeats: of each base instance.
-        max_trials: trials after which the session ends; None for no limit.
-        test_set: draws the session's test set.
-        session: its resolved parameters, by file.
-        begun: how the session began, where it is gone on with: it keeps its test, and its most number of pairs.
+        evaluation: of the session.
+        begun: first event of the session, where it is resumed: it keeps its test and its maximum number of pairs.
 
     Raises:
         ConfigurationError: the run to compare with cannot be read, or is not of the same seed, task and test set; or
             it has repeats by now.
     """
+    parameters, metric, repeats = evaluation.stop_early, evaluation.task.metric, evaluation.repeats
+    if parameters is None:
+        return None
     if parameters.compare_with is None:
         return Stopping(parameters, metric, repeats)
     path = Path(parameters.compare_with)
@@ -248,8 +207,8 @@ def begin_stopping(
         ) from None
     if journal.started is None:
         raise ConfigurationError("session", KEY, str(path), "a run folder in which a session was begun")
-    _refuse_other_trials(journal, session)
-    instances = {instance.instance_id: instance for instance in test_set()}
+    _refuse_other_trials(journal, evaluation.parameters)
+    instances = {instance.instance_id: instance for instance in evaluation.test_set()}
     reference = _reference(journal, path.name, instances, _score(parameters, metric))
     if begun is not None:
         if begun.pairs is not None and not reference.single:
@@ -263,7 +222,7 @@ def begin_stopping(
         return Stopping(parameters, metric, repeats, reference, begun.pairs)
     pairs = None
     if parameters.score == "success" and repeats == 1 and reference.single:
-        pairs = min(len(reference.scores), max_trials or len(reference.scores))
+        pairs = min(len(reference.scores), evaluation.max_trials or len(reference.scores))
     return Stopping(parameters, metric, repeats, reference, pairs)
 
 
@@ -272,7 +231,7 @@ def _score(parameters: StopEarlyParameters, metric: str) -> str:
 
 
 def _refuse_other_trials(journal: Journal, session: dict[str, Any]) -> None:
-    """Refuse a run whose base trials are of another test set, or scored otherwise."""
+    """Refuse a run whose base trials are of another test set, or are scored differently."""
     there, here = (_compared(parameters) for parameters in (journal.started.parameters, session))
     if there == here:
         return
@@ -287,7 +246,7 @@ def _refuse_other_trials(journal: Journal, session: dict[str, Any]) -> None:
 
 
 def _compared(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return what decides which base trials there are, and what their scores mean."""
+    """Return the parameters that determine the base trials and their scores."""
     session = parameters.get("session", {})
     return {
         "session": {

@@ -1,4 +1,4 @@
-"""A contrast set that leaves out the perturbed trials which would tell least for what they cost."""
+"""A contrast set without the perturbed trials that would give the least information for their cost."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from robocontrast_ros.strategies.contrast_set import run_contrasts
 from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
     Skipped,
+    Strategy,
     StrategyContext,
     StrategyRun,
     solved_at_start,
@@ -19,15 +20,15 @@ from robocontrast_ros.strategies.protocol import (
 from robocontrast_ros.strategies.repeats import Repeats
 
 PILOTS = 8
-"""Test instances of which every perturbation is run, before anything is left out."""
+"""Test instances of which all perturbations are run, before any is left out."""
 PRIOR_VALUES = 4
-"""Every variance is smoothed as if so many scores more had been seen, half of them 0 and half of them 1: a
-perturbation is not believed to be always, or never, survived because it was so a few times."""
+"""Every variance is smoothed by so many more scores, half of them 0 and half of them 1: a few equal results do not
+mean that all results are equal."""
 LEAST_COST = 0.1
-"""A trial whose set-up is (nearly) free is taken to cost this share of a base trial's: it takes time, too."""
+"""Least cost of a trial, as a share of a base trial's: a trial whose set-up is free takes time, too."""
 
 
-class Adaptive:
+class Adaptive(Strategy):
     """Test instances in shuffled order; of each, the perturbations that are worth their cost.
 
     Base trials come first and are never left out, so that they are an i.i.d. sample of the test set. Which
@@ -40,15 +41,15 @@ class Adaptive:
     is expected to suffice for all that is left, nothing is left out; without a budget this is
     ``contrast_set``. What is left out is a skip, with the reason.
 
-    As nothing that is known of an instance decides what of it is run, no instances are selected: running
-    perturbations where the base trial failed would bias every mean. What is left is the bias of every
+    No result of an instance decides which of its perturbations are run, so no instances are selected: running
+    perturbations only where the base trial failed would bias every mean. What remains is the bias of every
     mean whose number of values depends on them (Nie et al. 2018, Why adaptively collected data have
-    negative bias and how to correct for it): a perturbation that happened to go well, or badly, all of the
-    time is tried less often again. docs/sessions.md says how much that is. The base trials' mean has no part in it.
+    negative bias and how to correct for it): a perturbation whose first results happen to be all
+    equal is run less often afterwards. docs/sessions.md says how much that is. The base trials' mean has no such bias.
     """
 
     name = "adaptive"
-    description = "a contrast set that leaves out perturbed trials which would tell least for their cost"
+    description = "a contrast set without the perturbed trials that give the least information for their cost"
     uses_perturbations = PerturbationUse.REQUIRED
     base_trials_iid = True
 
@@ -63,7 +64,7 @@ class Adaptive:
                 chosen = tuple(p for p in context.perturbations if _worthwhile(p, rows))
             for perturbation in context.perturbations:
                 if perturbation not in chosen:
-                    reason = "left out: it would tell less for its cost than the next test instance"
+                    reason = "left out: less information for its cost than the next test instance"
                     yield Skipped(base.instance_id, perturbation.name, reason)
             done = yield from run_contrasts(context, base, chosen)
             for name, repeats in done.items():
@@ -71,14 +72,10 @@ class Adaptive:
                 spent += rows[name].costs[-1]
             left -= bool(done)
 
-    def trials_expected(self, context: StrategyContext) -> int:
-        """Return |X| (1 + |P|) times the repeats."""
-        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
-
 
 @dataclass
 class _Row:
-    """What is known of base trials, or of a perturbation.
+    """The results of base trials, or of a perturbation, so far.
 
     Attributes:
         scores: of each instance, the mean of its repeats.
@@ -89,7 +86,7 @@ class _Row:
     costs: list[float] = field(default_factory=list)
 
     def add(self, repeats: Repeats, metric: str) -> None:
-        """Take one more instance into account."""
+        """Add an instance."""
         self.scores.append(math.fsum(getattr(r.result, metric) for r in repeats) / len(repeats))
         self.costs.append(math.fsum(r.cost for r in repeats))
 

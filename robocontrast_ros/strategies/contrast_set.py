@@ -11,6 +11,7 @@ from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
     Proposal,
     Skipped,
+    Strategy,
     StrategyContext,
     StrategyRun,
     solved_at_start,
@@ -19,7 +20,7 @@ from robocontrast_ros.strategies.repeats import Repeats, run_repeats
 from robocontrast_ros.strategies.standard import FULL_RESET
 
 
-class ContrastSet:
+class ContrastSet(Strategy):
     """Each test instance in its own scene, then its perturbations, each in the scene that resulted.
 
     The scene is reset before the base trial alone. A perturbation acts on the instruction of the base
@@ -38,10 +39,6 @@ class ContrastSet:
         for base in context.test_set:
             yield from run_contrasts(context, base, context.perturbations)
 
-    def trials_expected(self, context: StrategyContext) -> int:
-        """Return |X| (1 + |P|) times the repeats."""
-        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
-
 
 def run_contrasts(
     context: StrategyContext, base: TestInstance, perturbations: Sequence[Perturbation]
@@ -49,7 +46,7 @@ def run_contrasts(
     """Run a test instance, then perturbations of it, each in the scene that resulted.
 
     Returns:
-        ``base`` and the names of the perturbations that could be applied -> what came of them, in order;
+        ``base`` and the names of the perturbations that could be applied -> their results, in order;
         nothing where the instance's goal holds already in its own scene.
     """
     if solved_at_start(context.task, base):

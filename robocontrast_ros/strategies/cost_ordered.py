@@ -16,6 +16,7 @@ from robocontrast_ros.strategies.effort import setup_moves, transition_costs
 from robocontrast_ros.strategies.prediction import Visit, predict_visit
 from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
+    Strategy,
     StrategyContext,
     StrategyRun,
     solved_at_start,
@@ -23,13 +24,13 @@ from robocontrast_ros.strategies.protocol import (
 from robocontrast_ros.strategies.tour import shortest_path
 
 MARGIN = 0.05
-"""Share of the budget that a path leaves for what failures add: a block that was not brought where it belongs, or
-was pushed elsewhere, is farther from where it is wanted next. What is not needed goes to further instances."""
+"""Share of the budget kept for the extra cost of failures: a block that a policy left in another place is farther from
+where it is wanted next. What is not needed goes to further instances."""
 FIRST_GUESS = 16
-"""Test instances that are tried first when it is found out how many a budget suffices for."""
+"""Number of test instances that the search for how many a budget suffices for tries first."""
 
 
-class CostOrdered:
+class CostOrdered(Strategy):
     """Each test instance in its own scene, with its perturbations if there are any, the nearest scenes together.
 
     *Which* instances are run is left to chance: those that come first in the shuffled order of the test
@@ -37,16 +38,16 @@ class CostOrdered:
     the *order* of these is chosen: a travelling-salesman path from the scene that an instance's last trial
     leaves to the next instance's own scene. Were a path through the whole test set cut off where the budget
     ends, the instances that were run would be those of cheap neighbourhoods (crowded parts of the space of
-    scenes), and their mean no estimate of the test set's. For the same reason, where trials turn out dearer
+    scenes), and their mean no estimate of the test set's. For the same reason, where trials cost more
     than planned, the instances that come last in the shuffled order are left out, wherever they are on the
     path. What the budget still allows at the end of the path goes to the next instances of the shuffled
     order, in the same way.
 
     The first set-up is taken to be free: in simulation its objects are brought in from outside, and elsewhere
-    nobody knows what stands there.
+    the scene before it is not known.
 
     As neighbours on the path resemble each other, trials that were run first are no sample of the test set:
-    a sequential test must not look at them one by one.
+    a sequential test must not use them.
     """
 
     name = "cost_ordered"
@@ -75,13 +76,9 @@ class CostOrdered:
                 scene = trials[-1].result.final_scene
                 path.shorten(scene, context.budget - spent)
 
-    def trials_expected(self, context: StrategyContext) -> int:
-        """Return |X| (1 + |P|) times the repeats."""
-        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
-
 
 class _Visits:
-    """What is expected of each test instance, found out when it is asked for."""
+    """The predicted visit of each test instance, computed at its first use."""
 
     def __init__(self, context: StrategyContext) -> None:
         self.context = context
@@ -104,7 +101,7 @@ class _Path:
         """Find the order.
 
         Args:
-            visits: what is expected of each.
+            visits: the predicted visit of each.
             bases: the instances, in shuffled order.
             scene: where the path starts; None where the first set-up is free.
         """

@@ -1,8 +1,8 @@
-"""What a set-up takes: the moves between the scene that is and the scene wanted, and what they cost.
+"""What a set-up takes: the moves from the actual scene to the wanted one, and what they cost.
 
 Cost counts what a person does to the objects of the scene (seed 000, sections 4 and 5.1). Resetting the
 robot is free, and so is a new instruction. What is brought in from outside the scene, or taken out of it,
-costs nothing in either model: where it stood outside is not known.
+costs nothing in either model: its place outside is not known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far an object may be from where it is wanted and still be left alone.
+    """How far an object may be from its wanted pose and still stay.
 
     Attributes:
         position: distance [m].
@@ -57,7 +57,7 @@ def angle_between(a: Pose, b: Pose) -> float:
 
 
 def setup_moves(actual: Scene, wanted: Scene, tolerance: Tolerance) -> tuple[SetupMove, ...]:
-    """Return what brings a scene to another: first what is taken out, then what is moved or brought in.
+    """Return the moves from a scene to another: first what is taken out, then what is moved or brought in.
 
     An object whose model changed under the same name is taken out and brought in.
 
@@ -79,7 +79,7 @@ def setup_moves(actual: Scene, wanted: Scene, tolerance: Tolerance) -> tuple[Set
     return (*out, *moved)
 
 
-def agree(actual: Scene, known: Scene, tolerance: Tolerance) -> bool:
+def scenes_match(actual: Scene, known: Scene, tolerance: Tolerance) -> bool:
     """Tell whether two scenes hold the same objects at the same places within the tolerance."""
     return actual.frame_id == known.frame_id and not setup_moves(actual, known, tolerance)
 
@@ -100,11 +100,11 @@ class CostModel(Protocol):
 
         Args:
             moves: what is, or was, moved, in order.
-            measured: how long the person took for it [s]; None before it is done, and where nobody measured.
+            measured: how long the person took for it [s]; None before it is done, and where it was not measured.
         """
 
     def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
-        """Return what many set-ups of one scene cost, each from another one, at least 0.
+        """Return the cost of many set-ups of one scene, each from another one, at least 0.
 
         Args:
             carried: whether an object is carried, shape (n, objects), in the order of the moves.
@@ -112,7 +112,7 @@ class CostModel(Protocol):
             goals: where it is wanted [m], shape (objects, 3).
 
         Returns:
-            Shape (n,): what ``cost`` says of each.
+            Shape (n,): the ``cost`` of each.
         """
 
 
@@ -132,8 +132,8 @@ class MetresMoved:
 
 
 @record
-class Mover:
-    """How fast a person moves things. Chosen, not measured: time your own and put it here.
+class HandlingTimes:
+    """Speeds and times of a person who sets up scenes. Chosen, not measured: time your own and put it here.
 
     The defaults are for one person in a room. Walking: adults walk comfortably at 1.3 to 1.5 m/s (Bohannon
     1997); a few metres between furniture, from standstill to standstill, are slower. Carrying: half of
@@ -150,45 +150,45 @@ class Mover:
 
 
 class SecondsToMove:
-    """Time that a person needs [s] (seed 000, appendix C.3): what was measured, else a model of it.
+    """Time that a person needs [s] (seed 000, appendix C.3): measured, else modelled.
 
     For each object, in the order of the moves, the person walks from where the last one was put down,
     takes the object, carries it straight to its place and puts it down. The walk to the first object is
-    left out, for where the person waits is not known. An object that only has to be turned costs taking
+    left out, because where the person waits is not known. An object that only has to be turned costs taking
     and placing.
     """
 
     name = "seconds_to_move"
     unit = "s"
 
-    def __init__(self, mover: Mover | None = None) -> None:
-        """Take the person's speeds; the defaults when left out."""
-        self._mover = mover or Mover()
+    def __init__(self, times: HandlingTimes | None = None) -> None:
+        """Take the person's handling times; the defaults when left out."""
+        self._times = times or HandlingTimes()
 
     def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
         """Return the measured time where there is one, else the model's."""
         if measured is not None:
             return measured
-        mover, here, seconds = self._mover, None, []
+        times, here, seconds = self._times, None, []
         for move in moves:
             if move.start is None or move.goal is None:
                 continue
             walk = 0.0 if here is None else here.distance_to(move.start)
-            seconds.append(walk / mover.walking_speed + mover.taking)
-            seconds.append(move.distance / mover.carrying_speed + mover.placing)
+            seconds.append(walk / times.walking_speed + times.taking)
+            seconds.append(move.distance / times.carrying_speed + times.placing)
             here = move.goal
         return math.fsum(seconds)
 
     def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
         """Return the model's time."""
-        mover, seconds = self._mover, np.zeros(len(carried))
+        times, seconds = self._times, np.zeros(len(carried))
         here = np.full((len(carried), 3), np.nan)
         for moves, start, goal in zip(carried.T, starts.swapaxes(0, 1), goals, strict=True):
-            # Nobody has walked before the first object: there `here` is not a number.
+            # There is no walk to the first object: there `here` is not a number.
             walk = np.nan_to_num(norm(start - here))
             carry = norm(goal - start)
-            handling = mover.taking + mover.placing
-            time = walk / mover.walking_speed + carry / mover.carrying_speed + handling
+            handling = times.taking + times.placing
+            time = walk / times.walking_speed + carry / times.carrying_speed + handling
             seconds += np.where(moves, time, 0.0)
             here = np.where(moves[:, None], goal, here)
         return seconds
@@ -197,7 +197,7 @@ class SecondsToMove:
 def transition_costs(
     left: Sequence[Scene], wanted: Sequence[Scene], model: CostModel, tolerance: Tolerance
 ) -> Floats:
-    """Return what it costs to bring each of some scenes to each of others.
+    """Return the cost from each of some scenes to each of others.
 
     Returns:
         Shape (left, wanted): the cost of ``setup_moves`` of each pair.
@@ -248,10 +248,10 @@ COST_MODELS = (MetresMoved.name, SecondsToMove.name)
 """Names of the cost models in parameter files."""
 
 
-def cost_model(name: str, mover: Mover) -> CostModel:
+def cost_model(name: str, times: HandlingTimes) -> CostModel:
     """Return the cost model of a name.
 
     Raises:
         KeyError: there is none.
     """
-    return {MetresMoved.name: MetresMoved(), SecondsToMove.name: SecondsToMove(mover)}[name]
+    return {MetresMoved.name: MetresMoved(), SecondsToMove.name: SecondsToMove(times)}[name]

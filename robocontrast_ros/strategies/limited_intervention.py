@@ -1,7 +1,7 @@
 """Limited intervention: the baseline of seed 000, section 5.2, that resets only when it must, in two readings.
 
 The paper resets "the scene unless a planner determines an instruction is infeasible". It does not say what
-happens to an instruction that the scene fulfils already, which no trial can start with: the scene is reset
+happens to an instruction that the scene fulfils already, with which no trial can start: the scene is reset
 for it (``limited_intervention``), or it is skipped (``limited_intervention_skip``). Only the second resets
 for infeasible instructions alone, so it is nearer to the words; it runs fewer trials.
 """
@@ -13,6 +13,7 @@ from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
     Proposal,
     Skipped,
+    Strategy,
     StrategyContext,
     StrategyRun,
     solved_at_start,
@@ -22,7 +23,7 @@ from robocontrast_ros.strategies.repeats import run_repeats
 FULFILLED = "the instruction is already fulfilled in the scene that the previous trial left"
 
 
-class LimitedIntervention:
+class LimitedIntervention(Strategy):
     """The instructions of the test set one after another, in the scene that the last trial left.
 
     The scene is set up anew, as the instance's own scene, for the first trial and whenever the
@@ -45,10 +46,6 @@ class LimitedIntervention:
                 continue
             repeats = yield from run_repeats(step, context.repeats)
             scene = repeats[-1].result.final_scene
-
-    def trials_expected(self, context: StrategyContext) -> int:
-        """Return |X| times the repeats."""
-        return len(context.test_set) * context.repeats
 
     def _step(self, context: StrategyContext, base: TestInstance, scene: Scene | None) -> Proposal | Skipped:
         """Return the trial in the scene that the last one left, else in its own scene, else why there is none."""
@@ -85,7 +82,7 @@ class LimitedInterventionSkip(LimitedIntervention):
 
 
 def _misfit(context: StrategyContext, base: TestInstance, scene: Scene) -> str:
-    """Return why the words of an instruction mean nothing in a scene; empty when they do."""
+    """Return why the words of an instruction do not fit a scene; empty where they do."""
     missing = ", ".join(sorted(set(base.scene.names) - set(scene.names)))
     if missing:
         return f"objects are missing from the scene that the previous trial left: {missing}"
@@ -97,7 +94,7 @@ def _misfit(context: StrategyContext, base: TestInstance, scene: Scene) -> str:
 
 
 def _instance_there(context: StrategyContext, base: TestInstance, scene: Scene) -> TestInstance | str:
-    """Return the instruction's test instance in a scene; why there is none where the planner finds none."""
+    """Return the instruction's test instance in a scene, or why there is none."""
     if context.task.plan(base.instruction, scene) is None:
         return "the planner finds the instruction infeasible in the scene that the previous trial left"
     instance = context.task.make_instance(base.instance_id, base.instruction, scene)

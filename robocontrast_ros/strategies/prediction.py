@@ -1,4 +1,4 @@
-"""What comes of trials if each of them succeeds just as the planner would do it."""
+"""Predicted results of trials: each succeeds as the planner would do it."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ class Visit:
 
     Attributes:
         base: the test instance; its own scene is what has to be set up first.
-        cost: of the set-ups between its trials; the first one's, which depends on what stands there, is not
-            in it.
+        cost: of the set-ups between its trials, without the first one, which depends on the scene before it.
         left: the scene that its last trial leaves.
     """
 
@@ -60,7 +59,7 @@ class Visit:
 def predict_visit(
     context: StrategyContext, base: TestInstance, perturbations: tuple[Perturbation, ...]
 ) -> Visit:
-    """Return what running an instance and these perturbations of it comes to if every trial succeeds.
+    """Predict running an instance and these perturbations of it, if every trial succeeds.
 
     Args:
         context: of the strategy.

@@ -40,7 +40,7 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A trial that is not run; it is written down, never silently dropped.
+    """A trial that is not run; it is always written down.
 
     Attributes:
         base_id: instance_id of the unperturbed test instance.
@@ -64,10 +64,10 @@ class StrategyContext:
         repeats: how often each instance is run.
         rng: ``rng(*keys)`` returns a generator that depends on the session's seed and the keys
             alone, so that a draw does not depend on what was drawn before it.
-        budget: K, in the cost model's unit; infinity for no limit. The session keeps to it by itself: a
-            strategy need not, and may plan with it.
+        budget: K, in the cost model's unit; infinity for no limit. The session enforces it; a strategy may
+            plan with it.
         cost: what a set-up costs.
-        tolerance: how far an object may be from where it is wanted and still be left alone.
+        tolerance: how far an object may be from its wanted pose and still stay.
     """
 
     task: Task
@@ -82,11 +82,11 @@ class StrategyContext:
 
 @dataclass(frozen=True)
 class Completed:
-    """What a strategy is told of a trial that it proposed.
+    """The result of a trial that a strategy proposed, which is sent to the strategy.
 
     Attributes:
-        result: what came of it.
-        cost: all that was paid for its set-ups, in the cost model's unit, void attempts included.
+        result: the scores.
+        cost: of all its set-ups, in the cost model's unit, void attempts included.
     """
 
     result: TrialResult
@@ -94,10 +94,10 @@ class Completed:
 
 
 StrategyRun = Generator["Proposal | Skipped", "Completed | None", None]
-"""Yields a Proposal and is sent what came of that trial; yields a Skipped and is sent None.
+"""Yields a Proposal and is sent the result of that trial; yields a Skipped and is sent None.
 
 Being a generator that draws only from its context and what it is sent, a strategy is resumed by
-sending it what the journal says again. A void trial is never sent: the session runs it again.
+sending it the results in the journal again. A void trial is never sent: the session runs it again.
 """
 
 
@@ -105,15 +105,15 @@ class PerturbationUse(Enum):
     """Whether a strategy takes a perturbation set P."""
 
     NONE = "none"
-    """It refuses one."""
+    """It takes none."""
     OPTIONAL = "optional"
     """It runs base trials alone without one."""
     REQUIRED = "required"
-    """It is nothing without one."""
+    """It needs one."""
 
 
 class Strategy(Protocol):
-    """An order of trials. Its entry point names the class, which is made without arguments.
+    """An order of trials, to inherit from or to imitate. Its entry point names the class, which takes no arguments.
 
     Attributes:
         name: the name in parameter files.
@@ -132,7 +132,8 @@ class Strategy(Protocol):
         """Return the trials, one at a time."""
 
     def trials_expected(self, context: StrategyContext) -> int:
-        """Return how many trials there are when nothing is skipped and the budget suffices."""
+        """Return how many trials there are when nothing is skipped and the budget suffices: |X| (1 + |P|) repeats."""
+        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
 
 
 def solved_at_start(task: Task, instance: TestInstance) -> bool:

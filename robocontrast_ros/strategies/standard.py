@@ -7,6 +7,7 @@ from robocontrast_ros.strategies.protocol import (
     PerturbationUse,
     Proposal,
     Skipped,
+    Strategy,
     StrategyContext,
     StrategyRun,
     solved_at_start,
@@ -16,7 +17,7 @@ from robocontrast_ros.strategies.repeats import run_repeats
 FULL_RESET = "full reset to the scene of the test instance"
 
 
-class Standard:
+class Standard(Strategy):
     """Each test instance in its own scene."""
 
     name = "standard"
@@ -33,7 +34,3 @@ class Standard:
             yield from run_repeats(
                 Proposal(base.instance_id, base, note=FULL_RESET, start=Start.FULL_RESET), context.repeats
             )
-
-    def trials_expected(self, context: StrategyContext) -> int:
-        """Return |X| times the repeats."""
-        return len(context.test_set) * context.repeats

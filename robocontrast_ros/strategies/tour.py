@@ -10,8 +10,8 @@ from ortools.constraint_solver.routing_enums_pb2 import FirstSolutionStrategy, L
 RESOLUTION = 1000.0
 """Costs are given to the solver as whole numbers, of mm or ms."""
 SEARCHED = 100
-"""Up to so many places, the search goes on beyond the first local optimum. Beyond, that takes a minute and saves
-less than one percent."""
+"""Number of places up to which the search goes on after the first local optimum. With more, that takes a minute and
+saves less than one percent."""
 IMPROVEMENTS = 100
 """Solutions after which that search ends. A number, not a time: the path is the same on every machine."""
 
@@ -24,7 +24,7 @@ def shortest_path(costs: ArrayLike, start: ArrayLike | None = None) -> list[int]
 
     Args:
         costs: from each place to each, not necessarily the same there and back, at least 0, shape (n, n).
-        start: to each place from where one is, shape (n,); None where the path may start anywhere.
+        start: costs to each place from the start, shape (n,); None where the path may start anywhere.
 
     Returns:
         The indices 0 to n - 1, each once.

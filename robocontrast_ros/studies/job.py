@@ -22,6 +22,7 @@ from robocontrast_ros.sessions.loop import Session
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.studies.memo import Memory, RememberingBench, RememberingPerturbation
 from robocontrast_ros.studies.parameters import Study
+from robocontrast_ros.system.processes import Stopped
 
 INTERRUPTED = "interrupted"
 """Reason of a session that was interrupted; any other reason is one of ``SessionFinished``."""
@@ -29,10 +30,6 @@ INTERRUPTED = "interrupted"
 
 class StudyError(RuntimeError):
     """The study cannot go on; the message says why, and what to do."""
-
-
-class Stopped(Exception):
-    """The study is ending; what is done is kept."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 from pydantic_core import from_json, to_json
 
 from robocontrast_ros.configuration import (
@@ -21,7 +21,7 @@ from robocontrast_ros.configuration import (
     resolve_uri,
 )
 from robocontrast_ros.configuration.files import SUFFIXES, find_file, is_path
-from robocontrast_ros.sessions.loop import session_versions
+from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve_parameters
 from robocontrast_ros.sessions.schema import (
     SessionParameters,
@@ -30,7 +30,7 @@ from robocontrast_ros.sessions.schema import (
     TestSetParameters,
 )
 from robocontrast_ros.statistics.curves import BINS
-from robocontrast_ros.strategies.effort import Mover
+from robocontrast_ros.strategies.effort import HandlingTimes
 from robocontrast_ros.studies.claims import Claim, Claims, check_claims
 
 LABEL = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
@@ -69,7 +69,12 @@ class StudyParameters:
     test_set: TestSetParameters
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
     cost: str = Field(default="metres_moved", description="cost model: metres_moved or seconds_to_move")
-    mover: Mover = Field(default_factory=Mover, description="the person of seconds_to_move")
+    # `mover`, its name in release 0.1, is still read.
+    handling_times: HandlingTimes = Field(
+        default_factory=HandlingTimes,
+        validation_alias=AliasChoices("handling_times", "mover"),
+        description="the person of seconds_to_move",
+    )
     setup: SetupParameters = Field(default_factory=SetupParameters)
     strategies: tuple[StudyStrategy, ...] = Field(min_length=2, description="what is compared")
     standard: str = Field(
@@ -155,7 +160,7 @@ class Study:
             test_set=study.test_set,
             repeats=study.repeats,
             cost=study.cost,
-            mover=study.mover,
+            handling_times=study.handling_times,
             setup=study.setup,
             budget=budget,
         )

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import fcntl
 import json
-import multiprocessing
-import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import SynchronizedArray
-from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import ClassVar
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.differences import first_difference
-from robocontrast_ros.studies.job import Job, JobFiles, JobProgress, Stopped, StudyError, run_job
+from robocontrast_ros.studies.job import Job, JobFiles, JobProgress, StudyError, run_job
 from robocontrast_ros.studies.parameters import Study, load_study
-from robocontrast_ros.system.numerics import pinned
+from robocontrast_ros.system.processes import SPAWN, process_pool, stopping
 
 POLL = 0.25
 """How often progress is reported [s]."""
@@ -116,9 +112,7 @@ def _run(
     processes: int,
     tell: Callable[[StudyProgress], None],
 ) -> None:
-    context = multiprocessing.get_context("spawn")
-    stop, numbers = context.Event(), context.Array("d", FIELDS * len(missing))
-    began = time.monotonic()
+    numbers, began = SPAWN.Array("d", FIELDS * len(missing)), time.monotonic()
 
     def where(futures: Sequence[Future[None]]) -> StudyProgress:
         asked, simulated, shares = (sum(numbers[i::FIELDS]) for i in range(FIELDS))
@@ -127,17 +121,10 @@ def _run(
         left = elapsed * (1.0 - share) / share if share > 0.0 else None
         return StudyProgress(round(asked), round(simulated), jobs - len(missing) + done, jobs, elapsed, left)
 
-    with ProcessPoolExecutor(
-        processes, context, _Worker.begin, (str(study.source), folder.jobs, stop, numbers, os.getpid())
-    ) as pool:
-        # Processes have the signal mask of who starts them: Ctrl-C, and the end of the terminal, are the parent's
-        # alone, from their first moment.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
-        with pinned():
-            futures = [pool.submit(_Worker.run, number, job) for number, job in enumerate(missing)]
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with process_pool(processes, _Worker.begin, str(study.source), folder.jobs, numbers) as submit:
+        futures = [submit(_Worker.run, number, job) for number, job in enumerate(missing)]
+        waiting = set(futures)
         try:
-            waiting = set(futures)
             while waiting:
                 done, waiting = wait(waiting, POLL, FIRST_EXCEPTION)
                 tell(where(futures))
@@ -148,10 +135,6 @@ def _run(
                 "a process of the study died, perhaps for want of memory. Start the study again, with fewer "
                 "--processes if need be; it goes on where it was."
             ) from None
-        finally:
-            # An error, or Ctrl-C: what runs ends after its trial, and what does not run yet is not begun.
-            stop.set()
-            pool.shutdown(cancel_futures=True)
 
 
 class _Worker:
@@ -159,35 +142,23 @@ class _Worker:
 
     study: ClassVar[Study]
     folder: ClassVar[Path]
-    stop: ClassVar[Event]
     numbers: ClassVar[SynchronizedArray[float]]
-    parent: ClassVar[int]
 
     @classmethod
-    def begin(
-        cls, study_file: str, folder: Path, stop: Event, numbers: SynchronizedArray[float], parent: int
-    ) -> None:
+    def begin(cls, study_file: str, folder: Path, numbers: SynchronizedArray[float]) -> None:
         """Prepare the process."""
         cls.study = load_study(study_file)
-        cls.folder, cls.stop, cls.numbers, cls.parent = folder, stop, numbers, parent
+        cls.folder, cls.numbers = folder, numbers
 
     @classmethod
     def run(cls, number: int, job: Job) -> None:
-        """Run a job, or leave it where it is when the study is to end."""
+        """Run a job, up to the trial after which the study is to end."""
 
         def tell(progress: JobProgress) -> None:
             first = FIELDS * number
             cls.numbers[first : first + FIELDS] = (progress.asked, progress.simulated, progress.share)
 
-        try:
-            run_job(job, cls.study, cls.folder, tell, cls._stopped)
-        except Stopped:
-            return
-
-    @classmethod
-    def _stopped(cls) -> bool:
-        """Tell whether the study is to end, or its process has died."""
-        return cls.stop.is_set() or os.getppid() != cls.parent
+        run_job(job, cls.study, cls.folder, tell, stopping)
 
 
 @contextmanager

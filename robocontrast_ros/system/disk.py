@@ -1,4 +1,4 @@
-"""Write files so that what the system refuses is one line, and a file that was there stays as it was."""
+"""Write files whole: an error is one line, and a file that was there stays as it was."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def cure_of(error: OSError) -> str:
 
 
 class DiskError(Exception):
-    """Something could not be written; the message names it, says what is wrong, and the cure."""
+    """A file or folder could not be written; the message says which, why, and the cure."""
 
     def __init__(self, path: Path, error: OSError, then: str = "then do the same again") -> None:
         """Name the file.
 
         Args:
             path: what could not be written.
-            error: what the system says.
-            then: what to do after that, in words.
+            error: of the system.
+            then: what to do after the cure, in words.
         """
         what = (error.strerror or str(error)).rstrip(".")
         super().__init__(f"{path}: cannot be written: {what}. {cure_of(error)}, {then}.")
@@ -41,7 +41,7 @@ class DiskError(Exception):
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what the system refuses meanwhile into a ``DiskError`` that names the path.
+    """Turn an ``OSError`` in the block into a ``DiskError`` that names the path.
 
     Raises:
         DiskError: the system refused something.
@@ -56,7 +56,7 @@ def writing(path: Path) -> Iterator[None]:
 def new_file(path: Path) -> Iterator[Path]:
     """Yield where to write a file that takes the place of ``path`` once it is whole.
 
-    It has the same ending, and begins with a dot. When the writing fails it is removed, and what was at ``path`` stays.
+    Its name has the same suffix, and begins with a dot. When writing fails it is removed, and ``path`` stays as it was.
 
     Raises:
         DiskError: the system refused to write it.
@@ -73,7 +73,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file whole, or leave what was there; text in UTF-8.
+    """Write a whole file, or leave the old one as it was; text in UTF-8.
 
     Raises:
         DiskError: the system refused to write it.

@@ -1,8 +1,8 @@
 """How the numeric libraries of our processes compute, so that the same seed gives the same bits on every processor.
 
-The first line is the code itself: nothing that is simulated, planned or scored leaves the order of a sum to a library
-(``domain.products``), and shipped networks answer in double precision, rounded. This is the second line: the libraries
-use one thread and the kernels of AVX2, which every processor of the last ten years has. docs/reproducibility.md.
+The first safeguard is the code itself: nothing that is simulated, planned or scored leaves the order of a sum to a
+library (``domain.products``), and shipped networks answer in double precision, rounded. This is the second one: the
+libraries use one thread and the AVX2 kernels, which every processor of the last ten years has. docs/reproducibility.md.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from pathlib import Path
 from threadpoolctl import ThreadpoolController
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-"""One thread. What is computed here is too small to share: threads that wait for one another turn round and get in the
-way of others, and of themselves."""
+"""One thread. The computations here are too small to share: waiting threads spin, and slow down the others."""
 
 AVX2_KERNELS = {
     "OPENBLAS_CORETYPE": "Haswell",
@@ -26,13 +25,13 @@ AVX2_KERNELS = {
     "ATEN_CPU_CAPABILITY": "avx2",
     "ONEDNN_MAX_CPU_ISA": "AVX2",
 }
-"""The kernels of OpenBLAS (NumPy, SciPy), MKL, ATen and oneDNN (PyTorch) for processors with AVX2."""
+"""The AVX2 kernels of OpenBLAS (NumPy, SciPy), MKL, ATen and oneDNN (PyTorch)."""
 
 
 def pin(environment: MutableMapping[str, str]) -> dict[str, str]:
-    """Put into an environment what pins the libraries, where the user has not said else; return what was put there.
+    """Add the variables that pin the libraries to an environment, but for those that the user has set; return them.
 
-    They read it when they are loaded: call this before a process starts, or before it imports NumPy.
+    The libraries read them when they are loaded: call this before a process starts, or before it imports NumPy.
     """
     wanted = ONE_THREAD | (AVX2_KERNELS if "avx2" in processor_flags() else {})
     added = {name: value for name, value in wanted.items() if name not in environment}
@@ -42,7 +41,7 @@ def pin(environment: MutableMapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def pinned() -> Iterator[None]:
-    """Pin the libraries of processes that are started meanwhile."""
+    """Pin the libraries of processes that are started in the block."""
     added = pin(os.environ)
     try:
         yield
@@ -53,7 +52,7 @@ def pinned() -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let the libraries that are loaded already use one thread meanwhile: in a notebook nobody pinned them before."""
+    """Let libraries that are loaded already, as in a notebook, use one thread in the block."""
     with _loaded().limit(limits=1):
         yield
 
@@ -64,7 +63,7 @@ def _loaded() -> ThreadpoolController:
 
 
 def machine() -> dict[str, str]:
-    """Return what a result could depend on that is no package: processor, its widest vectors, Python, C library."""
+    """Return what a result may depend on besides packages: processor, its widest vectors, Python, C library."""
     flags = processor_flags()
     vectors = next((name for name in ("avx512f", "avx2", "avx") if name in flags), "")
     return {
@@ -77,7 +76,7 @@ def machine() -> dict[str, str]:
 
 @cache
 def processor_flags() -> frozenset[str]:
-    """Return the instruction sets that the processor names, as Linux spells them; empty where it says nothing."""
+    """Return the processor's instruction sets, as Linux spells them; empty where unknown."""
     return frozenset(_cpu_info("flags").split())
 
 

@@ -1,19 +1,34 @@
-"""Run a function on many things in several processes; a process that dies costs no more than its own thing."""
+"""Run functions in processes beside this one: numerics pinned, signals left to the parent, a death noticed."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from multiprocessing.synchronize import Event
+from typing import Any, TypeVar
+
+from robocontrast_ros.system.numerics import pinned
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+# A process that is forked from one with threads (polars has them) may hang.
+SPAWN = multiprocessing.get_context("spawn")
+"""How processes are started, and how what they share is made."""
+
+_stops: list[Event] = []
+"""Of the pool that this process belongs to; empty in a process of no pool."""
+
+
+class Stopped(Exception):
+    """A call that ends early, because ``stopping`` says so."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +41,67 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
+@contextmanager
+def process_pool(
+    processes: int, begin: Callable[..., None] | None = None, *arguments: Any
+) -> Iterator[Callable[..., Future[Any]]]:
+    """Yield ``submit(function, *arguments)``, which calls a function in another process and returns its future.
+
+    When the block ends, calls that have not begun are cancelled; those that have can see it by ``stopping``, and are
+    waited for. Where a process dies, all futures without a result raise ``BrokenProcessPool``. Where this process dies,
+    the others end at once.
+
+    Args:
+        processes: that run at a time, at least 1.
+        begin: called once in each process, with ``arguments``.
+        arguments: can be pickled, or come from ``SPAWN``.
+    """
+    stop = SPAWN.Event()
+    pool = ProcessPoolExecutor(processes, SPAWN, _begin, (stop, begin, arguments))
+
+    def submit(function: Callable[..., Result], *arguments: Any) -> Future[Result]:
+        # A process has the environment and the signal mask of who starts it: Ctrl-C, and the end of the terminal, are
+        # the parent's alone from its first moment.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+        try:
+            with pinned():
+                return pool.submit(function, *arguments)
+        except BrokenProcessPool as error:
+            broken: Future[Result] = Future()
+            broken.set_exception(error)
+            return broken
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    try:
+        yield submit
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def stopping() -> bool:
+    """Tell whether a call in a pool's process should end early, because its pool is ending."""
+    return any(stop.is_set() for stop in _stops)
+
+
+def _begin(stop: Event, begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    _stops.append(stop)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if begin is not None:
+        begin(*arguments)
+
+
+def _end_with_parent() -> None:
+    """Without it, a process would wait for the next call of a parent that was killed, for ever."""
+    multiprocessing.parent_process().join()
+    os._exit(1)
+
+
 def run_in_processes(
     function: Callable[[Job], Result], jobs: Sequence[Job], processes: int
 ) -> Iterator[tuple[int, Result | ProcessLost]]:
-    """Yield the index and the result of each job as it is done.
+    """Yield the index and the result of each job as it is done; a process that dies costs no more than its own job.
 
     With one process, or one job, everything happens in this process. Interrupted, nothing new is begun, and
     what is under way is waited for.
@@ -46,8 +118,8 @@ def run_in_processes(
         yield from ((index, function(job)) for index, job in enumerate(jobs))
         return
     lost = []
-    with _pool(min(processes, len(jobs))) as pool:
-        futures = {_submit(pool, function, job): index for index, job in enumerate(jobs)}
+    with process_pool(min(processes, len(jobs))) as submit:
+        futures = {submit(function, job): index for index, job in enumerate(jobs)}
         for future in as_completed(futures):
             try:
                 yield futures[future], future.result()
@@ -56,36 +128,11 @@ def run_in_processes(
                 lost.append(futures[future])
     lost.sort()
     while lost:
-        with _pool(1) as pool:
+        with process_pool(1) as submit:
             while lost:
                 index = lost.pop(0)
                 try:
-                    yield index, pool.submit(function, jobs[index]).result()
+                    yield index, submit(function, jobs[index]).result()
                 except BrokenProcessPool:
                     yield index, ProcessLost()
                     break
-
-
-@contextmanager
-def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    # A process that is forked from one with threads (polars has them) may hang.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, context, initializer=_leave_interrupts_to_the_parent)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _submit(pool: ProcessPoolExecutor, function: Callable[[Job], Result], job: Job) -> Future[Result]:
-    try:
-        return pool.submit(function, job)
-    except BrokenProcessPool as error:
-        broken: Future[Result] = Future()
-        broken.set_exception(error)
-        return broken
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)

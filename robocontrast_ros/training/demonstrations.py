@@ -8,9 +8,8 @@ the tool's actual position, so that a policy learns to recover from its own mist
 from __future__ import annotations
 
 import math
-import multiprocessing
-import signal
 from collections.abc import Iterator
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from robocontrast_ros.policies.film_bc.slots import planar_state
 from robocontrast_ros.policies.protocol import Observation, Policy
 from robocontrast_ros.robots.controllers.registry import make_controller
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.system.processes import Stopped, process_pool, stopping
 from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.rendering import Camera
@@ -110,19 +110,12 @@ def make_demonstrations(parameters: DemonstrationParameters, folder: Path, proce
     jobs = [(parameters, index, path) for index, path in enumerate(paths) if not path.exists()]
     if not jobs:
         return
-    with multiprocessing.get_context("spawn").Pool(
-        min(processes, len(jobs)), _leave_interrupts_to_the_parent
-    ) as pool:
-        yield from pool.imap_unordered(_make_shard, jobs)
+    with process_pool(min(processes, len(jobs))) as submit:
+        for made in as_completed([submit(_make_shard, *job) for job in jobs]):
+            yield made.result()
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-
-def _make_shard(job: tuple[DemonstrationParameters, int, Path]) -> Path:
-    parameters, index, path = job
+def _make_shard(parameters: DemonstrationParameters, index: int, path: Path) -> Path:
     _Demonstrator(parameters).shard(np.random.default_rng([parameters.seed, index])).save(path)
     return path
 
@@ -165,6 +158,8 @@ class _Demonstrator:
         }
         texts, conditions, image_step, images = [], [], [], []
         for episode in range(self._p.episodes):
+            if stopping():
+                raise Stopped
             instance = self._task.sample(rng, str(episode))
             instruction = instance.instruction
             texts.append(instruction.text)

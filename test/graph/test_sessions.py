@@ -216,7 +216,7 @@ def test_control_c_ends_the_session_and_every_process(place):
     ("arguments", "changes", "words"),
     [
         (["--robot", "frankka"], {}, ["frankka", "franka", "ur5e", "Did you mean"]),
-        (["--robot", "locobot"], {}, ["`robot`", "locobot.yaml", "language_table.yaml", "stands still"]),
+        (["--robot", "locobot"], {}, ["`robot`", "locobot.yaml", "language_table.yaml", "is fixed"]),
         (["--policy", "orcale"], {}, ["orcale", "oracle"]),
         (["--budget", "-1"], {}, ["budget", "-1"]),
         ([], {"task": "language_tabel"}, ["small.yaml", "`task`", "language_table"]),

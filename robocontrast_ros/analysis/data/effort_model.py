@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from robocontrast_ros.domain import SetupMove
 from robocontrast_ros.runs.events import SessionStarted
-from robocontrast_ros.strategies.effort import MetresMoved, Mover, SecondsToMove, Tolerance
+from robocontrast_ros.strategies.effort import HandlingTimes, MetresMoved, SecondsToMove, Tolerance
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class EffortModel:
         self.tolerance = Tolerance(
             tolerance.get("position_tolerance", 0.0), tolerance.get("orientation_tolerance", 0.0)
         )
-        self._metres, self._seconds = MetresMoved(), SecondsToMove(Mover(**session.get("mover", {})))
+        times = session.get("handling_times") or session.get("mover", {})  # its name in older journals
+        self._metres, self._seconds = MetresMoved(), SecondsToMove(HandlingTimes(**times))
 
     def of(self, moves: Sequence[SetupMove], measured: float | None = None) -> Effort:
         """Return the effort of moves; the seconds are the measured ones where there are."""

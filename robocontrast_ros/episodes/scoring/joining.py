@@ -1,4 +1,4 @@
-"""Bring the scene and the tool's pose of one control step together by their stamp."""
+"""Pair the scene and the tool's pose of one control step by their stamp."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StampJoin:
 
     Samples come out in the order of their stamps, each stamp once, and only stamps after ``after``.
     That rule, and not the moment of arrival, decides what belongs to a trial, so that the live scorer
-    and a bag agree. A message whose partner never comes is let go when a later stamp is paired.
+    and a bag agree. A message whose partner never comes is dropped when a later stamp is paired.
     """
 
     def __init__(self, after: int = -1) -> None:

@@ -63,7 +63,7 @@ def normalised_dtw(
     Args:
         path: Q, the robot's positions in order, at least one [m].
         reference: R, the corners of the reference path, at least one [m].
-        threshold: d_th, how near counts as there [m].
+        threshold: d_th, the distance at which a point counts as reached [m].
 
     Raises:
         ValueError: the threshold is no positive number.

@@ -1,12 +1,33 @@
-"""How far a trial has come towards its goal, and whether that makes it a success."""
+"""Progress of a trial towards its goal, and whether it is a success."""
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 from robocontrast_ros.domain import Scene
-from robocontrast_ros.episodes.scoring.spl import progress_to_goal
 from robocontrast_ros.tasks.protocol import Goal, StagedGoal
+
+
+def progress_to_goal(distance: float, start_distance: float) -> float:
+    """Return 1 - d / d0, clamped to [0, 1].
+
+    Where the trial starts at its goal (d0 = 0) the quotient is undefined: the progress is then 1 as
+    long as the goal holds and 0 when it has been lost.
+
+    Args:
+        distance: d, what the goal predicate measures now [m].
+        start_distance: d0, what it measured at the start [m].
+
+    Raises:
+        ValueError: a distance is negative or not finite.
+    """
+    for name, value in (("distance to goal", distance), ("distance to goal at the start", start_distance)):
+        if not (math.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{name}: got {value}, expected a finite number of at least 0 m")
+    if start_distance == 0.0:
+        return 1.0 if distance == 0.0 else 0.0
+    return min(max(1.0 - distance / start_distance, 0.0), 1.0)
 
 
 class GoalProgress(Protocol):
@@ -18,7 +39,7 @@ class GoalProgress(Protocol):
         subgoals: how many there are, at least 1.
         reached: how many were reached so far, in order.
         holds: whether the goal is reached now, as far as scenes can tell.
-        succeeded: whether the trial is a success, whatever comes.
+        succeeded: whether the trial is a success, whatever comes later.
     """
 
     distance: float
@@ -29,14 +50,14 @@ class GoalProgress(Protocol):
     succeeded: bool
 
     def update(self, scene: Scene) -> None:
-        """Take the scene of one control step."""
+        """Update with the scene of one control step."""
 
     def success(self, stopped: bool) -> bool:
         """Tell whether the trial is a success if it ends here; ``stopped`` by the policy itself."""
 
 
 def goal_progress(goal: Goal, start: Scene, hold_steps: int) -> GoalProgress:
-    """Return what measures the progress towards a goal.
+    """Return the state of a trial at its start.
 
     Args:
         goal: the expected behaviour.
@@ -46,11 +67,8 @@ def goal_progress(goal: Goal, start: Scene, hold_steps: int) -> GoalProgress:
     Raises:
         KeyError: the scene lacks an object that the goal needs.
     """
-    return (
-        StagedProgress(goal, start, hold_steps)
-        if isinstance(goal, StagedGoal)
-        else DistanceProgress(goal, start, hold_steps)
-    )
+    kind = StagedProgress if isinstance(goal, StagedGoal) else DistanceProgress
+    return kind(goal, start, hold_steps)
 
 
 class DistanceProgress:
@@ -72,7 +90,7 @@ class DistanceProgress:
         return int(self.succeeded)
 
     def update(self, scene: Scene) -> None:
-        """Take the scene of one control step."""
+        """Update with the scene of one control step."""
         distance = self._goal.distance(scene)
         progress = progress_to_goal(distance, self._start_distance)
         self._held = self._held + 1 if self._goal.satisfied(scene) else 0
@@ -89,7 +107,7 @@ class StagedProgress:
     """Progress is the share of the subgoals that were reached, in order; what was reached stays reached.
 
     Where the policy has to stop at the goal, no scene alone makes a success: ``holds`` and ``succeeded``
-    stay false, so that nobody ends such a trial before the policy does.
+    stay false, so that only the policy ends such a trial.
     """
 
     def __init__(self, goal: StagedGoal, start: Scene, hold_steps: int) -> None:
@@ -109,7 +127,7 @@ class StagedProgress:
         return self.reached / self.subgoals
 
     def update(self, scene: Scene) -> None:
-        """Take the scene of one control step."""
+        """Update with the scene of one control step."""
         distance, satisfied = self._goal.distance(scene), self._goal.satisfied(scene)
         self._advance(scene)
         self.distance, self._satisfied = distance, satisfied
@@ -117,7 +135,7 @@ class StagedProgress:
             self.holds = self.succeeded = self.reached == self.subgoals
 
     def success(self, stopped: bool) -> bool:
-        """Tell whether all was reached and, where that is asked for, the policy stopped at the goal."""
+        """Tell whether all was reached and, where required, the policy stopped at the goal."""
         complete = self.reached == self.subgoals
         return complete and (not self._goal.stop_required or (stopped and self._satisfied))
 

@@ -16,7 +16,7 @@ NANOSECONDS = 1_000_000_000
 
 
 class EpisodeScorer:
-    """Watches one trial through its control steps and says how it went.
+    """Scores one trial, control step by control step.
 
     What success and progress are depends on the goal (``episodes.scoring.progress``): a plain goal is reached where
     it has held for ``hold_steps`` control steps in a row, whatever the robot does afterwards; a goal with
@@ -53,7 +53,7 @@ class EpisodeScorer:
         """
         if hold_steps < 1:
             raise ValueError(f"hold_steps: got {hold_steps}, expected at least 1 control step")
-        # Refuses, before the trial is run, numbers that could not be scored after it.
+        # Numbers that could not be scored after the trial are refused before it.
         success_weighted_path_length(False, 0.0, optimal_path_length)
         self._optimal_path_length = optimal_path_length
         self._reference = reference_path if isinstance(goal, StagedGoal) else ()
@@ -104,8 +104,8 @@ class EpisodeScorer:
 
         Args:
             stamp: of the scene [ns], later than the one before.
-            scene: the scene that is.
-            tool_position: where the tool (or base) is, in the scene's frame [m]; x and y count.
+            scene: the actual scene.
+            tool_position: of the tool (or base), in the scene's frame [m]; x and y count.
 
         Returns:
             The state of the trial. Its ``success`` says whether the goal has held for ``hold_steps``
@@ -143,7 +143,7 @@ class EpisodeScorer:
         clamped_steps: int = 0,
         stopped: bool = False,
     ) -> TrialResult:
-        """Return the scores of the trial as it stands.
+        """Return the scores of the trial up to now.
 
         A fault of the policy makes it a failure with an SPL of 0; a fault of the bench makes it void,
         with NaN for every score.

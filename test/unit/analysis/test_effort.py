@@ -27,7 +27,7 @@ from robocontrast_ros.runs.events import SetUp, TrialFinished
 from robocontrast_ros.runs.journal import Journal, read_journal
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.strategies.contrast_set import ContrastSet
-from robocontrast_ros.strategies.effort import Mover, SecondsToMove
+from robocontrast_ros.strategies.effort import HandlingTimes, SecondsToMove
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.standard import Standard
 
@@ -147,12 +147,13 @@ def test_a_session_in_seconds_still_tells_its_metres_and_the_other_way_round(ran
     assert seconds.effort.total.seconds > 0.0
 
 
-def test_the_seconds_are_those_of_the_person_in_the_session_s_file(ran):
-    slow = {"session": {"mover": {"taking": 104.0}}}
+@pytest.mark.parametrize("key", ["handling_times", "mover"])
+def test_the_seconds_are_those_of_the_person_in_the_session_s_file(ran, key):
+    slow = {"session": {key: {"taking": 104.0}}}
     usual, slower = effort_of(ran(empty())), effort_of(ran(empty(), parameters=slow))
     assert slower.total.metres == usual.total.metres
     assert slower.total.seconds > usual.total.seconds + 100.0
-    assert Mover().taking == 4.0
+    assert HandlingTimes().taking == 4.0
 
 
 @dataclass

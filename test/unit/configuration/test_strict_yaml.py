@@ -20,7 +20,7 @@ def laughs(levels: int, width: int) -> str:
     ("text", "message"),
     [
         ("seed: 1\nname: x\nseed: 2", "got \"'seed' twice (line 3, column 1)\", expected each key once"),
-        ("mover: {taking: 1, taking: 1}", "got \"'taking' twice (line 1, column 20)\""),
+        ("handling_times: {taking: 1, taking: 1}", "got \"'taking' twice (line 1, column 29)\""),
         ("[" * 5000 + "]" * 5000, f"expected no more than {MAX_DEPTH} levels of mappings and lists"),
         ("{a: " * 5000 + "1" + "}" * 5000, f"expected no more than {MAX_DEPTH} levels"),
         (laughs(levels=20, width=9), f"(line 4, column 20)', expected no more than {MAX_ALIASES} aliases"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robocontrast_ros.analysis.data.golden import KEYED, Golden
-from robocontrast_ros.sessions.loop import session_versions
+from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.system.numerics import processor_flags
 
 torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")

@@ -176,7 +176,7 @@ def test_a_trial_that_stays_void_stops_the_session_with_the_cause_and_it_can_be_
     assert end.fault is Fault.RECORDER_LOST
     assert end.detail == (
         "trial 0001 was void 3 times in a row, the last time because of RECORDER_LOST: injected. "
-        "Mend the cause, then resume the session."
+        "Fix the cause, then resume the session."
     )
     assert run_session(line_evaluation(), LineBench(), path, resume=True).reason == "all_trials"
 

@@ -110,6 +110,12 @@ def test_paths_in_the_file_are_relative_to_it_and_kept_as_absolute_ones(write, t
     assert resolve(write(robot="./mine.yaml")).robot_file == robot
 
 
+def test_handling_times_are_read_by_their_former_name_too(write):
+    former, present = (resolve(write(**{key: {"taking": 30.0}})) for key in ("mover", "handling_times"))
+    assert former.parameters == present.parameters
+    assert former.parameters.handling_times.taking == 30.0
+
+
 def test_overrides_take_the_place_of_what_the_file_says(write):
     overrides = Overrides(robot="ur5e", policy="oracle", budget=2.5, seed=9, max_trials=4, output="elsewhere")
     session = resolve(write(budget=1.0), overrides)
@@ -226,7 +232,10 @@ def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
         ({"budget": -1}, "`budget`: got -1, expected greater than or equal to 0"),
         ({"repeats": 0}, "`repeats`: got 0"),
         ({"compare_within": "1e309"}, "`compare_within`: got '1e309', expected a finite number"),
-        ({"mover": {"taking": math.inf}}, "`mover.taking`: got inf, expected a finite number"),
+        (
+            {"handling_times": {"taking": math.inf}},
+            "`handling_times.taking`: got inf, expected a finite number",
+        ),
         ({"setup": {"position_tolerance": math.nan}}, "got nan, expected a finite number"),
         ({"robot": "./" + "f" * 5000}, "expected a file that exists, or a known robot"),
         ({"seed": None}, "`seed`: got 'nothing', expected a value for this required key"),
@@ -261,12 +270,12 @@ def test_a_robot_that_does_not_fit_the_task_is_refused_with_both_files_and_the_c
     with pytest.raises(ConfigurationError) as caught:
         resolve(path)
     text = str(caught.value)
-    assert text.startswith(f"{path}: `robot`: got 'locobot', expected a robot that stands still")
+    assert text.startswith(f"{path}: `robot`: got 'locobot', expected a robot that is fixed")
     assert "config/tasks/language_table.yaml" in text and "config/robots/locobot.yaml" in text
     assert "one of the robots franka, ur5e" in text
     with pytest.raises(ConfigurationError, match="command line: `robot`: got 'locobot'"):
         resolve(write(), Overrides(robot="locobot"))
-    with pytest.raises(ConfigurationError, match=r"expected a robot that moves about.*robots locobot"):
+    with pytest.raises(ConfigurationError, match=r"expected a robot that is mobile.*robots locobot"):
         resolve(write(task="studio_apartment", strategy={"name": "standard"}))
 
 

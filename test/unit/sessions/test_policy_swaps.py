@@ -184,7 +184,8 @@ def test_a_session_whose_last_policy_is_gone_is_interrupted_again(path):
     end = run_session(EVALUATION, SwappingLineBench(policies={"first": 0.4}), path, resume=True)
     assert isinstance(end, SessionInterrupted)
     assert (
-        "policy 'second', which served last, cannot be had again: there is no policy 'second'" in end.detail
+        "policy 'second', which served last, cannot be loaded again: there is no policy 'second'"
+        in end.detail
     )
 
 

@@ -23,7 +23,8 @@ from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.loop import Session, run_session
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.sessions.stopping import StopEarlyParameters
+from robocontrast_ros.sessions.schema import StopEarlyParameters
+from robocontrast_ros.sessions.stopping import begin_stopping
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.standard import Standard
 
@@ -96,8 +97,8 @@ def test_a_session_ends_when_the_mean_is_known_to_be_above_the_threshold(path):
     assert number < 15
     assert end.sequential.low > 0.5
     assert end.detail == (
-        f"stop_early: mean success of base trials is above 0.5: from {number} test instances it is between "
-        f"{end.sequential.low:.3f} and 1.000, at an error rate of 0.05 whenever one stops"
+        f"stop_early: mean success of base trials is above 0.5: confidence sequence {end.sequential.low:.3f} to "
+        f"1.000, error rate 0.05, {number} test instances"
     )
 
 
@@ -105,7 +106,7 @@ def test_a_session_that_decides_nothing_goes_on_and_says_what_is_known():
     end, trials = ended(Tossed(chance=0.5), size=12, stop_early=asking(threshold=0.5))
     assert (end.reason, end.sequential.decided, len(trials)) == ("all_trials", False, 12)
     assert end.detail.startswith(
-        "all 12 trials are done; stop_early has not decided about the mean success of base trials: from 12 test "
+        "all 12 trials are done; stop_early has not decided about the mean success of base trials: confidence "
     )
     end, _ = ended(Tossed(), max_trials=3, stop_early=asking(half_width=0.1))
     assert end.detail.startswith("max_trials: 3 trials are done; stop_early has not decided about the mean")
@@ -183,10 +184,10 @@ def test_two_policies_are_compared_on_the_same_instances(path, other):
     assert 0.0 < known.low < known.high <= 1.0
     assert known.pairs == 40
     assert end.detail == (
-        f"stop_early: mean success of base trials, less that of other_run, is above 0: in {known.here_alone} of "
-        f"{known.instances} pairs this policy alone succeeded, in {known.there_alone} that of other_run alone "
-        "(sequential sign test for at most 40 pairs, error rate 0.05); by a confidence sequence of its own at that "
-        f"error rate, which may hold 0, it is between {known.low:.3f} and {known.high:.3f}"
+        f"stop_early: difference to other_run in mean success of base trials is above 0: of {known.instances} pairs, "
+        f"this policy alone succeeded in {known.here_alone}, that of other_run alone in {known.there_alone} "
+        "(sequential sign test for at most 40 pairs, error rate 0.05); confidence sequence "
+        f"{known.low:.3f} to {known.high:.3f}, which has the same error rate and may contain 0"
     )
     assert sum(isinstance(e, TrialFinished) for e in read_journal(path).events) == known.instances < 15
 
@@ -207,7 +208,7 @@ def test_the_sign_test_ends_sessions_sooner_than_the_betting_test_which_repeats_
 def test_the_confidence_sequence_never_says_more_than_the_sign_test(path, other):
     # Of at most 1000 pairs, the sign test asks for nine that all go one way, the betting test for eight.
     large = compared(other, size=40)
-    stopping = large.stopping(replace(read_journal(other / "journal.jsonl").started, pairs=1000))
+    stopping = begin_stopping(large, replace(read_journal(other / "journal.jsonl").started, pairs=1000))
     finished = [e for e in read_journal(other / "journal.jsonl").events if isinstance(e, TrialFinished)]
     failed = [e for e in finished if not e.result.success]
     for number, event in enumerate(failed, 1):
@@ -369,7 +370,7 @@ def test_a_session_that_the_betting_test_began_goes_on_with_it(path, other):
     assert (end.reason, end.sequential.pairs) == ("decided", None)
     assert end.sequential.instances > began.sequential.instances
     assert end.sequential.low > 0.0
-    assert "it is between" in end.detail and "sign test" not in end.detail
+    assert "confidence sequence" in end.detail and "sign test" not in end.detail
 
 
 def test_the_most_number_of_pairs_stays_what_it_was_when_the_session_began(path, tmp_path):

@@ -15,13 +15,13 @@ from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.effort import (
     COST_MODELS,
+    HandlingTimes,
     MetresMoved,
-    Mover,
     SecondsToMove,
     Tolerance,
-    agree,
     angle_between,
     cost_model,
+    scenes_match,
     setup_moves,
     transition_costs,
 )
@@ -113,7 +113,7 @@ def test_an_object_whose_model_changed_is_taken_out_and_brought_in():
 def test_scenes_in_two_frames_are_refused_by_name():
     with pytest.raises(ValueError, match=r"got 'world' and 'table'"):
         setup_moves(Scene(), Scene(frame_id="table"), EXACT)
-    assert not agree(Scene(), Scene(frame_id="table"), EXACT)
+    assert not scenes_match(Scene(), Scene(frame_id="table"), EXACT)
 
 
 @given(poses, st.floats(-math.pi, math.pi))
@@ -123,7 +123,7 @@ def test_the_angle_between_a_pose_and_itself_turned_is_the_turn(pose, turn):
     assert angle_between(pose, pose) == 0.0
 
 
-MOVER = Mover(walking_speed=2.0, carrying_speed=0.5, taking=3.0, placing=5.0)
+TIMES = HandlingTimes(walking_speed=2.0, carrying_speed=0.5, taking=3.0, placing=5.0)
 
 
 def carry(name: str, start: tuple[float, float] | None, goal: tuple[float, float] | None) -> SetupMove:
@@ -131,7 +131,7 @@ def carry(name: str, start: tuple[float, float] | None, goal: tuple[float, float
 
 
 def test_the_seconds_are_walking_taking_carrying_and_placing_in_the_order_of_the_moves():
-    model = SecondsToMove(MOVER)
+    model = SecondsToMove(TIMES)
     first, second = carry("a", (0.0, 0.0), (2.0, 0.0)), carry("b", (2.0, 3.0), (2.0, 4.0))
     assert model.cost((first,)) == pytest.approx(3.0 + 4.0 + 5.0)
     assert model.cost((first, second)) == pytest.approx((3.0 + 4.0 + 5.0) + 1.5 + (3.0 + 2.0 + 5.0))
@@ -139,28 +139,28 @@ def test_the_seconds_are_walking_taking_carrying_and_placing_in_the_order_of_the
 
 
 def test_turning_an_object_takes_time_and_bringing_one_in_takes_none():
-    model = SecondsToMove(MOVER)
+    model = SecondsToMove(TIMES)
     assert model.cost((carry("a", (1.0, 1.0), (1.0, 1.0)),)) == 8.0
     assert model.cost((carry("a", None, (1.0, 1.0)), carry("b", (0.0, 0.0), None))) == 0.0
 
 
 @given(scenes, scenes)
 def test_seconds_are_never_less_than_the_carrying_and_grow_with_every_move(actual, wanted):
-    moves, model = setup_moves(actual, wanted, EXACT), SecondsToMove(MOVER)
+    moves, model = setup_moves(actual, wanted, EXACT), SecondsToMove(TIMES)
     costs = [model.cost(moves[:n]) for n in range(len(moves) + 1)]
     assert costs == sorted(costs)
-    assert costs[-1] >= MetresMoved().cost(moves) / MOVER.carrying_speed
+    assert costs[-1] >= MetresMoved().cost(moves) / TIMES.carrying_speed
 
 
 @given(scenes, scenes, st.floats(0.0, 1e4))
 def test_what_was_measured_counts_as_seconds_and_changes_no_metres(actual, wanted, measured):
     moves = setup_moves(actual, wanted, EXACT)
-    assert SecondsToMove(MOVER).cost(moves, measured) == measured
+    assert SecondsToMove(TIMES).cost(moves, measured) == measured
     assert MetresMoved().cost(moves, measured) == MetresMoved().cost(moves)
 
 
 def test_every_cost_model_is_found_by_its_name():
-    models = [cost_model(name, MOVER) for name in COST_MODELS]
+    models = [cost_model(name, TIMES) for name in COST_MODELS]
     assert [(m.name, m.unit) for m in models] == [("metres_moved", "m"), ("seconds_to_move", "s")]
     assert models[1].cost((carry("a", (0.0, 0.0), (0.0, 0.0)),)) == 8.0
 
@@ -170,7 +170,7 @@ def test_a_session_s_file_names_the_cost_model_and_the_person(tmp_path):
     file.write_text(
         "name: small\nseed: 1\ntask: language_table\nrobot: franka\npolicy: oracle\n"
         "strategy: {name: standard}\ntest_set: {size: 2}\n"
-        "cost: seconds_to_move\nmover: {taking: 30.0, placing: 12.0}\n"
+        "cost: seconds_to_move\nhandling_times: {taking: 30.0, placing: 12.0}\n"
     )
     model = resolve(file).evaluation().cost_model
     assert model.unit == "s"

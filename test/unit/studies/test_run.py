@@ -139,7 +139,7 @@ def test_a_folder_of_another_study_is_refused_by_the_key_that_differs(run, tmp_p
 
 def test_a_folder_of_another_version_is_refused(run, tmp_path, monkeypatch):
     study, folder, _, _ = run
-    monkeypatch.setattr("robocontrast_ros.sessions.loop.__version__", "9.9.9")
+    monkeypatch.setattr("robocontrast_ros.runs.versions.__version__", "9.9.9")
     with pytest.raises(ConfigurationError, match=r"`versions.robocontrast_ros`: got '9\.9\.9'"):
         run_study(study, folder, 1, lambda progress: None)
 

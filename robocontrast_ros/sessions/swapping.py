@@ -1,0 +1,109 @@
+"""The policies of a session: which one serves first, and which take its place between two trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.bench import Bench, BenchFault, PolicyBench, PolicyRefusal, ServingPolicy
+from robocontrast_ros.runs.events import Event, PolicyLoaded, PolicyRefused
+from robocontrast_ros.runs.history import History
+from robocontrast_ros.sessions.control import SessionState
+from robocontrast_ros.sessions.resume_checks import refuse_other_policy
+
+
+class PolicySwapping:
+    """Writes down which policy serves, swaps it where another one is asked for, and says why where it does not.
+
+    On a bench with one policy for the whole session it refuses every swap.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        history: History,
+        append: Callable[[Event], None],
+        report: Callable[[SessionState, str], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """Take the parts of a session; ``append`` also brings its history up to date."""
+        self._bench = bench if isinstance(bench, PolicyBench) else None
+        self._history, self._append, self._report, self._clock = history, append, report, clock
+
+    def begin(self) -> None:
+        """Write down which policy serves; a resumed session goes on with the one that served last.
+
+        Raises:
+            BenchFault: that policy cannot be loaded any more, or the policy server is lost.
+            ConfigurationError: its file has changed.
+        """
+        bench, served = self._bench, self._history.policy
+        if bench is None:
+            return
+        present = bench.policy()
+        if served is not None and not self._is(present, served):
+            try:
+                present = bench.stage_policy(served.file)
+                refuse_other_policy(served, present)
+                bench.serve_policy()
+            except PolicyRefusal as refusal:
+                detail = f"policy '{served.name}', which served last, cannot be loaded again: {refusal}"
+                raise BenchFault(Fault.POLICY_SERVER_LOST, detail) from None
+        self._write_down(present)
+
+    def swap(self, wanted: Sequence[str], state: SessionState) -> None:
+        """Let the last of the wanted policies serve, or write down why it does not; refuse those before it.
+
+        Args:
+            wanted: names or files, in the order they were asked for.
+            state: of the session meanwhile.
+
+        Raises:
+            BenchFault: the policy server is lost.
+        """
+        *outdated, last = wanted
+        for policy in outdated:
+            self._refuse(policy, f"{last} was asked for after it", state)
+        bench = self._bench
+        if bench is None:
+            self._refuse(last, "this bench has one policy for the whole session", state)
+            return
+        self._report(state, f"loading policy {last}")
+        try:
+            policy = bench.stage_policy(last)
+            bench.serve_policy()
+        except PolicyRefusal as refusal:
+            self._refuse(last, str(refusal), state)
+        else:
+            self._write_down(policy)
+            self._report(state, f"policy '{policy.name}' serves from now on")
+
+    def notice_other(self) -> None:
+        """Write down a policy that somebody swapped without the session, so that no trial counts for another.
+
+        Raises:
+            BenchFault: the policy server is lost.
+        """
+        known = self._history.policy
+        if self._bench is not None:
+            present = self._bench.policy()
+            if known is None or (present.file, present.digest) != (known.file, known.digest):
+                self._write_down(present)
+
+    def end(self, wanted: Sequence[str]) -> None:
+        """Refuse what was asked for too late."""
+        for policy in wanted:
+            self._append(PolicyRefused(policy, "the session ended before it could serve", self._clock()))
+
+    def _is(self, present: ServingPolicy, served: PolicyLoaded) -> bool:
+        """Tell whether a policy is the one that served; the session's own may have been installed elsewhere since."""
+        first = self._history.first_policy
+        own = first is not None and (served.file, served.digest) == (first.file, first.digest)
+        return present.digest == served.digest and (own or present.file == served.file)
+
+    def _refuse(self, policy: str, reason: str, state: SessionState) -> None:
+        self._append(PolicyRefused(policy, reason, self._clock()))
+        self._report(state, f"policy {policy} is refused: {reason}")
+
+    def _write_down(self, policy: ServingPolicy) -> None:
+        self._append(PolicyLoaded(**vars(policy), digest=policy.digest, time=self._clock()))
