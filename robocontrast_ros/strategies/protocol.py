@@ -133,7 +133,8 @@ class Strategy(Protocol):
 
     def trials_expected(self, context: StrategyContext) -> int:
         """Return how many trials there are when nothing is skipped and the budget suffices: |X| (1 + |P|) repeats."""
-        return len(context.test_set) * (1 + len(context.perturbations)) * context.repeats
+        used = () if self.uses_perturbations is PerturbationUse.NONE else context.perturbations
+        return len(context.test_set) * (1 + len(used)) * context.repeats
 
 
 def solved_at_start(task: Task, instance: TestInstance) -> bool:
