@@ -121,9 +121,7 @@ def write_session(folder: Path, robot: str, trials: int) -> Path:
 def in_process(session: Path) -> tuple[dict[str, np.ndarray], float]:
     """Run the session in one process; return the times of each step's parts [s] and the episodes a minute."""
     resolved = resolve(session)
-    world = World(
-        resolved.robot, resolved.task.world, resolved.task.start_position, (Camera("board", SIZE, SIZE),)
-    )
+    world = World(resolved.robot, resolved.task.world, resolved.task.start_position, (Camera("board", SIZE, SIZE),))
     runner = PolicyRunner(resolved.policy_file, 10.0)
     bench = InProcessBench(world, resolved.task, runner)
     sink = Kept()
@@ -193,9 +191,7 @@ def report(
         "one process": step,
         **{f"  of it {name}": times for name, times in parts.items()},
     }
-    table = Table(
-        "control step [ms]", "median", "p90", "p99", title=f"{len(graph)} steps, one {SIZE}x{SIZE} camera"
-    )
+    table = Table("control step [ms]", "median", "p90", "p99", title=f"{len(graph)} steps, one {SIZE}x{SIZE} camera")
     for name, times in rows.items():
         table.add_row(name, *(f"{1e3 * np.percentile(times, q):.2f}" for q in (50, 90, 99)))
     table.add_row("  of it bookkeeping", f"{1e3 * bookkeeping:.2f}", "", "")

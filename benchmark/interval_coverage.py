@@ -136,8 +136,7 @@ def draw_pairs(
     """Return the successes of two policies in the same trials, shape (draws, instances, trials)."""
     shared = rng.random((*shape[:2], 1))
     first, second = (
-        (np.where(rng.random(shape) < luck, shared, rng.random(shape)) < share).astype(float)
-        for share in shares
+        (np.where(rng.random(shape) < luck, shared, rng.random(shape)) < share).astype(float) for share in shares
     )
     return first, second
 
@@ -211,9 +210,7 @@ def bootstraps(samples: Samples, weights: NDArray[np.float64]) -> dict[str, Ends
     acceleration = np.divide(np.sum(skew**3, axis=0), scale, out=np.zeros_like(scale), where=scale > 1e-18)
     z = bias + special.ndtri(tails)[:, None]
     corrected = special.ndtr(bias + z / (1.0 - acceleration * z))
-    deviations = (
-        weights @ sums**2 - 2.0 * again * (weights @ (sums * sizes)) + again**2 * (weights @ sizes**2)
-    )
+    deviations = weights @ sums**2 - 2.0 * again * (weights @ (sums * sizes)) + again**2 * (weights @ sizes**2)
     errors = np.sqrt(np.maximum(deviations, 0.0) * g / (g - 1)) / totals
     away = again - mean
     ratios = np.where(
@@ -367,9 +364,7 @@ def sequence_table(draws: int, looks: int = 100) -> Lines:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=4000, help="data sets a cell of the means")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()

@@ -137,9 +137,7 @@ def serve_openpi(cameras: int) -> None:
             await socket.send(packer.pack(answer))
 
     async def run() -> None:
-        async with websockets.asyncio.server.serve(
-            handle, "127.0.0.1", 0, compression=None, max_size=None
-        ) as server:
+        async with websockets.asyncio.server.serve(handle, "127.0.0.1", 0, compression=None, max_size=None) as server:
             print(server.sockets[0].getsockname()[1], flush=True)
             await server.serve_forever()
 
@@ -150,9 +148,7 @@ def ask_openpi(cameras: int, port: int) -> None:
     """Call the openpi server as openpi's WebsocketClientPolicy does, when asked to."""
     images, state = pixels_of(cameras), np.zeros(JOINTS)
     packer = msgpack.Packer(default=pack_array)
-    with websockets.sync.client.connect(
-        f"ws://127.0.0.1:{port}", compression=None, max_size=None
-    ) as connection:
+    with websockets.sync.client.connect(f"ws://127.0.0.1:{port}", compression=None, max_size=None) as connection:
         unpack(connection.recv())
 
         def act() -> NDArray[np.float64]:
@@ -278,9 +274,7 @@ def stop(process: subprocess.Popen[str]) -> None:
 def compare(cameras: int, blocks: int, calls: int, folder: Path) -> dict[str, list[float]]:
     """Return the times of calls [s] of both, with so many cameras."""
     policy = folder / f"zeros_{cameras}.yaml"
-    policy.write_text(
-        yaml.safe_dump({"policy": "policy_server:Zeros", "cameras": list(camera_names(cameras))})
-    )
+    policy.write_text(yaml.safe_dump({"policy": "policy_server:Zeros", "cameras": list(camera_names(cameras))}))
     # The policy server imports the policy from this file.
     here = str(Path(__file__).resolve().parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(
@@ -317,9 +311,7 @@ def compare(cameras: int, blocks: int, calls: int, folder: Path) -> dict[str, li
 def main() -> None:
     """Measure, and print the table; write it as JSON where asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--cameras", type=int, nargs="+", default=[1, 3], help="how many, one after the other"
-    )
+    parser.add_argument("--cameras", type=int, nargs="+", default=[1, 3], help="how many, one after the other")
     parser.add_argument("--blocks", type=int, default=20, help="turns of each side")
     parser.add_argument("--calls", type=int, default=50, help="calls in a turn, and for warm-up")
     parser.add_argument("--json", type=Path, help="file for the numbers")
@@ -345,9 +337,7 @@ def main() -> None:
         report(Console(), times, load, arguments.json)
 
 
-def report(
-    console: Console, times: dict[int, dict[str, list[float]]], load: float, file: Path | None
-) -> None:
+def report(console: Console, times: dict[int, dict[str, list[float]]], load: float, file: Path | None) -> None:
     """Print what was measured."""
     calls = sum(len(side) for sides in times.values() for side in sides.values())
     table = Table(

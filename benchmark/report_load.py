@@ -42,9 +42,7 @@ def main() -> None:
             for what, found in zip(
                 ("document ready", "load event", "first paint"), zip(*times, strict=True), strict=True
             ):
-                print(
-                    f"{name}: {what}: median {statistics.median(found):.0f} ms, longest {max(found):.0f} ms"
-                )
+                print(f"{name}: {what}: median {statistics.median(found):.0f} ms, longest {max(found):.0f} ms")
         browser.close()
 
 

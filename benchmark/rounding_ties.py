@@ -77,9 +77,7 @@ def measured(policy: str, trials: int) -> dict[str, float]:
 
 def main() -> None:
     """Print the table, or JSON."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policies", nargs="*", default=list(TRIALS))
     parser.add_argument("--trials", type=int, help="of each policy; else enough for two minutes")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -96,9 +94,7 @@ def main() -> None:
         return
     table = Table("policy", "numbers", "largest [m]", "mean [m]", "probability of a tie")
     for policy, row in found.items():
-        table.add_row(
-            policy, str(row["numbers"]), *(f"{row[k]:.1e}" for k in ("largest", "mean", "probability"))
-        )
+        table.add_row(policy, str(row["numbers"]), *(f"{row[k]:.1e}" for k in ("largest", "mean", "probability")))
     Console().print(table)
 
 

@@ -55,9 +55,7 @@ def chances(first: float, second: float, correlation: float) -> tuple[float, flo
     return first - both, second - both
 
 
-def by_signs(
-    most: int, first: float, second: float, draws: int, rng: np.random.Generator
-) -> tuple[float, ...]:
+def by_signs(most: int, first: float, second: float, draws: int, rng: np.random.Generator) -> tuple[float, ...]:
     """Return mean number of pairs, its standard error, how often the second policy was found, and how often the first.
 
     Args:
@@ -127,9 +125,7 @@ def betting_answers(most: int) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=2000, help="draws of which pairs count, for each row")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()

@@ -56,9 +56,7 @@ def run(policy: str, seed: int, trials: int, together: Barrier) -> Share:
     with tempfile.TemporaryDirectory() as folder:
         # An instance makes more than three trials; drawing one is the task's work, not the simulator's.
         size = math.ceil(trials / 3)
-        session = resolve(
-            SESSION, Overrides(seed=seed, policy=policy, size=size, max_trials=trials, fast=True)
-        )
+        session = resolve(SESSION, Overrides(seed=seed, policy=policy, size=size, max_trials=trials, fast=True))
         bench, journal = open_bench(session), Path(folder) / "journal.jsonl"
         together.wait()
         wall, processor = time.perf_counter(), time.process_time()
@@ -87,9 +85,7 @@ class Worker:
 
 def main() -> None:
     """Measure each policy and print a table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policies", nargs="*", default=["film_bc_state", "noisy_oracle"])
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--trials", type=int, default=250, help="of each process")

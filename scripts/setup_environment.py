@@ -290,9 +290,7 @@ class Environment:
 
     def build_packages(self):
         """Build and install our ROS packages; a stand-in only where the real one is absent."""
-        wanted = {
-            name: digest(ROOT / path for path in parts.split()) for name, (_, parts) in PACKAGES.items()
-        }
+        wanted = {name: digest(ROOT / path for path in parts.split()) for name, (_, parts) in PACKAGES.items()}
         stale = [name for name in PACKAGES if self.done.get(name) != wanted[name]]
         for name in [name for name in stale if name not in self.done]:
             if PACKAGES[name][0].startswith("compat/") and (self.prefix / "share" / name).exists():

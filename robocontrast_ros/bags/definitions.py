@@ -63,9 +63,7 @@ def find_definition(type_name: str, prefixes: Iterable[Path] | None = None) -> D
     Raises:
         BagError: the type, or one within it, is in none of them, or is not in the .msg format.
     """
-    return _find(
-        normalize_msgtype(type_name), tuple(environment_prefixes() if prefixes is None else prefixes)
-    )
+    return _find(normalize_msgtype(type_name), tuple(environment_prefixes() if prefixes is None else prefixes))
 
 
 def environment_prefixes() -> tuple[Path, ...]:

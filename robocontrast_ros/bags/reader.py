@@ -171,9 +171,7 @@ def _read_indexed(files: tuple[Path, ...], wanted: Wanted) -> BagContent:
             for schema, channel, message in reader.iter_messages(topics) if topics else ():
                 if schema is not None and wanted(channel.topic, schema.name):
                     definition = texts[schema.id]
-                    messages.append(
-                        BagMessage(channel.topic, schema.name, definition, message.log_time, message.data)
-                    )
+                    messages.append(BagMessage(channel.topic, schema.name, definition, message.log_time, message.data))
     return BagContent(tuple(messages), dict(sorted(counts.items())))
 
 
@@ -273,9 +271,7 @@ def read_trial(bag: Path) -> TrialRecording:
     content = read_bag(bag, lambda topic, type_name: (_last_part(topic), type_name) in TRIAL_TOPICS)
     trials = [m for m in content.messages if _last_part(m.topic) == "trial"]
     if len(trials) != 1:
-        cure = (
-            f"It is broken: {content.broken}." if content.broken else "Name the bag of a robocontrast trial."
-        )
+        cure = f"It is broken: {content.broken}." if content.broken else "Name the bag of a robocontrast trial."
         raise BagError(f"{bag}: holds {len(trials)} trials, expected 1. {cure}")
     try:
         trial = trials[0].decode()

@@ -89,9 +89,7 @@ def begun(run: RunFolder) -> bool:
     return run.journal.exists() and bool(read_journal(run.journal).events)
 
 
-def _prepare(
-    session: ResolvedSession, held: ExitStack, console: Console, namespace: str
-) -> tuple[Domain | None, Plan]:
+def _prepare(session: ResolvedSession, held: ExitStack, console: Console, namespace: str) -> tuple[Domain | None, Plan]:
     """Reserve a domain for the session's graph, check the session, and plan it.
 
     Meanwhile a process looks for another session's graph in that domain.
@@ -104,9 +102,7 @@ def _prepare(
     """
     place = checked_namespace(namespace)
     if session.parameters.fast and place:
-        raise ConfigurationError(
-            "command line", "--namespace", namespace, "a graph of nodes; a fast session has none"
-        )
+        raise ConfigurationError("command line", "--namespace", namespace, "a graph of nodes; a fast session has none")
     domain = None
     if not session.parameters.fast:
         domain = held.enter_context(Domain(place))
@@ -219,9 +215,7 @@ def _run_processes(begin: Callable[[], Processes], view: LiveView, run: RunFolde
     return code
 
 
-def _watch(
-    processes: Processes, look: Callable[[], None], view: LiveView, console: Console, run: RunFolder
-) -> int:
+def _watch(processes: Processes, look: Callable[[], None], view: LiveView, console: Console, run: RunFolder) -> int:
     def poll() -> None:
         look()
         view.update()
@@ -279,9 +273,7 @@ def _print_error(text: str, console: Console) -> None:
 
 def _print_how_to_resume(run: RunFolder, code: int, console: Console) -> None:
     if not begun(run):
-        console.print(
-            f"No trial was started. The logs are in {run.path / 'logs'}", soft_wrap=True, highlight=False
-        )
+        console.print(f"No trial was started. The logs are in {run.path / 'logs'}", soft_wrap=True, highlight=False)
     elif code not in (0, 2):
         console.print(
             f"Nothing is lost. Resume with: robocontrast evaluate --resume {run.path}",

@@ -135,9 +135,7 @@ class LiveView:
                 **_PLAIN,
             )
         elif isinstance(event, PolicyLoaded) and self._policy_loaded:
-            self._console.print(
-                f"      [cyan]policy[/] {escape(event.name)} serves: {escape(event.file)}", **_PLAIN
-            )
+            self._console.print(f"      [cyan]policy[/] {escape(event.name)} serves: {escape(event.file)}", **_PLAIN)
         elif isinstance(event, PolicyRefused):
             self._console.print(
                 f"      [yellow]policy {escape(event.policy)} is refused:[/] {escape(event.reason)}", **_PLAIN

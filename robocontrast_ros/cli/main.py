@@ -54,9 +54,7 @@ def evaluate(
     strategy: StrategyOption = None,
     settings: SetOption = None,
     namespace: NamespaceOption = "",
-    resume: Annotated[
-        Path | None, typer.Option(help="Run folder of a session to resume.", show_default=False)
-    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Run folder of a session to resume.", show_default=False)] = None,
 ) -> None:
     """Run an evaluation session in simulation and show its results.
 
@@ -186,9 +184,7 @@ def swap(
     run: Annotated[Path, typer.Argument(help="Run folder of a session that is running.")],
     policy: Annotated[
         str,
-        typer.Argument(
-            help="Name in config/policies/, or path of a .yaml file, on the policy server's machine."
-        ),
+        typer.Argument(help="Name in config/policies/, or path of a .yaml file, on the policy server's machine."),
     ],
 ) -> None:
     """Swap the policy of a running session, from its next trial on.
@@ -224,14 +220,10 @@ def results(
 @app.command()
 @one_line_errors
 def score(
-    paths: Annotated[
-        list[Path], typer.Argument(help="Run folders, bags and folders of bags.", metavar="RUN|BAG…")
-    ],
+    paths: Annotated[list[Path], typer.Argument(help="Run folders, bags and folders of bags.", metavar="RUN|BAG…")],
     task: Annotated[
         Path | None,
-        typer.Option(
-            help="Also score under the thresholds of this parameter file of the task.", show_default=False
-        ),
+        typer.Option(help="Also score under the thresholds of this parameter file of the task.", show_default=False),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -287,9 +279,7 @@ def report(
 @app.command()
 @one_line_errors
 def compare(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Run folders; the first is compared with each of the others.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders; the first is compared with each of the others.")],
     to: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("comparison.html"),
     pictures: Annotated[
         bool, typer.Option(help="Camera frames and maps on the page; without them it takes a few seconds.")
@@ -321,9 +311,7 @@ def picture(
 @app.command()
 @one_line_errors
 def train(
-    recipe: Annotated[
-        str, typer.Argument(help="Name of a recipe in config/training/, or path of a .yaml file.")
-    ],
+    recipe: Annotated[str, typer.Argument(help="Name of a recipe in config/training/, or path of a .yaml file.")],
     output: Annotated[
         Path, typer.Option(help="Parent folder of the training's folder; an existing training is resumed.")
     ] = Path("training"),
@@ -380,9 +368,7 @@ def policies(
     robot: RobotOption = None,
     session: Annotated[
         str | None,
-        typer.Option(
-            help="Session whose robot, control rate and cameras the policies must fit.", show_default=False
-        ),
+        typer.Option(help="Session whose robot, control rate and cameras the policies must fit.", show_default=False),
     ] = None,
 ) -> None:
     """List policies: their actions and requirements, the robots they fit, and why they do not fit the others.

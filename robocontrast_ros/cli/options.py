@@ -11,15 +11,11 @@ SETTING = "setup.position_tolerance=0.01"
 
 SessionArgument = Annotated[
     str | None,
-    typer.Argument(
-        help="Name of a session in config/sessions/, or path of a .yaml file.", show_default=False
-    ),
+    typer.Argument(help="Name of a session in config/sessions/, or path of a .yaml file.", show_default=False),
 ]
 RobotOption = Annotated[str | None, typer.Option(help="Name in config/robots/, or path of a .yaml file.")]
 PolicyOption = Annotated[str | None, typer.Option(help="Name in config/policies/, or path of a .yaml file.")]
-BudgetOption = Annotated[
-    float | None, typer.Option(help="Budget K in the session's unit of cost; inf for no budget.")
-]
+BudgetOption = Annotated[float | None, typer.Option(help="Budget K in the session's unit of cost; inf for no budget.")]
 SeedOption = Annotated[int | None, typer.Option(help="Seed of every random draw.")]
 TrialsOption = Annotated[int | None, typer.Option(help="Maximum number of trials.")]
 ServerOption = Annotated[
@@ -41,9 +37,7 @@ RepeatsOption = Annotated[int | None, typer.Option(help="Repeats of each instanc
 SizeOption = Annotated[int | None, typer.Option(help="Number of test instances.")]
 StrategyOption = Annotated[
     str | None,
-    typer.Option(
-        help="Strategy that chooses the trials; one without perturbations ignores those of the session."
-    ),
+    typer.Option(help="Strategy that chooses the trials; one without perturbations ignores those of the session."),
 ]
 SetOption = Annotated[
     list[str] | None,
@@ -58,7 +52,5 @@ SetOption = Annotated[
 OutputOption = Annotated[str | None, typer.Option(help="Parent folder of the run folder.")]
 NamespaceOption = Annotated[
     str,
-    typer.Option(
-        help="ROS namespace of all nodes, so that several robots can share a domain.", show_default=False
-    ),
+    typer.Option(help="ROS namespace of all nodes, so that several robots can share a domain.", show_default=False),
 ]

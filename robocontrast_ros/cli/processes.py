@@ -38,9 +38,7 @@ class ProcessDied(Exception):
     def __init__(self, process: str, exit_code: int, last_line: str) -> None:
         """Name the process and how it ended."""
         self.process, self.exit_code = process, exit_code
-        self.detail = f"process '{process}' {describe_exit(exit_code)}" + (
-            f": {last_line}" if last_line else ""
-        )
+        self.detail = f"process '{process}' {describe_exit(exit_code)}" + (f": {last_line}" if last_line else "")
         super().__init__(self.detail)
 
 
@@ -211,9 +209,7 @@ def in_namespace(namespace: str) -> list[str]:
     return ["-r", f"__ns:=/{namespace}"] if namespace else []
 
 
-def _stop(
-    group: Sequence[subprocess.Popen[bytes]], signals: Mapping[int, float], poll: Callable[[], None]
-) -> None:
+def _stop(group: Sequence[subprocess.Popen[bytes]], signals: Mapping[int, float], poll: Callable[[], None]) -> None:
     """Send processes one signal after the other, each with its time [s], until all have ended."""
     for number, timeout in signals.items():
         for process in group:

@@ -14,9 +14,7 @@ from robocontrast_ros.graph.description import checked_namespace
 from robocontrast_ros.graph.ros_domain import LARGEST_DOMAIN, given_domain
 
 
-def serve_policy(
-    policy: str, domain: int | None, timeout: float, load_timeout: float, namespace: str
-) -> None:
+def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: float, namespace: str) -> None:
     """Replace this process by the policy server's node.
 
     Args:

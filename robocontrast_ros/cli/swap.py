@@ -109,8 +109,6 @@ def _outcome(event: Event, wanted: str, console: Console) -> int | None:
         console.print(f"[red]refused:[/] {escape(event.reason)}", highlight=False, soft_wrap=True)
         return REFUSED
     if isinstance(event, (SessionFinished, SessionInterrupted, ProcessDied)):
-        console.print(
-            f"[red]the session has ended:[/] {escape(event.detail)}", highlight=False, soft_wrap=True
-        )
+        console.print(f"[red]the session has ended:[/] {escape(event.detail)}", highlight=False, soft_wrap=True)
         return ENDED
     return None

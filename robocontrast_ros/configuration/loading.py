@@ -63,9 +63,7 @@ def read_yaml(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(
-            str(path), "", error.strerror, "a readable YAML file", "Check the path."
-        ) from None
+        raise ConfigurationError(str(path), "", error.strerror, "a readable YAML file", "Check the path.") from None
     except UnicodeDecodeError:
         raise ConfigurationError(str(path), "", "not UTF-8 text", "valid YAML") from None
     return parse_yaml(text, str(path))
@@ -138,9 +136,7 @@ def _explain(cls: type, error: ValidationError, source: str) -> ConfigurationErr
 def _record_at(cls: Any, location: tuple[Any, ...]) -> Any:
     """Return the nested record class at a location, as far as it can be followed."""
     for part in location:
-        annotation = (
-            next((f.type for f in fields(cls) if f.name == part), None) if is_dataclass(cls) else None
-        )
+        annotation = next((f.type for f in fields(cls) if f.name == part), None) if is_dataclass(cls) else None
         annotation = getattr(cls, "__pydantic_fields__", {}).get(part, annotation)
         annotation = getattr(annotation, "annotation", annotation)
         candidates = [annotation, *getattr(annotation, "__args__", ())]

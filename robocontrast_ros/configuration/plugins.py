@@ -91,9 +91,7 @@ def find_configured(kind: str, path: Path) -> Any:
     content, key = read_yaml(path), singular(kind)
     if not isinstance(content, dict) or not isinstance(content.get(key), str):
         known = ", ".join(plugin_names(kind))
-        raise ConfigurationError(
-            str(path), key, "nothing", f"one of {known}", f"Add a line such as `{key}: …`."
-        )
+        raise ConfigurationError(str(path), key, "nothing", f"one of {known}", f"Add a line such as `{key}: …`.")
     return load_plugin(kind, content[key], str(path), key)
 
 

@@ -56,9 +56,7 @@ class _StrictLoader(yaml.SafeLoader):
         event = self.peek_event()
         self._around.append(parent)
         if len(self._around) > MAX_DEPTH:
-            raise _Refused(
-                f"level {MAX_DEPTH + 1}", event, f"no more than {MAX_DEPTH} levels of mappings and lists"
-            )
+            raise _Refused(f"level {MAX_DEPTH + 1}", event, f"no more than {MAX_DEPTH} levels of mappings and lists")
         if isinstance(event, yaml.AliasEvent):
             self._aliases += 1
             if self._aliases > MAX_ALIASES:

@@ -38,6 +38,4 @@ class ActionConventions:
     def differences(self, other: ActionConventions) -> tuple[tuple[str, str, str], ...]:
         """Return (which, ours, theirs) for each convention that both name and that differs."""
         pairs = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        return tuple(
-            (name, ours, theirs) for name, ours, theirs in pairs if ours and theirs and ours != theirs
-        )
+        return tuple((name, ours, theirs) for name, ours, theirs in pairs if ours and theirs and ours != theirs)

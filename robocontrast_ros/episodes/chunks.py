@@ -49,9 +49,7 @@ class ChunkedActions:
         while self._answers and self.step >= self._answers[0][0] + len(self._answers[0][1]):
             self._answers.popleft()
         found = [
-            actions[self.step - start]
-            for start, actions in self._answers
-            if 0 <= self.step - start < len(actions)
+            actions[self.step - start] for start, actions in self._answers if 0 <= self.step - start < len(actions)
         ]
         if not found:
             raise LookupError(f"action step {self.step}: no answer covers it")

@@ -44,9 +44,7 @@ _LEVELS = {level: level for level in ("debug", "info", "warn", "error", "fatal")
 _WHOLE = "a whole number"
 
 SESSION_ARGUMENTS = {
-    "session": LaunchArgument(
-        "Name in config/sessions/, or path of a .yaml file.", default="language_table_demo"
-    ),
+    "session": LaunchArgument("Name in config/sessions/, or path of a .yaml file.", default="language_table_demo"),
     "robot": LaunchArgument("Name in config/robots/, or path of a .yaml file."),
     "policy": LaunchArgument("Name in config/policies/, or path of a .yaml file."),
     "budget": LaunchArgument("Budget K in the session's unit of cost; inf for none.", float, "a number"),
@@ -58,9 +56,7 @@ SESSION_ARGUMENTS = {
     "policy_server": LaunchArgument(
         "`external` waits for a policy server that runs elsewhere; `composed` has it in the container."
     ),
-    "composed": LaunchArgument(
-        "Whether rollout, scorer and sim_bridge are in one process.", _TRUTH, "true or false"
-    ),
+    "composed": LaunchArgument("Whether rollout, scorer and sim_bridge are in one process.", _TRUTH, "true or false"),
     "output": LaunchArgument("Folder in which the run folder is made."),
 }
 """Not with `resume`, whose session has them already. What is left out is as in the session's file."""

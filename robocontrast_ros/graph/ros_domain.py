@@ -44,8 +44,7 @@ PROBE_DEADLINE = 30.0
 """Time after which a probe hangs, and is not waited for [s]."""
 
 CURE = (
-    f"Unset {VARIABLE} (a free domain is then taken), set another number, "
-    "or give this session a namespace of its own."
+    f"Unset {VARIABLE} (a free domain is then taken), set another number, or give this session a namespace of its own."
 )
 
 _PR_SET_PDEATHSIG = 1

@@ -40,9 +40,7 @@ class EpisodeManagerParameters(BenchParameters):
 
     run: Path = Field(description="The run folder, which holds the session's parameters.")
     resume: bool = Field(default=False, description="Whether to go on with the session in the run folder.")
-    autostart: bool = Field(
-        default=True, description="Whether to start at once, or when `~/start` is called."
-    )
+    autostart: bool = Field(default=True, description="Whether to start at once, or when `~/start` is called.")
 
 
 class EpisodeManager(Node):
@@ -148,9 +146,7 @@ class EpisodeManager(Node):
             trials_expected=status.trials_expected,
             trials_void=status.trials_void,
             instruction=trial.instance.instruction.text if trial else "",
-            budget=BudgetStatus(
-                limit=status.budget.limit, spent=status.budget.spent, unit=status.budget.unit
-            ),
+            budget=BudgetStatus(limit=status.budget.limit, spent=status.budget.spent, unit=status.budget.unit),
             time_left=status.time_left,
         )
         message.header.stamp = time_to_msg(self._bench.now)

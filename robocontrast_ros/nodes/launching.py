@@ -46,15 +46,11 @@ def process_launch(executable: str) -> LaunchDescription:
     arguments = [
         DeclareLaunchArgument("params_file", description="ROS parameter file of the node."),
         DeclareLaunchArgument("namespace", default_value="", description=ARGUMENTS["namespace"].description),
-        DeclareLaunchArgument(
-            "log_level", default_value="info", description=ARGUMENTS["log_level"].description
-        ),
+        DeclareLaunchArgument("log_level", default_value="info", description=ARGUMENTS["log_level"].description),
     ]
     if executable == CONTAINER:
         arguments.append(
-            DeclareLaunchArgument(
-                "nodes", description="Names of the nodes to run in it, with spaces between."
-            )
+            DeclareLaunchArgument("nodes", description="Names of the nodes to run in it, with spaces between.")
         )
     return LaunchDescription([*arguments, OpaqueFunction(function=_process, args=[executable])])
 

@@ -31,9 +31,7 @@ class PolicyServerParameters(LedParameters):
     """Parameters of the policy server."""
 
     policy: Path = Field(description="Parameter file of the policy.")
-    timeout: float = Field(
-        default=10.0, gt=0.0, le=3600.0, description="Limit of each call of the policy [s]."
-    )
+    timeout: float = Field(default=10.0, gt=0.0, le=3600.0, description="Limit of each call of the policy [s].")
     load_timeout: float = Field(
         default=LOAD_TIMEOUT,
         gt=0.0,
@@ -101,9 +99,7 @@ class PolicyServer(LifecycleNode):
             return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS
 
-    def _describe(
-        self, _: DescribePolicy.Request, response: DescribePolicy.Response
-    ) -> DescribePolicy.Response:
+    def _describe(self, _: DescribePolicy.Request, response: DescribePolicy.Response) -> DescribePolicy.Response:
         try:
             _fill(response, self._policies.serving)
         except PolicyFault as error:

@@ -45,9 +45,7 @@ class RecorderParameters(LedParameters):
         default=(),
         description="Those of the latched topics that are published once, for all trials: they go into every bag.",
     )
-    compression: Compression = Field(
-        default="zstd", description="Compression of the bags' chunks: zstd or none."
-    )
+    compression: Compression = Field(default="zstd", description="Compression of the bags' chunks: zstd or none.")
     format: MetadataFormat = Field(
         default="jazzy",
         description="Format of metadata.yaml: jazzy, for Jazzy and later, or humble, which all of them read.",

@@ -26,9 +26,7 @@ class RawSubscriptions:
         topics: by name; best effort where a publisher offers no more.
     """
 
-    def __init__(
-        self, node: Node, topics: Mapping[str, BagTopic], take: Callable[[str, int, bytes], None]
-    ) -> None:
+    def __init__(self, node: Node, topics: Mapping[str, BagTopic], take: Callable[[str, int, bytes], None]) -> None:
         """Subscribe to all topics."""
         self.topics = dict(topics)
         self._node, self._take = node, take

@@ -82,16 +82,12 @@ class SimBridge(Node):
         self._scene: SimulatedScene | None = None
         self._join = ContactsJoin()
         self._channel = Channel(self)
-        self._simulation = RosSimulation(
-            self._channel.node, parameters, parameters.frame_id, parameters.timeout
-        )
+        self._simulation = RosSimulation(self._channel.node, parameters, parameters.frame_id, parameters.timeout)
         self._publisher = HandingPublisher(self._channel.node, SceneMsg, "scene", RECORDED)
         self._schedule = Periodic(parameters.scene_period)
         self._channel.node.create_subscription(Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
         if parameters.contacts_topic:
-            self._channel.node.create_subscription(
-                Contacts, parameters.contacts_topic, self._on_contacts, LOCKSTEP
-            )
+            self._channel.node.create_subscription(Contacts, parameters.contacts_topic, self._on_contacts, LOCKSTEP)
         self._channel.start()
         self._simulation.wait(parameters.startup_timeout)
         self._scene = SimulatedScene(

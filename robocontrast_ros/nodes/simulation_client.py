@@ -43,15 +43,11 @@ class SimulationServices:
     get_simulator_features: str = Field(
         default="simulator/get_simulator_features", description="GetSimulatorFeatures service."
     )
-    get_entities_states: str = Field(
-        default="simulator/get_entities_states", description="GetEntitiesStates service."
-    )
+    get_entities_states: str = Field(default="simulator/get_entities_states", description="GetEntitiesStates service.")
     set_entity_state: str = Field(default="simulator/set_entity_state", description="SetEntityState service.")
     spawn_entity: str = Field(default="simulator/spawn_entity", description="SpawnEntity service.")
     delete_entity: str = Field(default="simulator/delete_entity", description="DeleteEntity service.")
-    reset_simulation: str = Field(
-        default="simulator/reset_simulation", description="ResetSimulation service."
-    )
+    reset_simulation: str = Field(default="simulator/reset_simulation", description="ResetSimulation service.")
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
 
 
@@ -99,9 +95,7 @@ class RosSimulation:
             while not client.wait_for_service(timeout_sec=VERSION_PERIOD):
                 check_spoken(self._node, clients)
                 if time.monotonic() > deadline:
-                    raise BenchFault(
-                        Fault.SIMULATOR_LOST, f"'{client.srv_name}' is not there after {timeout:g} s"
-                    )
+                    raise BenchFault(Fault.SIMULATOR_LOST, f"'{client.srv_name}' is not there after {timeout:g} s")
         check_spoken(self._node, clients)
 
     def features(self) -> frozenset[int]:
@@ -155,9 +149,7 @@ class RosSimulation:
         response = answer(client, request, Fault.SIMULATOR_LOST, self._timeout)
         if response.result.result != Result.RESULT_OK:
             result = response.result
-            raise SimulationError(
-                f"the simulator refused {what}: {result.error_message} (code {result.result})"
-            )
+            raise SimulationError(f"the simulator refused {what}: {result.error_message} (code {result.result})")
         return response
 
 

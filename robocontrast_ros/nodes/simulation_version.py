@@ -49,9 +49,7 @@ def check_spoken(node: Node, clients: Iterable[Client]) -> None:
         topic = f"rq{client.service_name}Request"
         try:
             ours = {str(i.topic_type_hash) for i in node.get_publishers_info_by_topic(topic, no_mangle=True)}
-            theirs = {
-                str(i.topic_type_hash) for i in node.get_subscriptions_info_by_topic(topic, no_mangle=True)
-            }
+            theirs = {str(i.topic_type_hash) for i in node.get_subscriptions_info_by_topic(topic, no_mangle=True)}
         except AttributeError:
             return
         other = theirs - ours

@@ -33,17 +33,13 @@ class CameraPublishers:
             (
                 interface := interfaces[camera.name],
                 node.create_publisher(CameraInfo, interface.info_topic, RECORDED),
-                node.create_publisher(
-                    Image, interface.image_topic, recorded(3 * camera.width * camera.height)
-                ),
+                node.create_publisher(Image, interface.image_topic, recorded(3 * camera.width * camera.height)),
             )
             for camera in world.cameras
         ]
         self._schedule = Periodic(period)
         self._due = False
-        self._timer = node.create_timer(
-            DRAWING_DELAY, self.draw_due, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._timer = node.create_timer(DRAWING_DELAY, self.draw_due, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._timer.cancel()
 
     def time_passed(self) -> None:

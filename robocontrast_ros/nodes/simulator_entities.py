@@ -87,9 +87,7 @@ class EntityServices:
 
     def _get_spawnables(self, request: Any, response: Any) -> None:
         if request.sources:
-            raise Refusal(
-                Result.RESULT_OPERATION_FAILED, "no other sources are searched; leave `sources` empty"
-            )
+            raise Refusal(Result.RESULT_OPERATION_FAILED, "no other sources are searched; leave `sources` empty")
         response.spawnables = [Spawnable(uri=uri) for uri in self._spawnables]
 
 

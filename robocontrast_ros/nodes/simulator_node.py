@@ -55,9 +55,7 @@ class SimulatorParameters(LedParameters):
     )
     physics_step: float = Field(default=0.002, gt=0.0, le=0.01, description="Simulated time of one step [s].")
     spawnables: tuple[str, ...] = Field(default=(), description="URIs that GetSpawnables answers with.")
-    cameras: tuple[str, ...] = Field(
-        default=(), description="Cameras to render, as the robot's profile names them."
-    )
+    cameras: tuple[str, ...] = Field(default=(), description="Cameras to render, as the robot's profile names them.")
     camera_widths: tuple[int, ...] = Field(default=(), description="Columns of each camera's images [pixel].")
     camera_heights: tuple[int, ...] = Field(default=(), description="Rows of each camera's images [pixel].")
     camera_period: float = Field(

@@ -93,9 +93,7 @@ class SentenceEncoder:
             hidden = self._norm(hidden + attended, f"{name}.attention.output.LayerNorm")
             inner = self._linear(hidden, f"{name}.intermediate.dense")
             inner = inner * (1 + erf(inner / math.sqrt(2))) / 2  # GELU
-            hidden = self._norm(
-                hidden + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm"
-            )
+            hidden = self._norm(hidden + self._linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm")
         mean = hidden.mean(axis=0)
         return mean / np.linalg.norm(mean)
 

@@ -53,12 +53,8 @@ class DiscreteNavigation:
     )
     forward_speed: float = Field(gt=0.0, description="Greatest speed of FORWARD [m/s].")
     turn_speed: float = Field(gt=0.0, description="Greatest speed of LEFT and RIGHT [rad/s].")
-    distance_tolerance: float = Field(
-        gt=0.0, description="How far from its end FORWARD may come to rest [m]."
-    )
-    angle_tolerance: float = Field(
-        gt=0.0, description="How far from their end LEFT and RIGHT may come to rest [rad]."
-    )
+    distance_tolerance: float = Field(gt=0.0, description="How far from its end FORWARD may come to rest [m].")
+    angle_tolerance: float = Field(gt=0.0, description="How far from their end LEFT and RIGHT may come to rest [rad].")
     time_limit: float = Field(gt=0.0, description="A blocked action ends after this [s].")
 
     def __post_init__(self) -> None:

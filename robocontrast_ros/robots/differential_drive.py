@@ -23,9 +23,7 @@ OPTICAL = (0.5, -0.5, 0.5, -0.5)
 class Wheels:
     """The two driven wheels; the base frame is on the floor, midway between them."""
 
-    left: str = Field(
-        min_length=1, description="Name of the left wheel's joint in the driver's joint_states."
-    )
+    left: str = Field(min_length=1, description="Name of the left wheel's joint in the driver's joint_states.")
     right: str = Field(min_length=1, description="Name of the right wheel's joint.")
     radius: float = Field(gt=0.0, description="Radius of a wheel [m].")
     separation: float = Field(gt=0.0, description="Between the middles of the wheels [m].")
@@ -51,9 +49,7 @@ class Caster:
 class Body:
     """Everything on the wheels, as one rigid body in the base frame."""
 
-    radius: float = Field(
-        gt=0.0, description="Radius of the circle that contains the robot seen from above [m]."
-    )
+    radius: float = Field(gt=0.0, description="Radius of the circle that contains the robot seen from above [m].")
     mass: float = Field(gt=0.0, description="Mass [kg].")
     center_of_mass: Triple = Field(description="Centre of mass [m].")
     inertia: Triple = Field(description="Moments of inertia about the centre of mass, x, y, z [kg m^2].")
@@ -81,9 +77,7 @@ class CameraMount:
     tilt_axis: Triple = Field(description="Where the tilt axis is, in the frame that pan turns [m].")
     lens: Triple = Field(description="Where the lens is, in the frame that tilt turns [m].")
     pan: float = Field(default=0.0, ge=-math.pi, le=math.pi, description="Held pan angle, to the left [rad].")
-    tilt: float = Field(
-        default=0.0, ge=-math.pi / 2, le=math.pi / 2, description="Held tilt angle, downwards [rad]."
-    )
+    tilt: float = Field(default=0.0, ge=-math.pi / 2, le=math.pi / 2, description="Held tilt angle, downwards [rad].")
     horizontal_view: float = Field(gt=0.0, lt=math.pi, description="Horizontal field of view [rad].")
     width: int = Field(gt=0, description="Columns of the driver's images [pixel].")
     height: int = Field(gt=0, description="Rows of the driver's images [pixel].")
@@ -109,9 +103,7 @@ class TwistInterface(CommandInterface):
     """Where a driver takes the velocity of the base, in the base frame."""
 
     type: Literal["geometry_msgs/msg/Twist"] = Field(description="Type of the commands.")
-    timeout: float = Field(
-        gt=0.0, description="The driver stops the base after this long without a command [s]."
-    )
+    timeout: float = Field(gt=0.0, description="The driver stops the base after this long without a command [s].")
 
 
 @record
@@ -128,9 +120,7 @@ class DifferentialDriveProfile(RobotProfile):
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("discrete_navigation",)
 
     type: Literal["differential_drive"] = Field(description="Kind of robot.")
-    base_frame: str = Field(
-        min_length=1, description="Frame on the floor, midway between the wheels, x ahead."
-    )
+    base_frame: str = Field(min_length=1, description="Frame on the floor, midway between the wheels, x ahead.")
     odom_frame: str = Field(min_length=1, description="Frame that the driver's odometry starts from.")
     wheels: Wheels = Field(description="The driven wheels.")
     casters: tuple[Caster, ...] = Field(min_length=1, description="The other wheels.")
@@ -141,9 +131,7 @@ class DifferentialDriveProfile(RobotProfile):
     command: TwistInterface = Field(description="Where the driver takes commands.")
     state: OdometryInterface = Field(description="Where the driver publishes odometry.")
     joint_states_topic: str = Field(min_length=1, description="sensor_msgs/msg/JointState of the wheels.")
-    contacts_topic: str = Field(
-        min_length=1, description="robocontrast_ros/msg/Contacts: what the robot touches."
-    )
+    contacts_topic: str = Field(min_length=1, description="robocontrast_ros/msg/Contacts: what the robot touches.")
     transforms_topic: str = Field(default="tf", min_length=1, description="odom frame -> base frame.")
     static_transforms_topic: str = Field(
         default="tf_static", min_length=1, description="base frame -> camera's optical frame, latched."
@@ -153,9 +141,7 @@ class DifferentialDriveProfile(RobotProfile):
         super().__post_init__()
         names = [camera.name for camera in self.cameras]
         if self.mount.camera not in names:
-            raise ValueError(
-                f"`mount.camera` among `cameras` ({', '.join(names)}), not '{self.mount.camera}'"
-            )
+            raise ValueError(f"`mount.camera` among `cameras` ({', '.join(names)}), not '{self.mount.camera}'")
         if self.wheels.left == self.wheels.right:
             raise ValueError(f"another name for the right wheel's joint than '{self.wheels.left}'")
         if self.wheels.separation / 2 >= self.body.radius:

@@ -55,9 +55,7 @@ class Pusher:
     """A straight rod along the flange's z axis, held by a bracket; its tip is the tool frame."""
 
     length: float = Field(gt=0.0, description="From the flange to the tip [m].")
-    offset: float = Field(
-        default=0.0, ge=0.0, description="Of the rod from the flange's axis, along its x [m]."
-    )
+    offset: float = Field(default=0.0, ge=0.0, description="Of the rod from the flange's axis, along its x [m].")
     radius: float = Field(gt=0.0, description="Radius of the rod [m].")
     mass: float = Field(default=0.15, gt=0.0, description="Mass [kg].")
     color: Rgb = Field(default=(0.15, 0.15, 0.17), description="Red, green and blue in [0, 1].")
@@ -92,9 +90,7 @@ class Servo:
 
     stiffness: tuple[float, ...] = Field(description="One gain a joint [Nm/rad].")
     damping: tuple[float, ...] = Field(description="One gain a joint [Nms/rad].")
-    armature: float = Field(
-        default=0.1, ge=0.0, description="Reflected rotor inertia of each joint [kg m^2]."
-    )
+    armature: float = Field(default=0.1, ge=0.0, description="Reflected rotor inertia of each joint [kg m^2].")
 
 
 @record
@@ -158,8 +154,7 @@ class ManipulatorProfile(RobotProfile):
         for joint, position in zip(self.joints, self.home, strict=True):
             if not joint.lower <= position <= joint.upper:
                 raise ValueError(
-                    f"`home` within the limits [{joint.lower}, {joint.upper}] of '{joint.name}', "
-                    f"not {position}"
+                    f"`home` within the limits [{joint.lower}, {joint.upper}] of '{joint.name}', not {position}"
                 )
         if len(set(self.joint_names)) != count:
             raise ValueError(f"each joint name once, not {', '.join(self.joint_names)}")

@@ -27,9 +27,7 @@ def arm_mjcf(profile: ManipulatorProfile) -> str:
     root = ET.Element("mujoco", model=profile.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true")
     default = ET.SubElement(root, "default")
-    ET.SubElement(
-        default, "geom", contype="2", conaffinity="1", friction="0.3 0.002 0.0001", solref="0.006 1"
-    )
+    ET.SubElement(default, "geom", contype="2", conaffinity="1", friction="0.3 0.002 0.0001", solref="0.006 1")
     x, y, z, w = profile.base_pose.orientation
     body = ET.SubElement(
         ET.SubElement(root, "worldbody"),
@@ -47,9 +45,7 @@ def arm_mjcf(profile: ManipulatorProfile) -> str:
     ):
         if profile.convention == "modified":
             pending.append(_transform(profile.convention, row.a, row.d, row.alpha))
-        body = ET.SubElement(
-            body, "body", name=joint.name, gravcomp="1", **(pending.pop() if pending else {})
-        )
+        body = ET.SubElement(body, "body", name=joint.name, gravcomp="1", **(pending.pop() if pending else {}))
         ET.SubElement(
             body,
             "joint",
@@ -79,13 +75,9 @@ def arm_mjcf(profile: ManipulatorProfile) -> str:
         mass=f"{pusher.mass:.9g}",
         rgba=numbers((*pusher.color, 1.0)),
     )
-    ET.SubElement(
-        body, "site", name=TOOL_SITE, pos=numbers((0.0, 0.0, pusher.length)), size="0.003", group="4"
-    )
+    ET.SubElement(body, "site", name=TOOL_SITE, pos=numbers((0.0, 0.0, pusher.length)), size="0.003", group="4")
     actuators = ET.SubElement(root, "actuator")
-    for joint, stiffness, damping in zip(
-        profile.joints, profile.servo.stiffness, profile.servo.damping, strict=True
-    ):
+    for joint, stiffness, damping in zip(profile.joints, profile.servo.stiffness, profile.servo.damping, strict=True):
         ET.SubElement(
             actuators,
             "position",

@@ -13,9 +13,7 @@ BASE_BODY = "base"
 def add_shapes(body: ET.Element, shapes: tuple[Shape, ...], mass: float) -> None:
     """Add geoms; the first carries the whole mass, as the primitives only sketch the link."""
     if mass and not shapes:
-        ET.SubElement(
-            body, "inertial", pos="0 0 0", mass=f"{mass:.9g}", diaginertia=numbers((mass * 0.01,) * 3)
-        )
+        ET.SubElement(body, "inertial", pos="0 0 0", mass=f"{mass:.9g}", diaginertia=numbers((mass * 0.01,) * 3))
     for index, shape in enumerate(shapes):
         attributes = {"type": shape.type, "rgba": numbers((*shape.color, 1.0))}
         if shape.type == "box":

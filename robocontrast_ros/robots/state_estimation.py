@@ -83,9 +83,7 @@ class ArmState:
         positions = dict(zip(reading.names, reading.positions, strict=True))
         missing = [name for name in self._profile.joint_names if name not in positions]
         if missing:
-            raise ValueError(
-                f"joint states: got {', '.join(reading.names)}, expected also {', '.join(missing)}"
-            )
+            raise ValueError(f"joint states: got {', '.join(reading.names)}, expected also {', '.join(missing)}")
         ordered = tuple(positions[name] for name in self._profile.joint_names)
         tool = self._kinematics.tool_pose(ordered)
         start, self._start = self._start, None

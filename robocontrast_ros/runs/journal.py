@@ -80,9 +80,7 @@ class Journal:
     @property
     def ended(self) -> bool:
         """Whether its last line says how the process that wrote it ended."""
-        return bool(self.events) and isinstance(
-            self.events[-1], (SessionFinished, SessionInterrupted, ProcessDied)
-        )
+        return bool(self.events) and isinstance(self.events[-1], (SessionFinished, SessionInterrupted, ProcessDied))
 
     @property
     def warning(self) -> str:
@@ -139,8 +137,7 @@ def _check_order(path: Path, events: list[Event]) -> None:
     if events and starts != [1]:
         found = f"it starts in lines {starts}" if starts else "none starts it"
         raise JournalError(
-            f"{path}: expected one session, started in line 1; {found}. "
-            "Keep each session in its own run folder."
+            f"{path}: expected one session, started in line 1; {found}. Keep each session in its own run folder."
         )
 
 

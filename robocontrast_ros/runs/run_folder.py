@@ -133,9 +133,7 @@ class RunFolder:
             manager: full name of the episode manager's node.
         """
         found = {name: os.environ[name] for name in GRAPH_VARIABLES if name in os.environ}
-        write_yaml(
-            self.graph, {"episode_manager": manager, "host": socket.gethostname(), "environment": found}
-        )
+        write_yaml(self.graph, {"episode_manager": manager, "host": socket.gethostname(), "environment": found})
 
     def forget_graph(self) -> None:
         """Remove that file: the session does not run any more."""

@@ -58,9 +58,7 @@ def open_bench(
             if camera.name in shown
         )
         world = World(session.robot, task.world, task.start_position, cameras, task.physics_step)
-        return InProcessBench(
-            world, task, runner, stop_on_success=session.parameters.stop_on_success, aborted=aborted
-        )
+        return InProcessBench(world, task, runner, stop_on_success=session.parameters.stop_on_success, aborted=aborted)
     except BaseException:
         runner.close()
         raise

@@ -91,9 +91,7 @@ def with_cameras(
     return parameters
 
 
-def check_robot_fits_task(
-    robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin
-) -> None:
+def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin) -> None:
     """Refuse a fixed robot where scenes contain the robot's pose, and a mobile one where they do not."""
     wanted = task.start_position is None
     if robot.mobile == wanted:
@@ -155,9 +153,7 @@ def loaded_perturbations(
     found = tuple(load_plugin("perturbations", name, source, key)() for name in parameters.perturbations)
     for perturbation in found:
         if not perturbation.supports(task):
-            known = (
-                load_plugin("perturbations", name, source, key)() for name in plugin_names("perturbations")
-            )
+            known = (load_plugin("perturbations", name, source, key)() for name in plugin_names("perturbations"))
             supported = [other.name for other in known if other.supports(task)]
             raise ConfigurationError(
                 source,

@@ -93,9 +93,7 @@ def run_session(
     with JournalWriter(journal) if isinstance(journal, Path) else contextlib.nullcontext(journal) as writer:
         past = writer.past
         if past.events and not resume:
-            raise JournalError(
-                f"{past.path}: it holds a session already. Resume it, or choose another run folder."
-            )
+            raise JournalError(f"{past.path}: it holds a session already. Resume it, or choose another run folder.")
         return Session(evaluation, bench, writer, control or SessionControl(), observer, clock).run(past)
 
 
@@ -372,9 +370,7 @@ class Session:
         session computes the same costs.
         """
         actual, known = self._bench.scene(), self._history.scene
-        return (
-            known if known is not None and scenes_match(actual, known, self._evaluation.tolerance) else actual
-        )
+        return known if known is not None and scenes_match(actual, known, self._evaluation.tolerance) else actual
 
     def _execute(self, trial: Trial) -> None:
         """Run the trial in the present scene.

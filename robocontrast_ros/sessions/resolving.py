@@ -141,9 +141,7 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
     return resolve_parameters(parameters, source, given)
 
 
-def resolve_parameters(
-    parameters: SessionParameters, source: Path, given: Collection[str] = ()
-) -> ResolvedSession:
+def resolve_parameters(parameters: SessionParameters, source: Path, given: Collection[str] = ()) -> ResolvedSession:
     """Load everything that a session's record names, and check all of it.
 
     Args:
@@ -163,10 +161,7 @@ def resolve_parameters(
     policy_file = files.get("policy")
     parameters = replace(
         parameters,
-        **{
-            key: name if not is_path(name := getattr(parameters, key)) else str(file)
-            for key, file in files.items()
-        },
+        **{key: name if not is_path(name := getattr(parameters, key)) else str(file) for key, file in files.items()},
     )
     robot = load_profile(str(files["robot"]))
     wanted = wanted_cameras(find_configured("policies", policy_file), policy_file) if policy_file else {}
@@ -177,9 +172,7 @@ def resolve_parameters(
     for family in parameters.test_set.families or ():
         if family not in task.families:
             where = origin("test_set.families")[:2]
-            raise ConfigurationError.unknown(
-                *where, family, task.families, f"family of the task '{task.name}'"
-            )
+            raise ConfigurationError.unknown(*where, family, task.families, f"family of the task '{task.name}'")
     if parameters.cost not in COST_MODELS:
         raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
     strategy: Strategy = load_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])()
@@ -195,9 +188,7 @@ def resolve_parameters(
         task=task,
         task_file=files["task"],
         strategy=strategy,
-        perturbations=loaded_perturbations(
-            parameters.strategy, strategy, task, *origin("strategy.perturbations")[:2]
-        ),
+        perturbations=loaded_perturbations(parameters.strategy, strategy, task, *origin("strategy.perturbations")[:2]),
         cost_model=cost_model(parameters.cost, parameters.handling_times),
     )
 

@@ -30,9 +30,7 @@ def refuse_other_policy(served: PolicyLoaded, present: ServingPolicy) -> None:
     """Raise ConfigurationError, naming the key, when the policy's file has changed since the policy served."""
     if present.digest == served.digest:
         return
-    key, recorded, now = first_difference(
-        yaml.safe_load(served.parameters), yaml.safe_load(present.parameters)
-    )
+    key, recorded, now = first_difference(yaml.safe_load(served.parameters), yaml.safe_load(present.parameters))
     expected = f"{recorded!r}, with which it served last in this session"
     raise ConfigurationError(served.file, key, now, expected, CURE)
 

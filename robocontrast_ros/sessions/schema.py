@@ -96,12 +96,8 @@ class TimeoutParameters:
     """How long each part may take on the wall clock before it counts as lost."""
 
     policy: float = Field(default=10.0, gt=0, le=3600, description="one answer of the policy [s]")
-    load: float = Field(
-        default=LOAD_TIMEOUT, gt=0, le=86400, description="loading a policy, and warming it up [s]"
-    )
-    sensors: float = Field(
-        default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]"
-    )
+    load: float = Field(default=LOAD_TIMEOUT, gt=0, le=86400, description="loading a policy, and warming it up [s]")
+    sensors: float = Field(default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]")
     set_up: float = Field(default=30.0, gt=0, le=86400, description="one set-up; a person may need long [s]")
     scoring: float = Field(default=10.0, gt=0, le=3600, description="one answer of the scorer [s]")
     recording: float = Field(
@@ -127,16 +123,12 @@ class RecordingParameters:
     """What goes into the bags besides what rescoring needs."""
 
     images: bool = Field(default=True, description="whether the cameras' images are recorded")
-    compression: Literal["zstd", "none"] = Field(
-        default="zstd", description="of the bags' chunks: zstd or none"
-    )
+    compression: Literal["zstd", "none"] = Field(default="zstd", description="of the bags' chunks: zstd or none")
     format: Literal["jazzy", "humble"] = Field(
         default="jazzy",
         description="of the bags' metadata.yaml: jazzy, for Jazzy and later, or humble, which all of them read",
     )
-    topics: tuple[str, ...] = Field(
-        default=(), description="further topics, relative to the session's namespace"
-    )
+    topics: tuple[str, ...] = Field(default=(), description="further topics, relative to the session's namespace")
 
 
 @record
@@ -149,9 +141,7 @@ class StopEarlyParameters:
     score: Literal["metric", "success"] = Field(
         default="metric", description="of the base trials: the task's metric (SPL or progress), or success"
     )
-    threshold: float | None = Field(
-        default=None, gt=0, lt=1, description="whether the mean is above or below this"
-    )
+    threshold: float | None = Field(default=None, gt=0, lt=1, description="whether the mean is above or below this")
     compare_with: str | None = Field(
         default=None,
         min_length=1,
@@ -173,9 +163,7 @@ class StopEarlyParameters:
 class SessionParameters:
     """A file of config/sessions/. docs/sessions.md explains it with examples."""
 
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the session and of its run folders"
-    )
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the session and of its run folders")
     description: str = Field(default="", description="one line for tables")
     seed: int = Field(ge=0, lt=2**63, description="every random draw of the session comes from it")
     task: str = Field(min_length=1, description="name in config/tasks/, or path of a file")
@@ -192,9 +180,7 @@ class SessionParameters:
     strategy: StrategyParameters
     test_set: TestSetParameters
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
-    cost: str = Field(
-        default="metres_moved", description="cost model of the budget: metres_moved or seconds_to_move"
-    )
+    cost: str = Field(default="metres_moved", description="cost model of the budget: metres_moved or seconds_to_move")
     # `mover`, its name in release 0.1, is still read.
     handling_times: HandlingTimes = Field(
         default_factory=HandlingTimes,
@@ -202,10 +188,7 @@ class SessionParameters:
         description="the person of seconds_to_move",
     )
     budget: (
-        Annotated[
-            float, Field(ge=0, allow_inf_nan=True), AfterValidator(lambda k: None if k == math.inf else k)
-        ]
-        | None
+        Annotated[float, Field(ge=0, allow_inf_nan=True), AfterValidator(lambda k: None if k == math.inf else k)] | None
     ) = Field(default=None, description="budget K in the cost model's unit; no limit when left out")
     compare_within: float | None = Field(
         default=None,
@@ -213,9 +196,7 @@ class SessionParameters:
         description="cost within which the summary counts the trials of this session and of a standard "
         "evaluation; the budget when left out, and without one what the standard evaluation costs",
     )
-    max_trials: int | None = Field(
-        default=None, ge=1, description="trials after which it ends; no limit when left out"
-    )
+    max_trials: int | None = Field(default=None, ge=1, description="trials after which it ends; no limit when left out")
     fast: bool = Field(
         default=False,
         description="whether it runs in one process without ROS, many times as fast: the same trials and scores, "
@@ -225,9 +206,7 @@ class SessionParameters:
     stop_early: StopEarlyParameters | None = Field(
         default=None, description="the question after whose answer the session ends; none when left out"
     )
-    stop_on_success: bool = Field(
-        default=True, description="whether a trial ends as soon as the goal is reached"
-    )
+    stop_on_success: bool = Field(default=True, description="whether a trial ends as soon as the goal is reached")
     setup: SetupParameters = Field(default_factory=SetupParameters)
     timeouts: TimeoutParameters = Field(default_factory=TimeoutParameters)
     cameras: tuple[CameraParameters, ...] | None = Field(
@@ -257,6 +236,4 @@ class SessionParameters:
         if not self.policy and not self.policy_server.external:
             raise ValueError("a `policy`, or `policy_server` with `external: true`")
         if self.policy and self.policy_server.external:
-            raise ValueError(
-                "no `policy`, for a policy server elsewhere has its own; `robocontrast swap` changes it"
-            )
+            raise ValueError("no `policy`, for a policy server elsewhere has its own; `robocontrast swap` changes it")

@@ -69,9 +69,7 @@ def cluster_mean(
     x = (y - low) / scale
     # A sum of squares of 1 for each score; a difference has two scores, on a scale that is twice as long.
     caution = 0.5 if bounds == DIFFERENCES else 1.0
-    size = effective_size(
-        np.bincount(group, x), np.bincount(group, x**2), sizes, caution=caution, times=times
-    )
+    size = effective_size(np.bincount(group, x), np.bincount(group, x**2), sizes, caution=caution, times=times)
     ends = wilson_ends((mean - low) / scale, size, confidence)
     below, above = (low + scale * float(end) for end in ends)
     # Rounding must not put them beyond the mean, or the bounds.
@@ -149,9 +147,7 @@ def effective_size(
     return n / (design_effect * relative_spread(mean, spread, error, caution / (times * number)))
 
 
-def relative_spread(
-    mean: ArrayLike, spread: ArrayLike, error: ArrayLike, caution: float
-) -> NDArray[np.float64]:
+def relative_spread(mean: ArrayLike, spread: ArrayLike, error: ArrayLike, caution: float) -> NDArray[np.float64]:
     """Return the variance of values in [0, 1], divided by that of 0s and 1s of the same mean.
 
     Args:
@@ -164,9 +160,7 @@ def relative_spread(
     return (np.asarray(spread) + caution) / (m * (1.0 - m) + error + caution)
 
 
-def jackknife_variance(
-    sums: NDArray[np.float64], sizes: NDArray[np.int64], times: float = 1.0
-) -> NDArray[np.float64]:
+def jackknife_variance(sums: NDArray[np.float64], sizes: NDArray[np.int64], times: float = 1.0) -> NDArray[np.float64]:
     """Return the variance of the mean of all values, by leaving out one cluster at a time.
 
     Where all clusters have one size, it is the variance of their means over their number.
@@ -186,9 +180,7 @@ def jackknife_variance(
     return (number - 1.0) / number * times * np.sum(changes**2, axis=-1)
 
 
-def wilson_ends(
-    mean: ArrayLike, size: ArrayLike, confidence: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def wilson_ends(mean: ArrayLike, size: ArrayLike, confidence: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lower and upper ends of Wilson's interval for a share; the number of trials need not be whole.
 
     Args:

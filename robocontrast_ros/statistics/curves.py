@@ -75,9 +75,7 @@ def error_curve(
     return ErrorCurve(edges, mean, np.where(number > 1, deviation, np.nan), number)
 
 
-def _binned(
-    cost: NDArray[np.float64], errors: NDArray[np.float64], edges: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _binned(cost: NDArray[np.float64], errors: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a run's error in each bin; NaN before its first known score and after its last trial."""
     known = ~np.isnan(errors)
     cost, errors = cost[known], errors[known]

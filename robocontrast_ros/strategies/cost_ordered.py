@@ -124,9 +124,7 @@ class _Path:
         if scene is not None:
             moves = setup_moves(scene, visited[0].base.scene, self._context.tolerance)
             first = self._context.cost.cost(moves)
-        return first + math.fsum(
-            (*self._between[self.order[:-1], self.order[1:]], *(visit.cost for visit in visited))
-        )
+        return first + math.fsum((*self._between[self.order[:-1], self.order[1:]], *(visit.cost for visit in visited)))
 
     def shorten(self, scene: Scene, budget: float) -> None:
         """Leave out instances, the last of the shuffled order first, until the budget suffices."""

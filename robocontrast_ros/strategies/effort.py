@@ -39,9 +39,7 @@ class Tolerance:
 
     def accepts(self, actual: Pose, wanted: Pose) -> bool:
         """Tell whether an object at ``actual`` may stay when it is wanted at ``wanted``."""
-        return (
-            actual.distance_to(wanted) <= self.position and angle_between(actual, wanted) <= self.orientation
-        )
+        return actual.distance_to(wanted) <= self.position and angle_between(actual, wanted) <= self.orientation
 
 
 def angle_between(a: Pose, b: Pose) -> float:
@@ -144,9 +142,7 @@ class HandlingTimes:
     walking_speed: float = Field(default=1.0, gt=0, le=5, description="with empty hands [m/s]")
     carrying_speed: float = Field(default=0.5, gt=0, le=5, description="with an object [m/s]")
     taking: float = Field(default=4.0, ge=0, le=600, description="to take hold of an object [s]")
-    placing: float = Field(
-        default=6.0, ge=0, le=600, description="to put it where it belongs, and let go [s]"
-    )
+    placing: float = Field(default=6.0, ge=0, le=600, description="to put it where it belongs, and let go [s]")
 
 
 class SecondsToMove:
@@ -194,9 +190,7 @@ class SecondsToMove:
         return seconds
 
 
-def transition_costs(
-    left: Sequence[Scene], wanted: Sequence[Scene], model: CostModel, tolerance: Tolerance
-) -> Floats:
+def transition_costs(left: Sequence[Scene], wanted: Sequence[Scene], model: CostModel, tolerance: Tolerance) -> Floats:
     """Return the cost from each of some scenes to each of others.
 
     Returns:
@@ -227,9 +221,7 @@ def _angles_between(a: Floats, b: Floats) -> Floats:
     return 2.0 * np.arctan2(norm(vector), np.abs((a * b).sum(axis=-1)))
 
 
-def _object_arrays(
-    scenes: tuple[Scene, ...], objects: tuple[tuple[str, str], ...]
-) -> tuple[Flags, Floats, Floats]:
+def _object_arrays(scenes: tuple[Scene, ...], objects: tuple[tuple[str, str], ...]) -> tuple[Flags, Floats, Floats]:
     """Return which of the objects (name, model) are in each scene, their positions and orientations."""
     present = np.zeros((len(scenes), len(objects)), dtype=bool)
     positions = np.zeros((*present.shape, 3))

@@ -75,9 +75,7 @@ class LimitedInterventionSkip(LimitedIntervention):
     """
 
     name = "limited_intervention_skip"
-    description = (
-        "the test set's instructions without reset until one is infeasible; fulfilled ones are skipped"
-    )
+    description = "the test set's instructions without reset until one is infeasible; fulfilled ones are skipped"
     skips_fulfilled = True
 
 

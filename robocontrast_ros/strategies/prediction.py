@@ -21,9 +21,7 @@ def result_of_success(task: Task, instance: TestInstance) -> TrialResult:
     """
     plan = task.plan(instance.instruction, instance.scene)
     if plan is None:
-        raise ValueError(
-            f"'{instance.instruction.text}' in {instance.instance_id}: the planner finds it infeasible"
-        )
+        raise ValueError(f"'{instance.instruction.text}' in {instance.instance_id}: the planner finds it infeasible")
     return TrialResult(
         outcome=Outcome.SUCCESS,
         fault=Fault.NONE,
@@ -56,9 +54,7 @@ class Visit:
     left: Scene
 
 
-def predict_visit(
-    context: StrategyContext, base: TestInstance, perturbations: tuple[Perturbation, ...]
-) -> Visit:
+def predict_visit(context: StrategyContext, base: TestInstance, perturbations: tuple[Perturbation, ...]) -> Visit:
     """Predict running an instance and these perturbations of it, if every trial succeeds.
 
     Args:

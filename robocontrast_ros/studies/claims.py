@@ -65,12 +65,8 @@ class Measure:
 
     kind: Kind = Field(description="what is measured; docs/study.md defines each")
     of: tuple[str, ...] = Field(min_length=1, description="labels of the strategies that are measured")
-    against: tuple[str, ...] = Field(
-        default=(), description="labels of the strategies that they are compared with"
-    )
-    perturbation: str = Field(
-        default="", description="of the sensitivities and of selection: name of the perturbation"
-    )
+    against: tuple[str, ...] = Field(default=(), description="labels of the strategies that they are compared with")
+    perturbation: str = Field(default="", description="of the sensitivities and of selection: name of the perturbation")
     estimator: Estimator = Field(
         default="plain",
         description="of bias and expected_error: mean of all trials, of the base trials, or the adjusted mean",
@@ -96,9 +92,7 @@ class Measure:
         )
         for key, wanted in needed:
             if bool(getattr(self, key)) != wanted:
-                raise ValueError(
-                    f"{'a value' if wanted else 'no value'} for `{key}` where `kind` is {self.kind}"
-                )
+                raise ValueError(f"{'a value' if wanted else 'no value'} for `{key}` where `kind` is {self.kind}")
         if self.kind != "closer" and len(self.of) != 1:
             raise ValueError(f"one strategy in `of` where `kind` is {self.kind}")
         if self.kind in ONE_AGAINST and len(self.against) != 1:
@@ -186,9 +180,7 @@ class Region:
                 return "does not hold"
             return "holds" if max(-low, high) <= self.about_zero else "undecided"
         inside = (self.above is None or low > self.above) and (self.below is None or high < self.below)
-        outside = (self.above is not None and high <= self.above) or (
-            self.below is not None and low >= self.below
-        )
+        outside = (self.above is not None and high <= self.above) or (self.below is not None and low >= self.below)
         return "holds" if inside else "does not hold" if outside else "undecided"
 
 
@@ -200,9 +192,7 @@ class Claim:
     source: str = Field(description="section or figure of the paper, or `ours`")
     says: str = Field(min_length=1, description="its words; omissions are an ellipsis")
     read_as: str = Field(default="", description="how its words are read, where they are ambiguous")
-    found: str = Field(
-        default="", description="the number that the source reports; empty where it gives none"
-    )
+    found: str = Field(default="", description="the number that the source reports; empty where it gives none")
     measure: Measure = Field(description="the number that it is about")
     holds: Region = Field(description="where that number has to be")
 
@@ -272,6 +262,4 @@ def check_claims(
                 raise ConfigurationError.unknown(source, key, label, perturbations, "strategy of the study")
         wanted, (label, *_) = claim.measure.perturbation, claim.measure.of
         if wanted and wanted not in perturbations[label]:
-            raise ConfigurationError.unknown(
-                source, key, wanted, perturbations[label], f"perturbation of '{label}'"
-            )
+            raise ConfigurationError.unknown(source, key, wanted, perturbations[label], f"perturbation of '{label}'")

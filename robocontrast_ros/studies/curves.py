@@ -85,9 +85,7 @@ def curves_table(curves: Mapping[str, Sequence[Curve]], metric: str, unit: str) 
     return pl.DataFrame(rows).with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
-def _errors(
-    seed_runs: Sequence[SeedRun], label: str, bins: int, end: float, base: bool = False
-) -> ErrorCurve:
+def _errors(seed_runs: Sequence[SeedRun], label: str, bins: int, end: float, base: bool = False) -> ErrorCurve:
     runs = []
     for seed_run in seed_runs:
         trials = seed_run.sessions[label]

@@ -180,9 +180,7 @@ class Evidence:
         return applied, refused
 
     @staticmethod
-    def _applied(
-        seed_run: SeedRun, label: str, perturbation: str
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _applied(seed_run: SeedRun, label: str, perturbation: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return to which base instances a perturbation was applied, and to which it could not be.
 
         Instances of families to which it was never applied are in neither: it is not made for them.
@@ -223,9 +221,7 @@ class Evidence:
 
     def _trials_within(self, measure: Measure) -> Estimate:
         rng = np.random.default_rng(ORDERS_SEED)
-        return expected_trials(
-            self._seed_runs, measure.of[0], measure.against[0], float(measure.budget or 0.0), rng
-        )
+        return expected_trials(self._seed_runs, measure.of[0], measure.against[0], float(measure.budget or 0.0), rng)
 
     def _expected_error(self, measure: Measure) -> Estimate:
         return self.expected_error(measure.of[0], measure.estimator, measure.against[0]).difference
@@ -257,9 +253,7 @@ class Evidence:
 
     def _price(self, label: str) -> Array:
         """Return the cost of a trial, shape (resamples + 1,)."""
-        sums = [
-            self._sums(label, seed, trials.cost, trials.is_priced) for seed, trials in self._sessions(label)
-        ]
+        sums = [self._sums(label, seed, trials.cost, trials.is_priced) for seed, trials in self._sessions(label)]
         with np.errstate(invalid="ignore"):
             return np.mean([cost / number for cost, number in sums], axis=0)
 

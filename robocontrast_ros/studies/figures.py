@@ -157,9 +157,7 @@ FIGURES: Mapping[str, Callable[[Picture, Path], None]] = {
 
 
 def _styles(number: int) -> tuple[list[str], list[object]]:
-    return [COLOURS[i % len(COLOURS)] for i in range(number)], [
-        DASHES[i % len(DASHES)] for i in range(number)
-    ]
+    return [COLOURS[i % len(COLOURS)] for i in range(number)], [DASHES[i % len(DASHES)] for i in range(number)]
 
 
 def _draw_perturbations(axes: Axes, picture: Picture) -> None:
@@ -207,9 +205,7 @@ def _pooled(seed_runs: Sequence[SeedRun], label: str, perturbation: str | None) 
     scores, clusters = [], []
     for seed, seed_run in enumerate(seed_runs):
         trials = seed_run.sessions[label]
-        chosen = (
-            np.ones(len(trials.score), bool) if perturbation is None else trials.perturbation == perturbation
-        )
+        chosen = np.ones(len(trials.score), bool) if perturbation is None else trials.perturbation == perturbation
         scores.append(trials.score[chosen])
         clusters.append(trials.instance[chosen] + seed * 1_000_000)
     return cluster_mean(np.concatenate(scores), np.concatenate(clusters))

@@ -219,9 +219,7 @@ class _SessionRunner:
             pl.lit(label).alias("strategy"),
             pl.lit(job.policy).alias("policy"),
             pl.lit(job.seed).alias("study_seed"),
-            pl.Series(
-                "simulated", [next(simulated) if counts else True for counts in table["counts"]], pl.Boolean
-            ),
+            pl.Series("simulated", [next(simulated) if counts else True for counts in table["counts"]], pl.Boolean),
         )
         ended = SessionOfStudy(
             policy=job.policy,

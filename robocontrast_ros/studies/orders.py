@@ -148,9 +148,7 @@ def _jackknifed(replicates: Sequence[Array]) -> Estimate:
 class _Orders:
     """Two strategies of one seed in the same random orders."""
 
-    def __init__(
-        self, seed_run: SeedRun, of: str, against: str, rng: np.random.Generator, orders: int
-    ) -> None:
+    def __init__(self, seed_run: SeedRun, of: str, against: str, rng: np.random.Generator, orders: int) -> None:
         self._of, self._against, self._standard = (
             _Blocks(seed_run.sessions[label]) for label in (of, against, seed_run.standard)
         )
@@ -204,8 +202,7 @@ class _Orders:
         """Return how many trials of both strategies a budget allows in each order, shape (orders, 2)."""
         spent = budget * float(np.sum(self._standard.taken(instances).cost))
         both = [
-            [blocks.trials(order, spent) for blocks in (self._of, self._against)]
-            for order in self._ordered(instances)
+            [blocks.trials(order, spent) for blocks in (self._of, self._against)] for order in self._ordered(instances)
         ]
         return np.array(both)
 
@@ -270,7 +267,5 @@ class _Blocks:
 def _adjusted(trials: Trials, every: Array) -> float:
     if not len(trials.score):
         return np.nan
-    mean = adjusted_mean(
-        trials.score, trials.covariates, trials.instance, trials.is_base, every, finite=True
-    ).mean
+    mean = adjusted_mean(trials.score, trials.covariates, trials.instance, trials.is_base, every, finite=True).mean
     return np.nan if mean is None else mean

@@ -42,9 +42,7 @@ class StudyStrategy:
 
     label: str = Field(pattern=LABEL, description="its name in figures, tables and claims")
     name: str = Field(min_length=1, description="strategy, as in a session's file")
-    perturbations: tuple[str, ...] = Field(
-        default=(), description="perturbation set P, as in a session's file"
-    )
+    perturbations: tuple[str, ...] = Field(default=(), description="perturbation set P, as in a session's file")
 
 
 @record
@@ -63,9 +61,7 @@ class StudyParameters:
         description="one of the policies, for example an oracle, whose change shows the effect of geometry alone; "
         "claims are not decided for it",
     )
-    seeds: tuple[int, ...] = Field(
-        min_length=1, description="of the test sets; each is a repetition of the study"
-    )
+    seeds: tuple[int, ...] = Field(min_length=1, description="of the test sets; each is a repetition of the study")
     test_set: TestSetParameters
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
     cost: str = Field(default="metres_moved", description="cost model: metres_moved or seconds_to_move")
@@ -91,9 +87,7 @@ class StudyParameters:
         description="budget of the other strategies, in units of what `standard` costs with the same seed",
     )
     bins: int = Field(default=BINS, ge=2, le=1000, description="bins of the error curves")
-    resamples: int = Field(
-        default=2000, ge=100, le=100_000, description="bootstrap samples of every interval"
-    )
+    resamples: int = Field(default=2000, ge=100, le=100_000, description="bootstrap samples of every interval")
     claims: str = Field(default="", description="URI or path of the file of claims; none are decided without")
 
     def __post_init__(self) -> None:
@@ -169,9 +163,7 @@ class Study:
     def snapshot(self) -> dict[str, Any]:
         """Return everything on which the trials may depend, as JSON: parameters, files that they name, versions."""
         study = self.parameters
-        sessions = {
-            policy: self.session(policy, study.standard, study.seeds[0], None) for policy in self.policies
-        }
+        sessions = {policy: self.session(policy, study.standard, study.seeds[0], None) for policy in self.policies}
         some = next(iter(sessions.values())).snapshot()
         depends = {key: value for key, value in dump_record(study).items() if key not in _SHOWN_ONLY}
         everything = {
@@ -212,9 +204,7 @@ def _named_files(file: Path) -> Iterator[Path]:
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
-        elif (
-            isinstance(value, str) and is_path(value) and (named := resolve_uri(value, file.parent)).is_file()
-        ):
+        elif isinstance(value, str) and is_path(value) and (named := resolve_uri(value, file.parent)).is_file():
             yield from _named_files(named)
 
 
@@ -233,9 +223,7 @@ def load_study(study: str | Path) -> Study:
     """
     source = find_file("studies", str(study), "command line", "STUDY", Path.cwd())
     parameters = load_record(StudyParameters, source)
-    files = [
-        find_file("policies", name, str(source), "policies", source.parent) for name in parameters.policies
-    ]
+    files = [find_file("policies", name, str(source), "policies", source.parent) for name in parameters.policies]
     policies = {file.stem: file for file in files}
     if len(policies) < len(files):
         raise ConfigurationError(

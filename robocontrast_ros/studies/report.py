@@ -129,8 +129,7 @@ def summary(study: Study, results: StudyResults) -> str:
     if early:
         lines += ["## Sessions that ended early, or had void attempts", ""]
         lines += [
-            f"- {s.policy}, seed {s.seed}, {s.strategy}: {s.trials} trials, {s.void} void; {s.detail}"
-            for s in early
+            f"- {s.policy}, seed {s.seed}, {s.strategy}: {s.trials} trials, {s.void} void; {s.detail}" for s in early
         ]
         lines.append("")
     if results.decided:

@@ -193,9 +193,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
     def drawn(policy: str, cost: Cost) -> Picture:
         shown = Shown(policy, parameters.contrast, symbols, metric, UNITS.get(cost, unit), study.control)
         curves = draw_curves(seed_runs(policy, "metric", cost), parameters.contrast, parameters.bins)
-        controls = (
-            seed_runs(study.control, "metric", "budget") if study.control and policy != study.control else ()
-        )
+        controls = seed_runs(study.control, "metric", "budget") if study.control and policy != study.control else ()
         own = evidence(policy, "metric", cost)
         expected = {
             estimator: own.expected_error(parameters.contrast, estimator, parameters.standard)
@@ -209,9 +207,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         for policy in study.policies
     }
     decided = [
-        evidence(policy, claim.measure.score, same(claim.measure.cost)).decide(
-            claim, policy, policy == study.control
-        )
+        evidence(policy, claim.measure.score, same(claim.measure.cost)).decide(claim, policy, policy == study.control)
         for claim in study.claims
         for policy in study.policies
         if policy != study.control or not claim.measure.less_control
@@ -261,9 +257,7 @@ def _perturbation(
     policy: str, name: str, symbol: str, contrast: str, evidence: Callable[..., Evidence]
 ) -> PerturbationRow:
     def estimate(kind: Kind, score: Score = "metric", less_control: bool = False) -> Estimate:
-        measure = Measure(
-            kind=kind, of=(contrast,), perturbation=name, score=score, less_control=less_control
-        )
+        measure = Measure(kind=kind, of=(contrast,), perturbation=name, score=score, less_control=less_control)
         return evidence(policy, score, "budget").estimate(measure)
 
     own = evidence(policy, "metric", "budget")

@@ -78,9 +78,7 @@ def jobs_of(study: Study) -> tuple[Job, ...]:
     return tuple(Job(policy, seed) for policy in study.policies for seed in study.parameters.seeds)
 
 
-def run_study(
-    study: Study, folder: StudyFolder, processes: int, tell: Callable[[StudyProgress], None]
-) -> None:
+def run_study(study: Study, folder: StudyFolder, processes: int, tell: Callable[[StudyProgress], None]) -> None:
     """Run all jobs of a study that are not done yet.
 
     Args:

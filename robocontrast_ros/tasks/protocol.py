@@ -182,9 +182,7 @@ class StructuredTask(Task, Protocol):
             ValueError: the instruction's text is not of the task's grammar.
         """
 
-    def relocate(
-        self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator
-    ) -> Scene | None:
+    def relocate(self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator) -> Scene | None:
         """Return the scene with one object moved so that the instruction can be given.
 
         None when no place is found.

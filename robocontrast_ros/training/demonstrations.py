@@ -52,9 +52,7 @@ class DemonstrationParameters:
     learner: str = Field(default="", description="path of the parameter file of a policy that drives too")
     learner_share: float = Field(default=0.0, ge=0, le=1, description="share of episodes that it drives")
     image_every: int = Field(ge=0, description="control steps from image to image; 0 for no images")
-    camera_size: tuple[int, int] = Field(
-        default=(180, 320), description="height, width of the camera [pixel]"
-    )
+    camera_size: tuple[int, int] = Field(default=(180, 320), description="height, width of the camera [pixel]")
     image_size: tuple[int, int] = Field(default=(90, 160), description="height, width as stored [pixel]")
 
 
@@ -144,18 +142,14 @@ class _Demonstrator:
         )
         period = 1.0 / self._task.control_rate
         self._steps = round(period / self._world.step_duration)
-        self._scene = SimulatedScene(
-            WorldSimulation(self._world), self._task.models, self._steps, tolerance=0.01
-        )
+        self._scene = SimulatedScene(WorldSimulation(self._world), self._task.models, self._steps, tolerance=0.01)
         space = self._oracle.describe().action_space
         self._controller = make_controller(self._world.profile, space, period)
 
     def shard(self, rng: np.random.Generator) -> Shard:
         """Return the demonstrations of one file."""
         names = self._task.parameters.blocks
-        rows: dict[str, list] = {
-            name: [] for name in ("episode", "tool", "blocks", "start", "goal", "action")
-        }
+        rows: dict[str, list] = {name: [] for name in ("episode", "tool", "blocks", "start", "goal", "action")}
         texts, conditions, image_step, images = [], [], [], []
         for episode in range(self._p.episodes):
             if stopping():
@@ -179,8 +173,7 @@ class _Demonstrator:
                 for column, value in zip(rows.values(), row, strict=True):
                     column.append(value)
         arrays = {
-            name: np.asarray(values, np.int64 if name == "episode" else np.float32)
-            for name, values in rows.items()
+            name: np.asarray(values, np.int64 if name == "episode" else np.float32) for name, values in rows.items()
         }
         return Shard(
             texts=np.array(texts),

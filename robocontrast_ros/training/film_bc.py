@@ -144,9 +144,7 @@ class Trainer(EpochTrainer[FilmBc]):
         torch.manual_seed(parameters.seed)
         sizes = Sizes(language=parameters.language, trunk=parameters.trunk)
         network = FilmBc(names, sizes).to(steps.tool.device)
-        optimiser = torch.optim.AdamW(
-            network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay
-        )
+        optimiser = torch.optim.AdamW(network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay)
         updates = -(-len(steps) // parameters.batch)
         schedule = torch.optim.lr_scheduler.OneCycleLR(
             optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
@@ -206,9 +204,7 @@ class Trainer(EpochTrainer[FilmBc]):
         direction = (direction_loss(answer, batch.action) * moving).sum() / moving.sum()
         length = functional.smooth_l1_loss(answer.length / STEP, batch.action.norm(dim=-1) / STEP, beta=0.2)
         goal = functional.smooth_l1_loss(answer.goal / UNIT, batch.goal / UNIT, beta=0.1)
-        read = functional.cross_entropy(answer.source, source) + functional.cross_entropy(
-            answer.target, target
-        )
+        read = functional.cross_entropy(answer.source, source) + functional.cross_entropy(answer.target, target)
         return direction + length + 2 * goal + 0.5 * read
 
     def _noisy(self, batch: Steps, generator: torch.Generator) -> Slots:
@@ -228,9 +224,7 @@ class Trainer(EpochTrainer[FilmBc]):
                 -1,
             )
 
-        return self._slots(
-            Steps(**(vars(batch) | {k: shaken(getattr(batch, k)) for k in ("blocks", "start")}))
-        )
+        return self._slots(Steps(**(vars(batch) | {k: shaken(getattr(batch, k)) for k in ("blocks", "start")})))
 
     def _slots(self, steps: Steps) -> Slots:
         return Slots(

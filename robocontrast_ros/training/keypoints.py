@@ -67,18 +67,14 @@ class KeypointTrainer(EpochTrainer[Keypoints]):
 
     CHECKPOINT = "keypoints.pt"
 
-    def __init__(
-        self, parameters: KeypointTraining, names: tuple[str, ...], views: Views, held_out: Views
-    ) -> None:
+    def __init__(self, parameters: KeypointTraining, names: tuple[str, ...], views: Views, held_out: Views) -> None:
         """Take the parameters, the blocks' names, and the data on the device to train on."""
         self._p, self._views, self._held_out = parameters, views, held_out
         device = views.images.device
         torch.manual_seed(parameters.seed)
         network = Keypoints(names, parameters.width).to(device, memory_format=torch.channels_last)
         self._symmetry = symmetries(names).to(device)
-        optimiser = torch.optim.AdamW(
-            network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay
-        )
+        optimiser = torch.optim.AdamW(network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay)
         updates = -(-len(views) // parameters.batch)
         schedule = torch.optim.lr_scheduler.OneCycleLR(
             optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1

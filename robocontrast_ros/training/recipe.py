@@ -31,9 +31,7 @@ class Round:
     shards: int = Field(ge=2, description="number of files; the first one in twenty is for validation")
     episodes: int = Field(gt=0, description="episodes in one shard")
     learner_share: float = Field(gt=0, le=1, description="share of the episodes that the learner drives")
-    noise: float = Field(
-        ge=0, description="as of the demonstrations; little noise shows the learner its own dead ends"
-    )
+    noise: float = Field(ge=0, description="as of the demonstrations; little noise shows the learner its own dead ends")
     drift_chance: float = Field(ge=0, le=1, description="as of the demonstrations")
     image_every: int = Field(ge=0, description="as of the demonstrations")
 
@@ -85,9 +83,7 @@ def train(recipe_file: Path, folder: Path, processes: int, say: Callable[[str], 
     folder.mkdir(parents=True, exist_ok=True)
     _claim(folder, recipe, recipe_file)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    say(
-        f"on {torch.cuda.get_device_name() if device.type == 'cuda' else 'the processor'}, {processes} processes"
-    )
+    say(f"on {torch.cuda.get_device_name() if device.type == 'cuda' else 'the processor'}, {processes} processes")
     wordings = Wordings.cached(folder / "wordings.npz", task, SentenceEncoder.shipped(), say)
     names = task.parameters.blocks
     measured: dict[str, dict[str, float]] = {}
@@ -131,9 +127,7 @@ def train(recipe_file: Path, folder: Path, processes: int, say: Callable[[str], 
     name = recipe_file.stem
     policies = (
         _parameter_file(folder / f"{name}_state.yaml", f"{name}_state", network),
-        _parameter_file(
-            folder / f"{name}.yaml", name, for_pixels, folder / "keypoints" / KeypointTrainer.CHECKPOINT
-        ),
+        _parameter_file(folder / f"{name}.yaml", name, for_pixels, folder / "keypoints" / KeypointTrainer.CHECKPOINT),
     )
     card = folder / "README.md"
     card.write_text(model_card(name, recipe_file.name, rounds, measured), encoding="utf-8")

@@ -49,9 +49,7 @@ class Wordings:
         return cls(np.array(texts), np.array(meanings), np.concatenate(vectors))
 
     @classmethod
-    def cached(
-        cls, path: Path, task: LanguageTable, encoder: SentenceEncoder, say: Callable[[str], None]
-    ) -> Wordings:
+    def cached(cls, path: Path, task: LanguageTable, encoder: SentenceEncoder, say: Callable[[str], None]) -> Wordings:
         """Return the wordings in a file; make the file when it is missing."""
         if not path.exists():
             part = path.with_suffix(".part")

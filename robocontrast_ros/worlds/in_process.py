@@ -242,9 +242,7 @@ class InProcessBench:
         start = self.scene()
         instance = trial.instance
         scorer = EpisodeScorer.for_instance(self._task, instance, start)
-        episode = InProcessEpisode(
-            self._world, self._scene, self._slot.serving, scorer, self._estimator, self._steps
-        )
+        episode = InProcessEpisode(self._world, self._scene, self._slot.serving, scorer, self._estimator, self._steps)
         request = EpisodeRequest(
             trial_id=trial.trial_id,
             instruction=instance.instruction.text,
@@ -259,15 +257,9 @@ class InProcessBench:
         )
         if report.fault.voids:
             raise BenchFault(report.fault, report.detail)
-        result = scorer.result(
-            report.fault, report.detail, report.steps, report.clamped_steps, report.stopped
-        )
-        return Execution(
-            result, report.observed, Recording(), time.monotonic() - began, report.policy_latency
-        )
+        result = scorer.result(report.fault, report.detail, report.steps, report.clamped_steps, report.stopped)
+        return Execution(result, report.observed, Recording(), time.monotonic() - began, report.policy_latency)
 
 
 def _serving_policy(runner: PolicyRunner) -> ServingPolicy:
-    return ServingPolicy(
-        runner.description.name, str(runner.path), runner.text, runner.load_time, runner.warm_up_time
-    )
+    return ServingPolicy(runner.description.name, str(runner.path), runner.text, runner.load_time, runner.warm_up_time)

@@ -195,9 +195,7 @@ class SimulatedScene:
     def _spawn(self, wanted: ObjectState) -> None:
         self._require(Feature.SPAWNING, wanted.name)
         if wanted.model not in self._models:
-            raise _failed(
-                f"no resource for model '{wanted.model}'; the task has {', '.join(sorted(self._models))}"
-            )
+            raise _failed(f"no resource for model '{wanted.model}'; the task has {', '.join(sorted(self._models))}")
         self._simulation.spawn(wanted.name, self._models[wanted.model], wanted.pose)
         self._model_of[wanted.name] = wanted.model
 
@@ -210,9 +208,7 @@ class SimulatedScene:
 
     def _verify(self, target: Scene, scene: Scene, moved: Collection[str]) -> None:
         if set(scene.names) != set(target.names):
-            raise _failed(
-                f"the scene holds {', '.join(scene.names) or 'nothing'}, expected {', '.join(target.names)}"
-            )
+            raise _failed(f"the scene holds {', '.join(scene.names) or 'nothing'}, expected {', '.join(target.names)}")
         placed = [(o.name, scene[o.name].pose, o.pose) for o in target if o.name in moved]
         if target.robot is not None and scene.robot is not None:
             placed.append((self._robot, scene.robot, target.robot))
@@ -225,9 +221,7 @@ class SimulatedScene:
         for name, pose, wanted in placed:
             off = pose.distance_to(wanted)
             if off > self._tolerance:
-                raise _failed(
-                    f"'{name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m"
-                )
+                raise _failed(f"'{name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m")
 
 
 def _is_at(pose: Pose | None, wanted: Pose) -> bool:

@@ -124,9 +124,7 @@ def render(folder: Path = RESULTS) -> None:
 
 def main() -> int:
     """Run the command line; the exit code is 1 where something is stale or cannot be made."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("make", "render", "check"))
     parser.add_argument("names", nargs="*", help="results; those of under five minutes when left out")
     parser.add_argument("--long", action="store_true", help="those that take longer, too")
@@ -136,9 +134,7 @@ def main() -> int:
     asked = parser.parse_args()
     unknown = set(asked.names) - {recipe.name for recipe in RECIPES}
     if unknown:
-        parser.error(
-            f"no results {', '.join(sorted(unknown))}; there are {', '.join(r.name for r in RECIPES)}"
-        )
+        parser.error(f"no results {', '.join(sorted(unknown))}; there are {', '.join(r.name for r in RECIPES)}")
     tables.Source.folder = asked.results.resolve()
     try:
         if asked.what == "make":

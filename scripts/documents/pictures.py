@@ -43,9 +43,7 @@ def compact(file: Path, colours: int | None = None) -> bytes:
 
 def difference(one: bytes, other: bytes) -> float:
     """Return the root mean square difference of two pictures' pixels, of 255; infinity where their sizes differ."""
-    pixels = [
-        np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), np.float64) for content in (one, other)
-    ]
+    pixels = [np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), np.float64) for content in (one, other)]
     if pixels[0].shape != pixels[1].shape:
         return float("inf")
     return float(np.sqrt(np.mean((pixels[0] - pixels[1]) ** 2)))

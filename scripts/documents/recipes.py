@@ -80,9 +80,7 @@ class Recipe:
         return f"{self.small_of or self.command} {self.small}".strip()
 
 
-def _session(
-    name: str, pace: Pace, command: str, inputs: tuple[str, ...], small: str = "--max-trials 6"
-) -> Recipe:
+def _session(name: str, pace: Pace, command: str, inputs: tuple[str, ...], small: str = "--max-trials 6") -> Recipe:
     file = f"config/sessions/{command.split()[2]}.yaml"
     return Recipe(name, pace, command, making.session, (*inputs, file), small=small)
 
@@ -153,8 +151,7 @@ RECIPES = (
     _session(
         "going_back",
         Pace.DOCS,
-        "robocontrast evaluate language_table_beside --fast --set "
-        "test_set.families=[block_to_block,separate_blocks]",
+        "robocontrast evaluate language_table_beside --fast --set test_set.families=[block_to_block,separate_blocks]",
         (*BOARD, *STATE),
     ),
     _session(
@@ -213,9 +210,7 @@ RECIPES = (
         "--max-trials 13",
     ),
     _held_out("navigation_modular", Pace.LONG, "navigation_held_out --fast", (*ROOM, MODULAR)),
-    _held_out(
-        "navigation_oracle", Pace.DOCS, "navigation_held_out --fast --policy vln_oracle", (*ROOM, PATH)
-    ),
+    _held_out("navigation_oracle", Pace.DOCS, "navigation_held_out --fast --policy vln_oracle", (*ROOM, PATH)),
     _held_out(
         "navigation_random",
         Pace.DOCS,
@@ -228,9 +223,7 @@ RECIPES = (
         (*BOARD, *STATE, *ORACLE, "config/policies/direction_biased.yaml"),
         small_of="robocontrast study language_table_small --processes 2",
     ),
-    _study(
-        "navigation", (*ROOM, MODULAR, PATH), small_of="robocontrast study navigation_small --processes 2"
-    ),
+    _study("navigation", (*ROOM, MODULAR, PATH), small_of="robocontrast study navigation_small --processes 2"),
     Recipe(
         "ties",
         Pace.DOCS,

@@ -76,17 +76,11 @@ def render(text: str, name: str) -> str:
         try:
             found = environment.from_string("{{ " + expression + " }}").render()
         except FileNotFoundError as error:
-            raise RenderingError(
-                f"{where}: there is no {Path(error.filename).name}; make docs-all makes it"
-            ) from None
+            raise RenderingError(f"{where}: there is no {Path(error.filename).name}; make docs-all makes it") from None
         except Exception as error:
             raise RenderingError(f"{where}: '{expression}': {type(error).__name__}: {error}") from error
         opening = f"<!--{{{match['expression']}}}-->"
-        return (
-            f"{opening}\n\n{wrapped(found)}\n\n<!--{{}}-->"
-            if block
-            else f"{opening}{found.strip()}<!--{{}}-->"
-        )
+        return f"{opening}\n\n{wrapped(found)}\n\n<!--{{}}-->" if block else f"{opening}{found.strip()}<!--{{}}-->"
 
     rendered, replacements = MARKED.subn(replaced, text)
     if replacements != number:

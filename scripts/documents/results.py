@@ -99,11 +99,7 @@ def _text(value: Any, indent: str = "") -> str:
         lines = [f"{inner}{json.dumps(key)}: {_text(value[key], inner)}" for key in sorted(value)]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
     if isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value):
-        return (
-            "[\n"
-            + ",\n".join(f"{inner}{json.dumps(one, ensure_ascii=False)}" for one in value)
-            + f"\n{indent}]"
-        )
+        return "[\n" + ",\n".join(f"{inner}{json.dumps(one, ensure_ascii=False)}" for one in value) + f"\n{indent}]"
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 

@@ -86,9 +86,7 @@ def _rows(folder: Path, name: str, metric: str, family: str) -> Mapping[str, Row
     kept, table = _read(folder, name).values["session"], _trials(folder, name)
     if family:
         table = table.filter(pl.col("family") == family)
-    rows = summary_rows(
-        table, dict(kept["symbols"]), kept["skipped"], metric or kept["metric"], kept["policy"]
-    )
+    rows = summary_rows(table, dict(kept["symbols"]), kept["skipped"], metric or kept["metric"], kept["policy"])
     return {row.perturbation: row for row in rows}
 
 
@@ -455,9 +453,7 @@ def _driven(row: Row) -> list[str]:
 
 
 @lru_cache
-def study_analysis(
-    name: str, packed: bytes, sessions: tuple[SessionOfStudy, ...] = ()
-) -> study_results.Analysis:
+def study_analysis(name: str, packed: bytes, sessions: tuple[SessionOfStudy, ...] = ()) -> study_results.Analysis:
     """Return what the kept trials of a study say.
 
     Args:
@@ -487,9 +483,7 @@ def sessions_of_study(values: Mapping[str, Any]) -> tuple[SessionOfStudy, ...]:
 def _study(folder: Path, name: str) -> tuple[Study, study_results.StudyResults]:
     values = _read(folder, f"study_{name}").values
     packed = (folder / f"study_{name}_trials.csv.gz").read_bytes()
-    return load_study(values["study"]), study_analysis(
-        values["study"], packed, sessions_of_study(values)
-    ).results
+    return load_study(values["study"]), study_analysis(values["study"], packed, sessions_of_study(values)).results
 
 
 def study_summary(name: str) -> str:
@@ -525,9 +519,7 @@ def verdicts(name: str) -> str:
         for policy in policies:
             own = [one for one in found.decided if one.policy == policy and one.verdict == verdict]
             claims = [one.claim.id for one in own if one.claim.source != OURS]
-            line.append(
-                f"{len(claims)}: " + ", ".join(f"`{claim}`" for claim in claims) if claims else "none"
-            )
+            line.append(f"{len(claims)}: " + ", ".join(f"`{claim}`" for claim in claims) if claims else "none")
         lines.append(line)
     return markdown(lines)
 
@@ -581,8 +573,7 @@ def rows_of_errors(study: str) -> int:
 def nearer(study: str) -> str:
     """Return how many of those are surely nearer to the test-set mean at equal cost: ``none is``."""
     found = sum(
-        row.difference.high is not None and row.difference.high < 0.0
-        for row in _study(Source.folder, study)[1].errors
+        row.difference.high is not None and row.difference.high < 0.0 for row in _study(Source.folder, study)[1].errors
     )
     return {0: "none is", 1: "one is"}.get(found, f"{found} are")
 
@@ -727,14 +718,9 @@ def comparisons_table() -> str:
             str(most),
             f"{first:g}, {second:g}",
             f"{correlation:g}",
-            *(
-                f"{pairs:.1f} ({100.0 * found:.1f} %)"
-                for pairs, found in zip(tests[::2], tests[1::2], strict=True)
-            ),
+            *(f"{pairs:.1f} ({100.0 * found:.1f} %)" for pairs, found in zip(tests[::2], tests[1::2], strict=True)),
         ]
-        for most, first, second, correlation, *tests, _, _ in result("sequential_comparison").values[
-            "comparisons"
-        ]
+        for most, first, second, correlation, *tests, _, _ in result("sequential_comparison").values["comparisons"]
     ]
     return markdown([head, *lines])
 
@@ -775,8 +761,7 @@ def node_parameters(node: str) -> str:
     (cls,) = (
         value
         for name, value in vars(module).items()
-        if name.endswith("Parameters")
-        and getattr(value, "__module__", "").startswith(f"robocontrast_ros.nodes.{node}")
+        if name.endswith("Parameters") and getattr(value, "__module__", "").startswith(f"robocontrast_ros.nodes.{node}")
     )
     hints = get_type_hints(cls)
     rows = [("parameter", "type", "default", "description")]

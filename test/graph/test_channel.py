@@ -91,9 +91,7 @@ def test_the_answer_to_a_goal_is_not_lost_however_soon_it_comes(monkeypatch):
     owner = Node("sending")
     channel = Channel(owner)
     with spun_node("acting") as acting:
-        acting.server = ActionServer(
-            acting, RunEpisode, "run", lambda goal: goal.succeed() or RunEpisode.Result()
-        )
+        acting.server = ActionServer(acting, RunEpisode, "run", lambda goal: goal.succeed() or RunEpisode.Result())
         client = ActionClient(channel.node, RunEpisode, "run")
         channel.start()
         assert client.wait_for_server(120.0)

@@ -41,9 +41,7 @@ from robocontrast_ros.nodes.conversions.observation import (
 from robocontrast_ros.policies.protocol import Observation
 
 numbers = st.floats(-1e3, 1e3)
-words = st.text(
-    st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=("Cs",)), max_size=20
-)
+words = st.text(st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=("Cs",)), max_size=20)
 poses = st.builds(Pose.planar, numbers, numbers, st.floats(-3, 3), numbers)
 scenes = st.builds(
     Scene,

@@ -40,9 +40,7 @@ def asked(tmp_path):
     policy.write_text("policy: looking_policy:Looking\n")
     paths = filter(None, [str(SUPPORT), os.environ.get("PYTHONPATH")])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    server = subprocess.Popen(
-        [sys.executable, "-c", MAIN, "--ros-args", "-p", f"policy:={policy}"], env=environment
-    )
+    server = subprocess.Popen([sys.executable, "-c", MAIN, "--ros-args", "-p", f"policy:={policy}"], env=environment)
     with spun_node("asking") as node:
         clients = {
             kind: node.create_client(kind, f"policy_server/{name}")

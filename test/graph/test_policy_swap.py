@@ -46,9 +46,7 @@ def test_a_policy_is_swapped_between_two_trials_and_a_swap_that_fails_says_why(p
     told = []
     operator.create_subscription(SessionStatus, "session_status", told.append, LATCHED)
     services = {"pause": PauseSession, "resume": ResumeSession, "swap_policy": SwapPolicy}
-    clients = {
-        name: operator.create_client(kind, f"episode_manager/{name}") for name, kind in services.items()
-    }
+    clients = {name: operator.create_client(kind, f"episode_manager/{name}") for name, kind in services.items()}
     known = DiscoveryProbe(operator, "episode_manager")
 
     def ask(name, **fields):

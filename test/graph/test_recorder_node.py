@@ -310,9 +310,7 @@ def test_what_was_published_while_the_recorder_was_stopped_comes_as_soon_as_it_g
     assert counts(response, "missing") == {}
 
 
-def test_the_recorder_reports_what_it_has_received_of_the_present_recording(
-    graph, recorder, camera, tmp_path
-):
+def test_the_recorder_reports_what_it_has_received_of_the_present_recording(graph, recorder, camera, tmp_path):
     reports: list[RecordingStatus] = []
     listener = graph.node.create_subscription(RecordingStatus, f"{recorder}/status", reports.append, LATCHED)
 

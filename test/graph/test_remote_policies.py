@@ -32,9 +32,7 @@ def test_an_openpi_server_that_dies_in_an_episode_interrupts_the_session_which_g
     (run,) = place.runs
     assert "--resume" in output and "Traceback" not in output
     assert f"ws://127.0.0.1:{port}" in output
-    assert {event.fault for event in events_of(run) if isinstance(event, TrialVoid)} == {
-        Fault.POLICY_SERVER_LOST
-    }
+    assert {event.fault for event in events_of(run) if isinstance(event, TrialVoid)} == {Fault.POLICY_SERVER_LOST}
     with server("openpi_server.py", "--port", port):
         code, output = place.run("evaluate", "--resume", run)
     assert code == 0, output

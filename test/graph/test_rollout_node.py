@@ -61,9 +61,7 @@ def test_what_a_server_serves_is_refused_before_the_first_trial_with_all_that_di
     first, *lines = (line for line in said if line.startswith(("[FATAL] ", "  ")))
     assert "Traceback" not in rollout.stderr
     _, words = first.split("[rollout]: ")
-    assert words.startswith(
-        "what 'policy_server' serves: got 'wrong', expected a policy that fits robot 'ur5e'"
-    )
+    assert words.startswith("what 'policy_server' serves: got 'wrong', expected a policy that fits robot 'ur5e'")
     assert lines == [
         "  action_size: the policy answers 8 numbers, the robot's joint_positions takes 6",
         "  reference: the policy answers delta, the robot's joint_positions takes absolute",

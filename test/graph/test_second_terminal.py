@@ -48,12 +48,8 @@ def side_by_side(tmp_path_factory):
         with spun_node("second_terminal") as terminal:
             heard = _echo_everything(terminal, "/robot1")
             parameters = {name: _look_at(terminal, f"/robot1/{name}") for name in sorted(NODES)}
-            nodes = {
-                f"{space.rstrip('/')}/{name}" for name, space in terminal.get_node_names_and_namespaces()
-            }
-            wait_until(
-                lambda: {t for t, messages in heard.items() if messages} >= STREAMS, "every topic", 60.0
-            )
+            nodes = {f"{space.rstrip('/')}/{name}" for name, space in terminal.get_node_names_and_namespaces()}
+            wait_until(lambda: {t for t, messages in heard.items() if messages} >= STREAMS, "every topic", 60.0)
         for run in runs:
             wait_until(lambda run=run: len(finished(run)) >= TRIALS, "the trials")
     finally:
@@ -82,18 +78,14 @@ def _echo_everything(terminal, namespace: str) -> dict[str, list]:
             reliability=ReliabilityPolicy.RELIABLE,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
         )
-        terminal.create_subscription(
-            getattr(import_module(f"{package}.msg"), message), topic, heard[name].append, qos
-        )
+        terminal.create_subscription(getattr(import_module(f"{package}.msg"), message), topic, heard[name].append, qos)
     return heard
 
 
 def _topics(terminal, namespace: str) -> dict[str, str]:
     names = terminal.get_topic_names_and_types()
     # Names with a part that begins with an underscore are hidden: those of actions.
-    return {
-        topic: kinds[0] for topic, kinds in names if topic.startswith(f"{namespace}/") and "/_" not in topic
-    }
+    return {topic: kinds[0] for topic, kinds in names if topic.startswith(f"{namespace}/") and "/_" not in topic}
 
 
 def _look_at(terminal, node: str) -> dict[str, object]:

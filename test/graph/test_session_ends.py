@@ -104,9 +104,7 @@ def test_a_terminal_that_is_closed_ends_a_session_in_order(place, session):
         return place.runs
 
     run = wait_until(shown, "a run folder")[0]
-    wait_until(
-        lambda: shown() and any(isinstance(e, TrialStarted) for e in events_of(run)), "the first trial"
-    )
+    wait_until(lambda: shown() and any(isinstance(e, TrialStarted) for e in events_of(run)), "the first trial")
     os.close(ours)
     assert process.wait(timeout=120) == 129, b"".join(read)
     assert isinstance(events_of(run)[-1], SessionInterrupted)

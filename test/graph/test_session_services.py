@@ -28,9 +28,7 @@ def test_a_session_is_paused_resumed_and_aborted(tmp_path, operator):
     states = []
     operator.create_subscription(SessionStatus, "session_status", lambda m: states.append(m.state), LATCHED)
     services = {"start": StartSession, "pause": PauseSession, "resume": ResumeSession, "abort": AbortSession}
-    clients = {
-        name: operator.create_client(kind, f"episode_manager/{name}") for name, kind in services.items()
-    }
+    clients = {name: operator.create_client(kind, f"episode_manager/{name}") for name, kind in services.items()}
 
     def ask(name: str):
         wait_for(clients[name], 240.0)

@@ -82,9 +82,7 @@ def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_s
     (run,) = place.runs
     trials = finished(run)
     assert {event.trial.perturbation for event in trials} >= {"base", "LB2", "SB2"}
-    assert scores(run) == fast_scores(session, place.folder), (
-        "one process and the graph agree to the last bit"
-    )
+    assert scores(run) == fast_scores(session, place.folder), "one process and the graph agree to the last bit"
     assert isinstance(events_of(run)[-1], SessionFinished)
     bases = {event.trial.base_id for event in trials if event.trial.is_base}
     assert {event.trial.base_id for event in trials} == bases, "every perturbed trial has its base trial"

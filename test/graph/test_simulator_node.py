@@ -271,9 +271,7 @@ def test_requests_about_nobody_or_for_the_impossible_are_refused(simulator):
     assert response.result.result == Result.RESULT_FEATURE_UNSUPPORTED
     request = GetEntities.Request()
     request.filters.filter = "("
-    assert (
-        simulator.call(GetEntities, filters=request.filters).result.result == Result.RESULT_OPERATION_FAILED
-    )
+    assert simulator.call(GetEntities, filters=request.filters).result.result == Result.RESULT_OPERATION_FAILED
     assert simulator.call(GetSpawnables, sources=["x"]).result.result == Result.RESULT_OPERATION_FAILED
 
 

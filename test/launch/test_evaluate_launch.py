@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip(
-    "launch_testing", reason="launch_testing is on no package index: run this in a ROS 2 installation"
-)
+pytest.importorskip("launch_testing", reason="launch_testing is on no package index: run this in a ROS 2 installation")
 
 import launch_testing
 import launch_testing.actions

@@ -5,9 +5,7 @@ import sys
 
 import pytest
 
-pytest.importorskip(
-    "launch_ros", reason="launch_ros is on no package index: run this in a ROS 2 installation"
-)
+pytest.importorskip("launch_ros", reason="launch_ros is on no package index: run this in a ROS 2 installation")
 
 from ament_index_python.packages import get_package_share_path
 

@@ -99,9 +99,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"\xff" * 64 + b"\r\n\r\n")
             self.close_connection = True
         elif words in ("drip", "drip headers"):
-            self.drip(
-                b"HTTP/1.1 200 OK\r\n" + (b"Content-Length: 5000\r\n\r\n" if words == "drip" else b"X-A: ")
-            )
+            self.drip(b"HTTP/1.1 200 OK\r\n" + (b"Content-Length: 5000\r\n\r\n" if words == "drip" else b"X-A: "))
         else:
             time.sleep({"slow": SLOW, "late": LATE}.get(words, 0.0))
             if "seed" in payload:

@@ -17,9 +17,7 @@ TASK_FILE = resolve_uri("package://robocontrast_ros/config/tasks/language_table.
 EIGHT = LanguageTable.from_file(TASK_FILE)
 """The task with its eight blocks: no colour and no shape is alone on the table."""
 
-FOUR = LanguageTable(
-    replace(EIGHT.parameters, blocks=("red_moon", "blue_cube", "green_star", "yellow_pentagon"))
-)
+FOUR = LanguageTable(replace(EIGHT.parameters, blocks=("red_moon", "blue_cube", "green_star", "yellow_pentagon")))
 """The task with four blocks: every colour and every shape is alone."""
 
 

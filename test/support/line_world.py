@@ -63,16 +63,12 @@ def x_of(scene: Scene, name: str) -> float:
 
 def to_place(source: str, place: str) -> Instruction:
     """Return the instruction to push a block to a place."""
-    return Instruction(
-        f"push {source} to the {place}", "block_to_place", (("source", source), ("place", place))
-    )
+    return Instruction(f"push {source} to the {place}", "block_to_place", (("source", source), ("place", place)))
 
 
 def to_block(source: str, target: str) -> Instruction:
     """Return the instruction to push a block to another."""
-    return Instruction(
-        f"push {source} to {target}", "block_to_block", (("source", source), ("target", target))
-    )
+    return Instruction(f"push {source} to {target}", "block_to_block", (("source", source), ("target", target)))
 
 
 @dataclass(frozen=True)
@@ -308,9 +304,7 @@ class LineBench:
             final = _pushed(trial, start, share / 10.0)
             path = optimal * share
             success = float(self.task.goal(trial.instance.instruction, start).satisfied(final))
-        outcome = (
-            Outcome.POLICY_FAULT if fault.of_policy else (Outcome.SUCCESS if success else Outcome.FAILURE)
-        )
+        outcome = Outcome.POLICY_FAULT if fault.of_policy else (Outcome.SUCCESS if success else Outcome.FAILURE)
         return TrialResult(
             outcome=outcome,
             fault=fault,

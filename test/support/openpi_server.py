@@ -65,12 +65,8 @@ ANSWERS = {
     "missing key": lambda: {"motions": 1},
     "no numbers": lambda: {"actions": "left"},
     "no mapping": lambda: [1, 2],
-    "objects": lambda: {
-        "actions": {b"__ndarray__": True, b"data": b"12345678", b"dtype": "|O", b"shape": [1]}
-    },
-    "short array": lambda: {
-        "actions": {b"__ndarray__": True, b"data": b"1234", b"dtype": "<f8", b"shape": [4, 2]}
-    },
+    "objects": lambda: {"actions": {b"__ndarray__": True, b"data": b"12345678", b"dtype": "|O", b"shape": [1]}},
+    "short array": lambda: {"actions": {b"__ndarray__": True, b"data": b"1234", b"dtype": "<f8", b"shape": [4, 2]}},
 }
 
 

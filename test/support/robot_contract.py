@@ -86,9 +86,7 @@ class ArmContract:
         for x in np.linspace(*BOARD_X, 6):
             for y in np.linspace(*BOARD_Y, 7):
                 positions = kinematics.posture((x, y, self.height(profile)))
-                margins = [
-                    min(q - j.lower, j.upper - q) for j, q in zip(profile.joints, positions, strict=True)
-                ]
+                margins = [min(q - j.lower, j.upper - q) for j, q in zip(profile.joints, positions, strict=True)]
                 assert min(margins) > 0.05
 
     @quick
@@ -116,9 +114,7 @@ class ArmContract:
         position = (between(profile.workspace.x, x), between(profile.workspace.y, y), self.height(profile))
         assert math.dist(kinematics.tool_pose(kinematics.posture(position)).position, position) < 5e-4
 
-    def test_a_delta_within_bounds_moves_the_tool_by_it_at_constant_height(
-        self, profile, kinematics, controller
-    ):
+    def test_a_delta_within_bounds_moves_the_tool_by_it_at_constant_height(self, profile, kinematics, controller):
         joints = kinematics.posture((0.35, 0.0, self.height(profile)))
         step = carry_out(controller, (0.02, -0.01), at(joints))
         assert not step.clamped
@@ -168,9 +164,7 @@ class ArmContract:
         assert step.clamped
         assert kinematics.tool_pose(step.command.positions).xy == pytest.approx((0.46, 0.1), abs=1e-3)
 
-    def test_hold_keeps_the_joints_where_they_are_and_inside_their_limits(
-        self, profile, kinematics, controller
-    ):
+    def test_hold_keeps_the_joints_where_they_are_and_inside_their_limits(self, profile, kinematics, controller):
         joints = kinematics.posture((0.4, 0.1, self.height(profile)))
         assert controller.hold(at(joints)).positions == pytest.approx(joints)
         beyond = tuple(joint.upper + 1.0 for joint in profile.joints)

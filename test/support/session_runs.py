@@ -64,9 +64,7 @@ class Workplace:
     def begin(self, *arguments: object, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """Start the command, with other words before it; the caller waits for it or stops it."""
         environment = {**os.environ, **self.environment}
-        environment["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [str(SUPPORT), environment.get("PYTHONPATH")])
-        )
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SUPPORT), environment.get("PYTHONPATH")]))
         return subprocess.Popen(
             [*before, *COMMAND, *map(str, arguments)],
             cwd=self.folder,

@@ -100,9 +100,7 @@ class SimulatorClient:
         self.latched = self._listen(latched, LATCHED)
         command = profile.command
         self._commands = self.node.create_publisher(message_class(command.type), command.topic, LOCKSTEP)
-        self._clients = {
-            kind: self.node.create_client(kind, f"simulator/{name}") for kind, name in SERVICES.items()
-        }
+        self._clients = {kind: self.node.create_client(kind, f"simulator/{name}") for kind, name in SERVICES.items()}
         for client in self._clients.values():
             assert client.wait_for_service(240.0), client.srv_name
         self.wait(lambda: self._commands.get_subscription_count() == 1)

@@ -62,9 +62,7 @@ class Messages:
     def tool_pose(self, pose: Pose, stamp: int) -> object:
         return self.make("geometry_msgs/msg/PoseStamped", header=self.header(stamp), pose=self.pose(pose))
 
-    def trial(
-        self, trial: Trial, start: Scene = NO_SCENE, start_stamp: int = 0, task_digest: str = ""
-    ) -> object:
+    def trial(self, trial: Trial, start: Scene = NO_SCENE, start_stamp: int = 0, task_digest: str = "") -> object:
         words = trial.instance.instruction
         arguments = [self.make("robocontrast_ros/msg/Argument", key=k, value=v) for k, v in words.arguments]
         proof = trial.instance.proof or Proof("")
@@ -78,8 +76,7 @@ class Messages:
             scene=self.scene(trial.instance.scene),
             optimal_path_length=trial.instance.optimal_path_length,
             reference_path=[
-                self.make("geometry_msgs/msg/Point", x=x, y=y, z=0.0)
-                for x, y in trial.instance.reference_path
+                self.make("geometry_msgs/msg/Point", x=x, y=y, z=0.0) for x, y in trial.instance.reference_path
             ],
             claim=proof.claim,
             proof=[self.make("robocontrast_ros/msg/Measure", name=n, value=v) for n, v in proof.measures],
@@ -139,9 +136,7 @@ class Messages:
             "robocontrast_ros/msg/TrialResult",
             header=self.header(stamp),
             outcome=int(result.outcome),
-            fault=self.make(
-                "robocontrast_ros/msg/Fault", code=int(result.fault or Fault.NONE), detail=result.detail
-            ),
+            fault=self.make("robocontrast_ros/msg/Fault", code=int(result.fault or Fault.NONE), detail=result.detail),
             final_scene=self.scene(result.final_scene, stamp),
             **values,
         )

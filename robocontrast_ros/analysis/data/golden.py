@@ -179,16 +179,12 @@ def _reason(started: SessionStarted, golden: Golden) -> str:
 def _renderer(world: str) -> str:
     """Return the renderer without the width of its vectors, which images do not depend on."""
     drawn = world.partition("drawn by ")[2]
-    return (
-        drawn.replace(", 128 bits", "").replace(", 256 bits", "").replace(", 512 bits", "") or "nothing drawn"
-    )
+    return drawn.replace(", 128 bits", "").replace(", 256 bits", "").replace(", 512 bits", "") or "nothing drawn"
 
 
 def _differences(here: dict[str, str], there: dict[str, str]) -> str:
     names = sorted(name for name in {*here, *there} if here.get(name) != there.get(name))
-    return ", ".join(
-        f"{name} {here.get(name, 'not installed')} for {there.get(name, 'none')}" for name in names
-    )
+    return ", ".join(f"{name} {here.get(name, 'not installed')} for {there.get(name, 'none')}" for name in names)
 
 
 def _keyed(versions: dict[str, str]) -> dict[str, str]:

@@ -79,9 +79,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     planned = tuple(strategy.get("perturbations", ()))
     # A journal written without a session's file names its perturbations in its trials alone.
     found = tuple(table["perturbation"].unique(maintain_order=True))
-    names = tuple(
-        name for name in dict.fromkeys((*planned, *found, *(name for _, name, _ in skips))) if name != BASE
-    )
+    names = tuple(name for name in dict.fromkeys((*planned, *found, *(name for _, name, _ in skips))) if name != BASE)
     symbols = {name: started.symbols.get(name, name) for name in names}
     policies = tuple(dict.fromkeys((*table["policy"], *(policy for policy, _, _ in skips)))) or serving[-1:]
     rows = []

@@ -252,9 +252,7 @@ def _difference(trials: pl.DataFrame, base: pl.DataFrame, metric: str) -> tuple[
     return paired_difference(pairs[metric].to_numpy(), pairs[f"{metric}_of_base"].to_numpy()), len(pairs)
 
 
-def _selection(
-    trials: pl.DataFrame, base: pl.DataFrame, refused: Collection[str], metric: str
-) -> Selection | None:
+def _selection(trials: pl.DataFrame, base: pl.DataFrame, refused: Collection[str], metric: str) -> Selection | None:
     """Return which instances a perturbation was applied to; None where it was refused for none."""
     applied = set(trials["base_id"])
     groups = [base.filter(pl.col("base_id").is_in(list(ids))) for ids in (applied, set(refused) - applied)]

@@ -97,9 +97,7 @@ def draw_test_set(run: RunFolder) -> Runnable | str:
     except ConfigurationError as error:
         return f"the test set cannot be drawn again: {error}"
     asked = session.test_set
-    drawn = Evaluation(
-        session.name, session.seed, task, Standard(), asked.size, families=asked.families or ()
-    )
+    drawn = Evaluation(session.name, session.seed, task, Standard(), asked.size, families=asked.families or ())
     return tuple(x for x in drawn.test_set() if not solved_at_start(task, x))
 
 
@@ -167,9 +165,7 @@ def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
     if base.is_empty():
         return "no base trial was run"
     own = {x.instance_id: x for x in test_set}
-    for base_id, instruction, length in base.select(
-        "base_id", "instruction", "optimal_path_length_m"
-    ).iter_rows():
+    for base_id, instruction, length in base.select("base_id", "instruction", "optimal_path_length_m").iter_rows():
         x = own.get(base_id)
         if x is None or x.instruction.text != instruction:
             return f"the test set as it is drawn now has no instance {base_id} with the run's instruction"
@@ -178,15 +174,11 @@ def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
     order = [x.instance_id for x in test_set]
     positions = [order.index(base_id) for base_id in base["base_id"].unique()]
     if max(positions) - min(positions) >= len(positions):
-        return (
-            "the instances that were run are not consecutive in the shuffled order, so no random sample of X"
-        )
+        return "the instances that were run are not consecutive in the shuffled order, so no random sample of X"
     return ""
 
 
-def _covariates(
-    families: Sequence[str], lengths: NDArray[np.float64], kinds: Sequence[str]
-) -> NDArray[np.float64]:
+def _covariates(families: Sequence[str], lengths: NDArray[np.float64], kinds: Sequence[str]) -> NDArray[np.float64]:
     """Return family, one column each, and optimal path length [m], 0 where it is not known, shape (n, p)."""
     columns = np.array([[family == kind for kind in kinds] for family in families], dtype=float)
     length = np.nan_to_num(np.asarray(lengths, dtype=float))[:, None]

@@ -29,9 +29,7 @@ POLICY_COLOURS = (BLUE, GREEN, PINK, ORANGE)
 """Bars of the policies that were swapped for one another, in order."""
 
 
-def draw_overview(
-    summary: Summary, trials: pl.DataFrame, standard: Sequence[StandardTrial], path: Path
-) -> None:
+def draw_overview(summary: Summary, trials: pl.DataFrame, standard: Sequence[StandardTrial], path: Path) -> None:
     """Draw each perturbation's mean beside the base trials, and the estimate against cost (figures 3 and 5).
 
     Args:
@@ -145,9 +143,7 @@ def draw_estimate(
         axes.text(0.5, 0.5, "no trial that counts", transform=axes.transAxes, ha="center", color=GREY)
     limit = summary.effort.within
     if limit is not None:
-        axes.axvline(
-            limit, color=GREY, linestyle=":", label=f"{limit:.4g} {unit}: {summary.effort.within_is}"
-        )
+        axes.axvline(limit, color=GREY, linestyle=":", label=f"{limit:.4g} {unit}: {summary.effort.within_is}")
     if axes.get_legend_handles_labels()[0]:
         # Above the axes, so that it hides no curve.
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
@@ -216,9 +212,7 @@ def draw_comparison(figure: Figure, comparison: Comparison, first: str, second: 
     means, differences = figure.subplots(*shape)
     for offset, colour, name, label in ((-0.18, BLUE, "first", first), (0.18, ORANGE, "second", second)):
         for position, row in enumerate(rows):
-            _draw_point(
-                means, position + offset, getattr(row, name), colour, label if position == 0 else None
-            )
+            _draw_point(means, position + offset, getattr(row, name), colour, label if position == 0 else None)
     for position, row in enumerate(rows):
         _draw_point(differences, position, row.difference, "black", None)
     differences.axhline(0.0, color=GREY, linestyle="--", linewidth=1.0)

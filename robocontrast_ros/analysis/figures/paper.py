@@ -42,9 +42,7 @@ def perturbations_of(results: Results) -> Draw:
 
 def estimate_of(results: Results, link: Callable[[int], str] | None = None) -> Draw:
     """Return a function that draws the estimate against cost; with links, a point for each trial."""
-    return lambda figure: draw_estimate(
-        figure.subplots(), results.summary, results.trials, results.standard, link
-    )
+    return lambda figure: draw_estimate(figure.subplots(), results.summary, results.trials, results.standard, link)
 
 
 def budget_of(results: Results) -> Draw:

@@ -196,9 +196,7 @@ def draw_map(axes: Axes, content: TrialMap, names_size: float = 6.5) -> None:
     sheet.fill([p for n, p in placed.items() if n in names], FURNITURE, ORANGE, 1.4)
     # Where a whole scene was set up, its moves must not hide the robot's path.
     strength = 1.0 if len(moved) <= FEW_MOVES else 0.3
-    sheet.edges(
-        [_placed(content.outlines[m.model], m.start) for m in moved], ORANGE, "--", 0.9, alpha=strength
-    )
+    sheet.edges([_placed(content.outlines[m.model], m.start) for m in moved], ORANGE, "--", 0.9, alpha=strength)
     for move in moved:
         sheet.arrow(move.start.xy, move.goal.xy, ORANGE, alpha=strength)
     pushed = _pushed(content.start, content.final)
@@ -265,9 +263,7 @@ class _Sheet:
         x, y = self._to(points).T
         self._axes.plot(x, y, marker, color=colour, markersize=size, markeredgewidth=2.0)
 
-    def arrow(
-        self, start: tuple[float, float], end: tuple[float, float], colour: str, alpha: float = 1.0
-    ) -> None:
+    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str, alpha: float = 1.0) -> None:
         (a, b) = self._to([start, end])
         style = {
             "arrowstyle": "-|>",

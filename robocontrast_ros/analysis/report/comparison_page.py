@@ -140,9 +140,7 @@ class ReadRuns:
     comparisons: tuple[Comparison, ...]
 
 
-def write_comparison(
-    runs: Sequence[RunFolder], to: Path, track: Track = no_progress, now: float | None = None
-) -> None:
+def write_comparison(runs: Sequence[RunFolder], to: Path, track: Track = no_progress, now: float | None = None) -> None:
     """Write the page that compares the first run with each of the others, and its numbers as CSV and JSON beside it.
 
     Args:
@@ -181,12 +179,8 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
     """
     journals = tuple(read_begun(run.journal) for run in runs)
     check_distinct([(str(run.path), journal.started) for run, journal in zip(runs, journals, strict=True)])
-    results = tuple(
-        compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True)
-    )
-    return ReadRuns(
-        tuple(runs), journals, results, _labels(runs, results), compare_all(results[0], results[1:])
-    )
+    results = tuple(compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True))
+    return ReadRuns(tuple(runs), journals, results, _labels(runs, results), compare_all(results[0], results[1:]))
 
 
 def write_comparison_page(

@@ -64,9 +64,7 @@ class RunEvent:
     words: str
 
 
-def write_report(
-    run: RunFolder, to: Path | None = None, track: Track = no_progress, now: float | None = None
-) -> Path:
+def write_report(run: RunFolder, to: Path | None = None, track: Track = no_progress, now: float | None = None) -> Path:
     """Write the page of a run, and its figures for papers into its folder; return the page's file.
 
     Args:
@@ -98,9 +96,7 @@ def run_page(
     return render("run.html", **_content(run, journal, results, attempts), no_maps=no_maps, made=made)
 
 
-def _content(
-    run: RunFolder, journal: Journal, results: Results, attempts: Sequence[Attempt]
-) -> dict[str, object]:
+def _content(run: RunFolder, journal: Journal, results: Results, attempts: Sequence[Attempt]) -> dict[str, object]:
     summary, started = results.summary, journal.started
     assert started is not None, "compute_results refuses a journal without"
     symbols = symbols_of(results)
@@ -130,9 +126,7 @@ def _content(
         "charts": _charts(journal, results),
         "latencies": latencies(journal.events),
         "loaded": policies_loaded(journal.events),
-        "sequential": next(
-            (e.sequential for e in reversed(journal.events) if isinstance(e, SessionFinished)), None
-        ),
+        "sequential": next((e.sequential for e in reversed(journal.events) if isinstance(e, SessionFinished)), None),
         "skips": [event for event in journal.events if isinstance(event, TrialSkipped)],
         "run_events": tuple(_run_events(journal.events)),
         "reproduction": reproduction_of(run, journal),
@@ -145,13 +139,9 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
     summary = results.summary
     metric, unit = METRICS[summary.metric], summary.cost_unit
     bars = ", ".join(
-        f"{summary.name_of(row)} {number(row.score(summary.metric).mean)}"
-        for row in summary.rows
-        if row.trials
+        f"{summary.name_of(row)} {number(row.score(summary.metric).mean)}" for row in summary.rows if row.trials
     )
-    spent = ", ".join(
-        f"{summary.name_of(row)} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows
-    )
+    spent = ", ".join(f"{summary.name_of(row)} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows)
     charts = [
         make_chart(
             "perturbations",
@@ -166,9 +156,7 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
             "Each point is a trial and links to it.",
             estimate_of(results, lambda index: f"#trial-{index:04d}"),
         ),
-        make_chart(
-            "budget", "Cost of set-ups", f"Bars of metres and seconds: {spent}.", budget_of(results), 2.2
-        ),
+        make_chart("budget", "Cost of set-ups", f"Bars of metres and seconds: {spent}.", budget_of(results), 2.2),
     ]
     answered = latencies(journal.events)
     if answered:

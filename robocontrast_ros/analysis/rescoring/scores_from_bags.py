@@ -93,9 +93,7 @@ def score_recorded(
     for index, score in run_in_processes(_score_job, [(trial, thresholds) for trial in trials], processes):
         if isinstance(score, ProcessLost):
             bag = trials[index].bag
-            problem = (
-                f"{bag}: the process that scored it died twice. The bag may need more memory than there is."
-            )
+            problem = f"{bag}: the process that scored it died twice. The bag may need more memory than there is."
             score = _unscored(trials[index], problem)
         scores[index] = score
         done()

@@ -114,9 +114,7 @@ def load_other(thresholds: Thresholds, own_file: Path) -> OtherTask:
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     own_task, task = load_configured("tasks", own_file), _load(text, source)
     if type(task) is not type(own_task):
-        raise ConfigurationError(
-            source, "task", content.get("task"), f"the task of the trial, '{own.get('task')}'"
-        )
+        raise ConfigurationError(source, "task", content.get("task"), f"the task of the trial, '{own.get('task')}'")
     for attribute in WORLD:
         before, after = getattr(own_task, attribute), getattr(task, attribute)
         if before != after:
@@ -129,9 +127,7 @@ def load_other(thresholds: Thresholds, own_file: Path) -> OtherTask:
             )
     was, now = dict(_leaves(own)), dict(_leaves(content))
     changes = tuple(
-        Change(key, was.get(key), now.get(key))
-        for key in dict.fromkeys((*was, *now))
-        if was.get(key) != now.get(key)
+        Change(key, was.get(key), now.get(key)) for key in dict.fromkeys((*was, *now)) if was.get(key) != now.get(key)
     )
     return OtherTask(task, changes, text)
 
@@ -276,9 +272,7 @@ def rescore(
     )
 
 
-def _censored(
-    own: Task, other: Task, recorded: TrialResult | None, before: TrialResult, stop_on_success: bool
-) -> str:
+def _censored(own: Task, other: Task, recorded: TrialResult | None, before: TrialResult, stop_on_success: bool) -> str:
     """Return why the trial would have ended later than its recording; empty when it would not."""
     if recorded is None:
         return "its bag ends before it does"

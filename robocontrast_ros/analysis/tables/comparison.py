@@ -51,13 +51,9 @@ def _changes(name: str, score: str) -> Columns:
             pl.Int64,
             "test instances with pairs under the perturbation and as base trials",
         ),
-        **_estimates(
-            f"{name}_first", f"the first run's mean change of {score} from the instances' base trials"
-        ),
+        **_estimates(f"{name}_first", f"the first run's mean change of {score} from the instances' base trials"),
         **_estimates(f"{name}_second", "the second run's"),
-        **_estimates(
-            f"{name}_difference", "the first run's change minus the second's: difference in differences"
-        ),
+        **_estimates(f"{name}_difference", "the first run's change minus the second's: difference in differences"),
     }
 
 
@@ -105,9 +101,7 @@ def _fields(comparison: Comparison, row: ComparedRow) -> dict[str, object]:
         "second_policy": comparison.second,
         "metric": comparison.metric,
     }
-    found |= {
-        name: getattr(row, name) for name in ("perturbation", "symbol", "pairs", "instances", "same_start")
-    }
+    found |= {name: getattr(row, name) for name in ("perturbation", "symbol", "pairs", "instances", "same_start")}
     for name in ("first", "second", "difference", "first_success", "second_success", "success_difference"):
         found |= _ends(name, getattr(row, name))
     for test in TESTS:
@@ -190,9 +184,7 @@ def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Tex
         "",
     ]
     scores = _table(metric, "pairs", "first", "second", "first - second", "p", "Holm")
-    successes = _table(
-        "success", "pairs", "first", "second", "first - second", "p", "Holm", "McNemar", "Holm"
-    )
+    successes = _table("success", "pairs", "first", "second", "first - second", "p", "Holm", "McNemar", "Holm")
     for row in comparison.rows:
         style = "bold" if row.perturbation == ALL else None
         for table, estimates, tests in (
@@ -225,9 +217,7 @@ def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Tex
         ]
     left_out = comparison.only_first, comparison.only_second
     if any(left_out):
-        parts.append(
-            Text(f"Trials without a partner: {left_out[0]} of the first, {left_out[1]} of the second.")
-        )
+        parts.append(Text(f"Trials without a partner: {left_out[0]} of the first, {left_out[1]} of the second."))
     return parts
 
 

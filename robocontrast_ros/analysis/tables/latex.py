@@ -90,13 +90,10 @@ def _tabular(
         columns = {"policy": "l", **columns}
         firsts = {policy: policies.index(policy) for policy in policies}
         content = [
-            [p if firsts[p] == i else "", *row]
-            for i, (p, row) in enumerate(zip(policies, content, strict=True))
+            [p if firsts[p] == i else "", *row] for i, (p, row) in enumerate(zip(policies, content, strict=True))
         ]
     table = pd.DataFrame(content, columns=list(columns))
-    names = [
-        name for name in table.columns if name in ("policy", "perturbation") or name.startswith("test-set")
-    ]
+    names = [name for name in table.columns if name in ("policy", "perturbation") or name.startswith("test-set")]
     styler = table.style.hide(axis="index").format(escape="latex", subset=names)
     text = styler.format_index(escape="latex", axis="columns").to_latex(
         hrules=True, column_format="".join(columns.values())

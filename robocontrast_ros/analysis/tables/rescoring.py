@@ -134,9 +134,7 @@ def score_means(table: pl.DataFrame) -> list[Mean]:
     for (run, policy, perturbation), group in _groups(table.filter(pl.col("outcome").is_not_null())):
         counts = group.filter(pl.col("complete") & (pl.col("outcome") != "VOID"))
         scores = _mean(counts, "{}")
-        means.append(
-            Mean(run, policy, perturbation, len(counts), len(group) - len(counts), low=scores, high=scores)
-        )
+        means.append(Mean(run, policy, perturbation, len(counts), len(group) - len(counts), low=scores, high=scores))
     return means
 
 

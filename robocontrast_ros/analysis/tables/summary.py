@@ -170,9 +170,7 @@ def _explained(summary: Summary) -> str:
     if effort.within is None:
         return words
     limit = f"within {effort.within:.4g} {summary.cost_unit}" if effort.within > 0.0 else "at no cost"
-    words += (
-        f"\nTrials {limit} ({effort.within_is}): {effort.trials_within} of {effort.trials} of this session"
-    )
+    words += f"\nTrials {limit} ({effort.within_is}): {effort.trials_within} of {effort.trials} of this session"
     if effort.standard_trials:
         words += f", {effort.standard_within} of {effort.standard_trials} of a standard evaluation"
     return f"{words}."

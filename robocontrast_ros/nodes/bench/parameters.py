@@ -34,6 +34,4 @@ class BenchParameters:
         gt=0.0,
         description="Silence of a running episode after which rollout counts as lost [s].",
     )
-    startup_timeout: float = Field(
-        default=120.0, gt=0.0, description="Time for the other nodes to come up [s]."
-    )
+    startup_timeout: float = Field(default=120.0, gt=0.0, description="Time for the other nodes to come up [s].")

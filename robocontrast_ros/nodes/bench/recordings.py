@@ -22,9 +22,7 @@ from robocontrast_ros.srv import StartRecording, StopRecording
 class RecordingClients:
     """Opens and closes the bags; does nothing where there is no recorder."""
 
-    def __init__(
-        self, node: Node, parameters: BenchParameters, run_folder: Path, recorded: Container[str]
-    ) -> None:
+    def __init__(self, node: Node, parameters: BenchParameters, run_folder: Path, recorded: Container[str]) -> None:
         """Make the clients; the other arguments are those of ``RosBench``."""
         recorder, self._timeout = parameters.recorder, parameters.recording_timeout
         self._run_folder, self._recorded = run_folder, recorded

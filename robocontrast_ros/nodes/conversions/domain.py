@@ -90,9 +90,7 @@ class TrialContext:
     symbols: Mapping[str, tuple[str, str]]
 
 
-def trial_to_msg(
-    trial: domain.Trial, context: TrialContext, start_scene: domain.Scene, start: float
-) -> Trial:
+def trial_to_msg(trial: domain.Trial, context: TrialContext, start_scene: domain.Scene, start: float) -> Trial:
     """Return the trial with the scene it starts in, as read back at a time [s]."""
     symbol, axes = context.symbols.get(trial.perturbation, ("", ""))
     return Trial(

@@ -47,9 +47,7 @@ def observation_from_msg(message: ObservationMsg) -> Observation:
     scene = scene_from_msg(message.scene)
     return Observation(
         stamp=seconds(message.header.stamp),
-        images={
-            name: image_to_array(image) for name, image in zip(message.cameras, message.images, strict=True)
-        },
+        images={name: image_to_array(image) for name, image in zip(message.cameras, message.images, strict=True)},
         joint_names=tuple(message.joints.name),
         joint_positions=tuple(message.joints.position),
         tool_pose=pose_from_msg(message.tool_pose),
@@ -60,9 +58,7 @@ def observation_from_msg(message: ObservationMsg) -> Observation:
 def observation_to_msg(observation: Observation, frame_id: str, images: dict[str, Image]) -> ObservationMsg:
     """Return the observation's message; images are passed on as they were received."""
     message = ObservationMsg(cameras=list(images), images=list(images.values()))
-    message.joints = JointState(
-        name=list(observation.joint_names), position=list(observation.joint_positions)
-    )
+    message.joints = JointState(name=list(observation.joint_names), position=list(observation.joint_positions))
     message.joints.header.stamp = time_to_msg(observation.stamp)
     message.header.frame_id = frame_id
     message.header.stamp = time_to_msg(observation.stamp)

@@ -12,9 +12,7 @@ _CONVENTIONS = ("reference", "frame", "rotation", "gripper")
 _SAME = ("name", "action_space", "action_size", "chunk_length", "privileged")
 
 
-def description_to_msg(
-    description: PolicyDescription, parameters: str, file: str = ""
-) -> PolicyDescriptionMsg:
+def description_to_msg(description: PolicyDescription, parameters: str, file: str = "") -> PolicyDescriptionMsg:
     """Return the message of a description, of the parameter file's text, and of where that file is."""
     sizes = [size or (0, 0) for size in description.image_sizes or (None,) * len(description.cameras)]
     return PolicyDescriptionMsg(

@@ -175,9 +175,7 @@ def select(world: World, filters: EntityFilters) -> list[str]:
             that is not valid.
     """
     if filters.tags.tags:
-        raise Refusal(
-            Result.RESULT_FEATURE_UNSUPPORTED, "entities have no tags here; leave `filters.tags` empty"
-        )
+        raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "entities have no tags here; leave `filters.tags` empty")
     if filters.bounds.type not in (BoundsMsg.TYPE_EMPTY, BoundsMsg.TYPE_BOX):
         raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "bounds in filters: only a box is supported")
     try:
@@ -193,9 +191,7 @@ def select(world: World, filters: EntityFilters) -> list[str]:
         names = [name for name in names if wanted & _categories_of(world.category(name))]
     if filters.bounds.type == BoundsMsg.TYPE_BOX:
         if len(filters.bounds.points) != 2:
-            raise Refusal(
-                Result.RESULT_OPERATION_FAILED, "bounds of a box: expected 2 points, upper and lower corner"
-            )
+            raise Refusal(Result.RESULT_OPERATION_FAILED, "bounds of a box: expected 2 points, upper and lower corner")
         upper, lower = ((point.x, point.y, point.z) for point in filters.bounds.points)
         names = [name for name in names if _overlaps(world, name, lower, upper)]
     return names

@@ -44,9 +44,7 @@ class RolloutParameters(LedParameters):
     sensor_timeout: float = Field(
         default=10.0, gt=0.0, description="Wait for the sensors and the score of a control step [s]."
     )
-    startup_timeout: float = Field(
-        default=90.0, gt=0.0, description="Time for the other nodes to come up [s]."
-    )
+    startup_timeout: float = Field(default=90.0, gt=0.0, description="Time for the other nodes to come up [s].")
     recorder: str = Field(default="recorder", description="Name of the recorder's node.")
     recording_timeout: float = Field(
         default=30.0, gt=0.0, description="Wait for a recorder that is too far behind, wall clock [s]."

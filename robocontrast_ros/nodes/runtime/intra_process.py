@@ -25,9 +25,7 @@ def hand_over(topics: Iterable[str]) -> None:
     _subscribers.update((topic, []) for topic in topics)
 
 
-def subscribe(
-    node: Node, kind: type, topic: str, callback: Callable[[Any], None], quality: QoSProfile
-) -> None:
+def subscribe(node: Node, kind: type, topic: str, callback: Callable[[Any], None], quality: QoSProfile) -> None:
     """Call a callback with each message of a topic, from this process or from elsewhere.
 
     Args:

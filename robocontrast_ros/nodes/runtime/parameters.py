@@ -104,9 +104,7 @@ def _type_of(annotation: Any) -> Parameter.Type:
 
 
 def _descriptor(info: Any, kind: Parameter.Type) -> ParameterDescriptor:
-    bounds = {
-        type(m).__name__.lower(): getattr(m, type(m).__name__.lower()) for m in info.metadata if _bound(m)
-    }
+    bounds = {type(m).__name__.lower(): getattr(m, type(m).__name__.lower()) for m in info.metadata if _bound(m)}
     low, high = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
     default = "required" if info.is_required() else f"default {info.get_default(call_default_factory=True)!r}"
     strict = ", ".join(f"{op} {bounds[op]}" for op in ("gt", "lt") if op in bounds)

@@ -57,9 +57,7 @@ class ImageParameters:
     """Format of one image for the checkpoint."""
 
     camera: str = Field(min_length=1, description="camera of the robot")
-    width: int | None = Field(
-        default=None, ge=1, le=8192, description="columns [pixel]; unchanged if left out"
-    )
+    width: int | None = Field(default=None, ge=1, le=8192, description="columns [pixel]; unchanged if left out")
     height: int | None = Field(default=None, ge=1, le=8192, description="rows [pixel]")
     fit: Literal["stretch", "pad", "crop"] = Field(
         default="stretch", description="for another aspect ratio; pad is openpi's resize_with_pad"
@@ -69,12 +67,8 @@ class ImageParameters:
     values: Literal["uint8", "unit"] = Field(
         default="uint8", description="uint8 from 0 to 255, or unit: float32 from 0 to 1"
     )
-    mean: tuple[float, float, float] | None = Field(
-        default=None, description="subtracted from each channel, for unit"
-    )
-    std: tuple[float, float, float] | None = Field(
-        default=None, description="divides the difference, for unit"
-    )
+    mean: tuple[float, float, float] | None = Field(default=None, description="subtracted from each channel, for unit")
+    std: tuple[float, float, float] | None = Field(default=None, description="divides the difference, for unit")
 
     def __post_init__(self) -> None:
         """Refuse a width without a height, and a normalisation of bytes."""
@@ -260,11 +254,7 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
     """
     if output.key:
         if not isinstance(answer, dict) or output.key not in answer:
-            got = (
-                f"the keys {', '.join(map(str, answer))}"
-                if isinstance(answer, dict)
-                else type(answer).__name__
-            )
+            got = f"the keys {', '.join(map(str, answer))}" if isinstance(answer, dict) else type(answer).__name__
             raise PolicyFault(Fault.POLICY_UNREADABLE, f"got {got}, expected a mapping with '{output.key}'")
         answer = answer[output.key]
     try:
@@ -279,9 +269,7 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
     elif output.columns:
         actions = np.empty((0, 0))
     if actions.ndim != 2 or actions.shape[1] != action.size:
-        columns = (
-            f"columns {list(output.columns)} of each" if output.columns else f"{action.size} numbers each"
-        )
+        columns = f"columns {list(output.columns)} of each" if output.columns else f"{action.size} numbers each"
         raise PolicyFault(Fault.POLICY_WRONG_SHAPE, f"got shape {shape}, expected n actions, {columns}")
     return actions * np.asarray(output.scale or 1.0) + np.asarray(output.offset or 0.0)
 

@@ -145,14 +145,9 @@ def keypoint_loss(seen: Sighting, position: Tensor, turn: Tensor) -> Tensor:
     loss = logs.new_zeros(())
     for right in (0, 1):
         for down in (0, 1):
-            weight = (share[..., 0] if right else 1 - share[..., 0]) * (
-                share[..., 1] if down else 1 - share[..., 1]
-            )
+            weight = (share[..., 0] if right else 1 - share[..., 0]) * (share[..., 1] if down else 1 - share[..., 1])
             index = (row + down) * COLUMNS + column + right
             loss = loss - (weight * logs.gather(-1, index[..., None])[..., 0]).mean()
             predicted = seen.turn.gather(-1, index[..., None, None].expand(-1, -1, 2, -1))[..., 0]
-            loss = (
-                loss
-                + (weight[..., None] * functional.smooth_l1_loss(predicted, turn, reduction="none")).mean()
-            )
+            loss = loss + (weight[..., None] * functional.smooth_l1_loss(predicted, turn, reduction="none")).mean()
     return loss

@@ -76,9 +76,7 @@ class FilmBcFile:
                 f"Install the extra `learned` (docs/film_bc.md). Python says: {error}.",
             ) from None
         network = _restored(FilmBc, parameters.network, path, "network")
-        keypoints = (
-            _restored(Keypoints, parameters.keypoints, path, "keypoints") if parameters.keypoints else None
-        )
+        keypoints = _restored(Keypoints, parameters.keypoints, path, "keypoints") if parameters.keypoints else None
         return FilmBcPolicy(parameters.name, network, SentenceEncoder.shipped(), keypoints)
 
 

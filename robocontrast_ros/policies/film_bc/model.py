@@ -165,9 +165,7 @@ class FilmBc(nn.Module):
         self.goal_layers = nn.ModuleList(Film(sizes.goal, sizes.language) for _ in range(2))
         self.goal_out = nn.Linear(sizes.goal, 2)
         self.identity = nn.Parameter(0.5 * torch.randn(blocks, 8))
-        self.block = nn.Sequential(
-            nn.Linear(8, sizes.block), nn.GELU(), nn.Linear(sizes.block, sizes.block), nn.GELU()
-        )
+        self.block = nn.Sequential(nn.Linear(8, sizes.block), nn.GELU(), nn.Linear(sizes.block, sizes.block), nn.GELU())
         self.trunk_in = nn.Linear(2 * sizes.block + 26, sizes.trunk)
         self.trunk = nn.ModuleList(Film(sizes.trunk, sizes.language) for _ in range(3))
         self.direction = nn.Linear(sizes.trunk, sizes.bins)
@@ -315,8 +313,7 @@ def direction_loss(answer: Answer, action: Tensor) -> Tensor:
     logs = answer.direction.log_softmax(-1)
     low = below.long() % bins
     return -(
-        (1 - share) * logs.gather(-1, low[:, None])[:, 0]
-        + share * logs.gather(-1, ((low + 1) % bins)[:, None])[:, 0]
+        (1 - share) * logs.gather(-1, low[:, None])[:, 0] + share * logs.gather(-1, ((low + 1) % bins)[:, None])[:, 0]
     )
 
 

@@ -14,9 +14,7 @@ def reduced(image: NDArray[np.uint8], height: int, width: int) -> NDArray[np.uin
     """
     rows, columns = image.shape[0] // height, image.shape[1] // width
     if image.shape != (rows * height, columns * width, 3):
-        raise ValueError(
-            f"image: got shape {image.shape}, expected whole multiples of {height} x {width} pixels, RGB"
-        )
+        raise ValueError(f"image: got shape {image.shape}, expected whole multiples of {height} x {width} pixels, RGB")
     if rows == columns == 1:
         return image
     # Sums of uint8 blocks in integers: rounded the same on every machine.

@@ -51,9 +51,7 @@ class FilmBcPolicy:
     def warm_up(self) -> None:
         """Run every network once."""
         blocks = torch.zeros(1, len(self._network.names), 2, dtype=torch.float64)
-        self._answer(
-            Slots(blocks[:, 0], blocks, blocks, blocks), self._understood("push the block"), before=None
-        )
+        self._answer(Slots(blocks[:, 0], blocks, blocks, blocks), self._understood("push the block"), before=None)
         if self._keypoints is not None:
             self._keypoints.find(torch.zeros(1, 3, HEIGHT, WIDTH, dtype=torch.uint8))
 

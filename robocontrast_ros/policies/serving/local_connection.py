@@ -90,9 +90,7 @@ class LocalServer:
                     connection.close()
                     continue
                 self._connections.add(connection)
-                threading.Thread(
-                    target=self._serve, args=(connection,), name="local client", daemon=True
-                ).start()
+                threading.Thread(target=self._serve, args=(connection,), name="local client", daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         try:

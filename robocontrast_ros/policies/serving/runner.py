@@ -59,9 +59,7 @@ class PolicyRunner:
         warm_up_time: time that its warm-up took [s]; None without one.
     """
 
-    def __init__(
-        self, path: Path, timeout: float, load_timeout: float = LOAD_TIMEOUT, own_thread: bool = True
-    ) -> None:
+    def __init__(self, path: Path, timeout: float, load_timeout: float = LOAD_TIMEOUT, own_thread: bool = True) -> None:
         """Load the policy of a parameter file.
 
         Args:
@@ -116,9 +114,7 @@ class PolicyRunner:
             PolicyFault: the policy raised, did not return in time, or its answer is not an array of
                 finite numbers of shape (n, action_size) with 1 <= n <= chunk_length.
         """
-        observed = (
-            Observed(self._instruction, image_digest(observation.images)) if self._first else Observed()
-        )
+        observed = Observed(self._instruction, image_digest(observation.images)) if self._first else Observed()
         self._first = False
         start = time.perf_counter()
         actions = self._check(self._call(lambda: self._policy.act(observation)))
@@ -219,8 +215,7 @@ class PolicyRunner:
         if not rows_fit or actions.shape[1] != wanted.action_size:
             raise PolicyFault(
                 Fault.POLICY_WRONG_SHAPE,
-                f"got shape {actions.shape}, expected (n, {wanted.action_size}) with n from 1 to "
-                f"{wanted.chunk_length}",
+                f"got shape {actions.shape}, expected (n, {wanted.action_size}) with n from 1 to {wanted.chunk_length}",
             )
         if not np.isfinite(actions).all():
             raise PolicyFault(Fault.POLICY_NOT_FINITE, f"got {actions[~np.isfinite(actions).all(axis=1)][0]}")

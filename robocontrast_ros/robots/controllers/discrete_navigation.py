@@ -120,8 +120,7 @@ class DiscreteNavigationController:
         if self._nearest - remaining > NEARER * self._whole:
             self._nearest, self._since_nearest = remaining, 0
         blocked = not self._is_there(state) and (
-            (self._periods + 1) * self._period > self._space.time_limit
-            or self._since_nearest * self._period >= STALLED
+            (self._periods + 1) * self._period > self._space.time_limit or self._since_nearest * self._period >= STALLED
         )
         reasons = ("the base was not at its set point",) if self._lost and not self._periods else ()
         if blocked:

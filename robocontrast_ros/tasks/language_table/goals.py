@@ -237,9 +237,7 @@ def make_goal(instruction: Instruction, start: Scene, parameters: LanguageTableP
                 return BlockGoal(source, fixed=Capsule(point, point, radius))
             case "block_to_relative_location":
                 point = _pair(goal_point(instruction, start, parameters))
-                return BlockGoal(
-                    source, fixed=Capsule(point, point, parameters.block_to_relative_location.within)
-                )
+                return BlockGoal(source, fixed=Capsule(point, point, parameters.block_to_relative_location.within))
             case "block_to_block_relative_location":
                 side = parameters.block_to_block_relative_location
                 offset = side_offset(_known(arguments["direction"], DIRECTIONS), parameters)

@@ -199,14 +199,10 @@ def rules() -> dict[str, tuple[Alternative, ...]]:
         table[rule] = []
         for means, synonyms in groups:
             for position, words in enumerate(synonyms):
-                table[rule].append(
-                    Alternative(rule, len(table[rule]), str(position), tuple(words.split()), means)
-                )
+                table[rule].append(Alternative(rule, len(table[rule]), str(position), tuple(words.split()), means))
     for role in ROLES:
         table[role] = [
-            Alternative(
-                role, index, _reference_kind(reference), tuple(reference.words.split()), {role: reference}
-            )
+            Alternative(role, index, _reference_kind(reference), tuple(reference.words.split()), {role: reference})
             for index, reference in enumerate(ALL_REFERENCES)
         ]
     return {rule: tuple(alternatives) for rule, alternatives in table.items()}
@@ -344,9 +340,7 @@ def _expand(
             words.append(symbol)
 
 
-def _fitting(
-    alternatives: Iterable[Alternative], meaning: Meaning, blocks: tuple[str, ...]
-) -> list[Alternative]:
+def _fitting(alternatives: Iterable[Alternative], meaning: Meaning, blocks: tuple[str, ...]) -> list[Alternative]:
     return [a for a in alternatives if _agrees(a, meaning, blocks)]
 
 

@@ -18,9 +18,7 @@ class Board:
     x_max: float = Field(description="bottom edge [m]")
     y_min: float = Field(description="left edge [m]")
     y_max: float = Field(description="right edge [m]")
-    margin: float = Field(
-        ge=0, description="blocks are put, and goal points lie, at least this far inside [m]"
-    )
+    margin: float = Field(ge=0, description="blocks are put, and goal points lie, at least this far inside [m]")
 
     def __post_init__(self) -> None:
         if min(self.x_max - self.x_min, self.y_max - self.y_min) <= 2 * self.margin:
@@ -38,10 +36,7 @@ class Board:
 
     def contains(self, x: float, y: float, margin: float = 0.0) -> bool:
         """Tell whether a point is at least ``margin`` [m] inside the edges."""
-        return (
-            self.x_min + margin <= x <= self.x_max - margin
-            and self.y_min + margin <= y <= self.y_max - margin
-        )
+        return self.x_min + margin <= x <= self.x_max - margin and self.y_min + margin <= y <= self.y_max - margin
 
 
 @record
@@ -56,9 +51,7 @@ class Tool:
 class BlockSize:
     """A block as planner and sampler see it."""
 
-    radius: float = Field(
-        gt=0, description="half width: two blocks touch when their centres are twice this apart [m]"
-    )
+    radius: float = Field(gt=0, description="half width: two blocks touch when their centres are twice this apart [m]")
     circumradius: float = Field(gt=0, description="no part of a block is farther from its centre [m]")
     resting_z: float = Field(description="z of a block's pose when it stands on the board [m]")
 
@@ -97,9 +90,7 @@ class RelativeLocation:
 class BlockRelativeLocation:
     """Push the source to a side of the target."""
 
-    within: float = Field(
-        gt=0, description="success: distance of its centre from the line of good offsets [m]"
-    )
+    within: float = Field(gt=0, description="success: distance of its centre from the line of good offsets [m]")
     offset: float = Field(gt=0, description="offset along x or y for up, down, left, right [m]")
     offset_diagonal: float = Field(gt=0, description="offset along x and along y for diagonals [m]")
     line_from: float = Field(ge=0, description="the line starts at this share of the offset")

@@ -163,9 +163,7 @@ def _candidates(
     """Yield the source's routes to points of the region, those with the least bound first."""
     region = goal.region(scene).shrunk(inset)
     size, board = parameters.block_size, parameters.board
-    obstacles = [
-        o.pose.xy for o in scene if o.name != goal.source and not (goal.touches and o.name == goal.target)
-    ]
+    obstacles = [o.pose.xy for o in scene if o.name != goal.source and not (goal.touches and o.name == goal.target)]
     # The whole block stays on the board.
     low, high = np.add(board.low, size.radius), np.subtract(board.high, size.radius)
     roads = Roadmap(source, obstacles, 2 * size.radius + clearance, low, high)

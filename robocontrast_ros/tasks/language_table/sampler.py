@@ -13,9 +13,7 @@ from robocontrast_ros.tasks.language_table.parameters import LanguageTableParame
 _PLACES_PER_BLOCK = 200
 
 
-def draw_scene(
-    instruction: Instruction, parameters: LanguageTableParameters, rng: np.random.Generator
-) -> Scene | None:
+def draw_scene(instruction: Instruction, parameters: LanguageTableParameters, rng: np.random.Generator) -> Scene | None:
     """Draw a scene with every block of the task; positions uniform on the board inside its margin, any yaw.
 
     No two blocks overlap and none is where the tool starts. For ``separate_blocks`` source and target
@@ -71,9 +69,7 @@ def _place(
         if separate is not None and source is not None:
             gap = math.dist(pose.xy, source.xy)
             # The pair is joined and not yet apart; no other block is joined to the source.
-            wanted = (
-                gap < separate.apart if name == instruction.get("target") else gap >= separate.joined_within
-            )
+            wanted = gap < separate.apart if name == instruction.get("target") else gap >= separate.joined_within
             if not wanted:
                 continue
         if has_room(pose, list(placed.values()), parameters):

@@ -201,9 +201,7 @@ class LanguageTable:
             return None
         return TestInstance(instance_id, self.name, instruction, scene, plan.length)
 
-    def relocate(
-        self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator
-    ) -> Scene | None:
+    def relocate(self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator) -> Scene | None:
         """Return the scene with one block at another place in which the instruction can be given.
 
         The place is uniform among those; the block keeps its yaw and stands upright. None when all
@@ -243,10 +241,7 @@ class LanguageTable:
         if target is None:
             return
         gap = scene[str(source)].pose.distance_to(scene[target].pose)
-        if (
-            instruction.family == "block_to_block"
-            and p.block_to_block.within < gap < p.block_to_block.start_beyond
-        ):
+        if instruction.family == "block_to_block" and p.block_to_block.within < gap < p.block_to_block.start_beyond:
             raise NoPlan("source and target are almost together already")
 
     def _said(self, instruction: Instruction, scene: Scene, choose: grammar.Choose) -> Instruction:

@@ -28,9 +28,7 @@ def check_parameters(parameters: NavigationParameters, source: str) -> None:
     """
     p = parameters
     if "{model}" not in p.furniture_model:
-        raise ConfigurationError(
-            source, "furniture_model", p.furniture_model, "a URI with the placeholder {model}"
-        )
+        raise ConfigurationError(source, "furniture_model", p.furniture_model, "a URI with the placeholder {model}")
     if p.reach <= p.base.clearance:
         raise ConfigurationError(
             source,
@@ -41,9 +39,7 @@ def check_parameters(parameters: NavigationParameters, source: str) -> None:
         )
     for name, model in p.objects.items():
         if model not in p.furniture:
-            raise ConfigurationError.unknown(
-                source, f"objects.{name}", model, p.furniture, "model of `furniture`"
-            )
+            raise ConfigurationError.unknown(source, f"objects.{name}", model, p.furniture, "model of `furniture`")
     owners: dict[str, str] = {}
     for model, furniture in p.furniture.items():
         for noun in furniture.nouns:
@@ -56,9 +52,7 @@ def check_parameters(parameters: NavigationParameters, source: str) -> None:
                 )
     places = [model for model in p.objects.values() if p.furniture[model].place]
     if len(set(places)) < 2:
-        raise ConfigurationError(
-            source, "objects", sorted(p.objects), "objects of at least two models that are places"
-        )
+        raise ConfigurationError(source, "objects", sorted(p.objects), "objects of at least two models that are places")
     if GENERATED in p.arrangements:
         raise ConfigurationError(
             source,
@@ -123,9 +117,7 @@ def check_arrangements(
             raise ConfigurationError(source, f"{key}.instruction", instruction.text, expected, cure)
 
 
-def _check_furniture(
-    plan: FloorPlan, shapes: Shapes, arrangement: Arrangement, source: str, key: str
-) -> None:
+def _check_furniture(plan: FloorPlan, shapes: Shapes, arrangement: Arrangement, source: str, key: str) -> None:
     room, poses = shapes.parameters.room, arrangement.furniture
     for name, shape in plan.footprints.items():
         out = outside_by(shape, shapes)

@@ -129,9 +129,7 @@ class Region:
         """Return the route of a path that is in the region at point ``via``, and may have entered it before."""
         line = LineString(path[: via + 1])
         inside = shapely.intersection(line, self._inside)
-        at = min(
-            (line.project(shapely.Point(xy)) for xy in shapely.get_coordinates(inside)), default=line.length
-        )
+        at = min((line.project(shapely.Point(xy)) for xy in shapely.get_coordinates(inside)), default=line.length)
         if at >= line.length - _SAME:
             return Route(path, via)
         travelled = np.cumsum([0.0, *(math.dist(a, b) for a, b in itertools.pairwise(path[: via + 1]))])

@@ -115,10 +115,7 @@ class Grammar:
         for form in _RULES["sentence"]:
             rules = _names(form)
             options = [
-                [
-                    self._words(rule, i)
-                    for i in {FIRST: first, LAST: last}.get(rule, range(len(_RULES.get(rule, ()))))
-                ]
+                [self._words(rule, i) for i in {FIRST: first, LAST: last}.get(rule, range(len(_RULES.get(rule, ()))))]
                 for rule in rules
             ]
             for words in itertools.product(*options):
@@ -169,9 +166,7 @@ class Grammar:
             expansions = []
             for index, alternative in enumerate(alternatives):
                 symbols = [
-                    word[1:-1]
-                    if word.startswith("{")
-                    else vocabulary.setdefault(word, f"WORD_{len(vocabulary)}")
+                    word[1:-1] if word.startswith("{") else vocabulary.setdefault(word, f"WORD_{len(vocabulary)}")
                     for word in normal(alternative).split()
                 ]
                 expansions.append(f"{' '.join(symbols)} -> {rule}__{index}")

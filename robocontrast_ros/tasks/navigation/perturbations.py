@@ -64,9 +64,7 @@ class _OfNavigation:
         start = replace(scene, robot=base.scene.robot, contacts=())
         before = task.route(base.instruction, start)
         if before is None:
-            return NotApplicable(
-                f"there is no path to compare with: {task.infeasibility(base.instruction, start)}"
-            )
+            return NotApplicable(f"there is no path to compare with: {task.infeasibility(base.instruction, start)}")
         try:
             return self._perturb(_Case(task, base, start, before), rng)
         except ValueError as reason:
@@ -215,9 +213,7 @@ class MoveGoalOrObstruct(_OfScene):
                 found = self._if_it_differs(case, name, moved)
                 if found is not None:
                     return found
-        return NotApplicable(
-            "neither a small move of the goal nor an object in the way changes the path enough"
-        )
+        return NotApplicable("neither a small move of the goal nor an object in the way changes the path enough")
 
     def _goal_moves(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
         """Yield places for the goal that the path before does not reach."""
@@ -244,11 +240,7 @@ class MoveGoalOrObstruct(_OfScene):
             pose = Pose((x, y, here.position[2]), here.orientation)
             moved = scene.moved(name, pose)
             distance = here.distance_to(pose)
-            if (
-                least <= distance <= greatest
-                and task.has_room(name, moved)
-                and task.collides(before.path, moved)
-            ):
+            if least <= distance <= greatest and task.has_room(name, moved) and task.collides(before.path, moved):
                 yield distance, name, moved
 
     def _if_it_differs(self, case: _Case, name: str, moved: Scene) -> Perturbed | None:

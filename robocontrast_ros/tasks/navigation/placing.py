@@ -110,9 +110,7 @@ class Placer:
         away = self._extent(table.model, side) + self._extent(model, 0.0)
         away += self._numbers.gap + rng.uniform(0.0, 0.2)
         along = rng.uniform(-0.25, 0.25)
-        offset = product(
-            [[away, along]], [[math.cos(side), math.sin(side)], [-math.sin(side), math.cos(side)]]
-        )
+        offset = product([[away, along]], [[math.cos(side), math.sin(side)], [-math.sin(side), math.cos(side)]])
         x, y = placed(offset, table.pose)[0]
         return Pose.planar(x, y, table.pose.yaw + side + math.pi + rng.uniform(-0.3, 0.3))
 

@@ -53,9 +53,7 @@ class Perturbing:
 
     draws: int = Field(gt=0, description="new places tried for one perturbation, at most")
     gap: float = Field(ge=0, description="from a moved object to furniture and walls, at least [m]")
-    carried: float = Field(
-        gt=0, description="heavier objects are moved only when they are the goal itself [kg]"
-    )
+    carried: float = Field(gt=0, description="heavier objects are moved only when they are the goal itself [kg]")
     scene_move: tuple[float, float] = Field(description="ΔS moves an object by at least and at most [m]")
     same_path: float = Field(
         gt=0, description="ΔS: the path's length and its Fréchet distance may change by this, at most [m]"
@@ -68,9 +66,7 @@ class Perturbing:
         gt=0,
         description="ΔLB: the path that keeps its first half is longer than the shortest by this, at most [m]",
     )
-    other_end: float = Field(
-        gt=0, description="ΔLB: Fréchet distance of the paths' second halves, at least [m]"
-    )
+    other_end: float = Field(gt=0, description="ΔLB: Fréchet distance of the paths' second halves, at least [m]")
     missed_by: float = Field(
         gt=0, description="ΔLB, ΔSB by moving the goal: the path before ends this far from it, at least [m]"
     )

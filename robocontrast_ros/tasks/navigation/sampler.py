@@ -17,9 +17,7 @@ from robocontrast_ros.tasks.navigation.protocol import Route, path_length
 _STARTS = 20
 
 
-def draw_scene(
-    shapes: Shapes, floor_plan: Callable[[Scene], FloorPlan], rng: np.random.Generator
-) -> Scene | None:
+def draw_scene(shapes: Shapes, floor_plan: Callable[[Scene], FloorPlan], rng: np.random.Generator) -> Scene | None:
     """Draw a scene; None when this draw fails.
 
     Every object of the task stands where it would in an apartment; nothing overlaps; the robot's start is

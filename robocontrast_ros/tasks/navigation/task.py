@@ -267,9 +267,7 @@ class VisionLanguageNavigation:
                 said = self.grammar.noun(reading, role).words
                 raise ValueError(f"instruction '{text}': '{said}' is not in the scene; places there: {nouns}")
         if first == last:
-            raise ValueError(
-                f"instruction '{text}': both places are the {first}; expected two different ones"
-            )
+            raise ValueError(f"instruction '{text}': both places are the {first}; expected two different ones")
         return replace(self.visit(first, last), text=text)
 
     def redirect(
@@ -321,9 +319,7 @@ class VisionLanguageNavigation:
         """Return the names of the objects that a person can carry and that the instruction does not name."""
         named, furniture = self.named(instruction), self.parameters.furniture
         return tuple(
-            o.name
-            for o in scene
-            if o.model not in named and furniture[o.model].mass <= self.perturbing.carried
+            o.name for o in scene if o.model not in named and furniture[o.model].mass <= self.perturbing.carried
         )
 
     def has_room(self, name: str, scene: Scene) -> bool:

@@ -78,9 +78,7 @@ class Arm(Embodiment):
                 f"one for each of {', '.join(profile.joint_names)}"
             )
         if not (all(map(math.isfinite, command.positions)) and 0.0 <= command.duration < math.inf):
-            raise ValueError(
-                f"joint trajectory: got {command}, expected finite positions and a duration >= 0 s"
-            )
+            raise ValueError(f"joint trajectory: got {command}, expected finite positions and a duration >= 0 s")
         order = [command.names.index(name) for name in profile.joint_names]
         goal = np.asarray(command.positions, dtype=float)[order]
         length = max(round(command.duration / self._timestep), 1)

@@ -65,9 +65,7 @@ class Cameras:
         fovy = math.radians(self._model.cam_fovy[self._index(name)])
         focal = chosen.height / 2 / math.tan(fovy / 2)
         centre_x, centre_y = (chosen.width - 1) / 2, (chosen.height - 1) / 2
-        return CameraInfo(
-            chosen.width, chosen.height, (focal, 0.0, centre_x, 0.0, focal, centre_y, 0.0, 0.0, 1.0)
-        )
+        return CameraInfo(chosen.width, chosen.height, (focal, 0.0, centre_x, 0.0, focal, centre_y, 0.0, 0.0, 1.0))
 
     def pose(self, name: str) -> Pose:
         """Return the pose of a camera's optical frame (REP-103: z forward, y down)."""

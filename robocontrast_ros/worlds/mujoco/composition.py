@@ -80,9 +80,7 @@ def check_object(entity: Spawned) -> None:
         raise InvalidModel(f"{entity.origin}: {_first_line(error)}; expected an MJCF model") from None
 
 
-def compose(
-    world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]
-) -> tuple[mujoco.MjModel, dict[str, str]]:
+def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> tuple[mujoco.MjModel, dict[str, str]]:
     """Return the world with its robot and objects, in the order given, and each entity's top-level body by name.
 
     Args:

@@ -138,9 +138,7 @@ class Renderer:
         view = mujoco.MjvCamera()
         view.type = mujoco.mjtCamera.mjCAMERA_FIXED
         view.fixedcamid = index
-        mujoco.mjv_updateScene(
-            model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, self._scene
-        )
+        mujoco.mjv_updateScene(model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, self._scene)
         area = mujoco.MjrRect(0, 0, camera.width, camera.height)
         image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
         mujoco.mjr_render(area, self._scene, self._resources)

@@ -252,9 +252,7 @@ class World:
             InvalidModel: it is no MJCF model with one top-level body.
         """
         if not VALID_NAME.fullmatch(name):
-            raise InvalidName(
-                f"entity name: got '{name}', expected a letter, then letters, digits or underscores"
-            )
+            raise InvalidName(f"entity name: got '{name}', expected a letter, then letters, digits or underscores")
         if name in self._bodies.names:
             raise NameNotUnique(f"entity name: '{name}' is taken; there are: {', '.join(self._bodies.names)}")
         path = None if resource else resolve_uri(uri)

@@ -103,9 +103,7 @@ def test_the_means_of_perturbed_instances_add_up_to_what_was_spent_on_them(ran):
     assert effort.perturbed_trial.mean.metres * effort.perturbed_trial.number == pytest.approx(spent)
     trials = [e for e in journal.events if isinstance(e, TrialFinished) and not e.trial.is_base]
     assert effort.perturbed_trial.number == len(trials)
-    assert effort.total.metres == pytest.approx(
-        math.fsum(e.cost for e in journal.events if isinstance(e, SetUp))
-    )
+    assert effort.total.metres == pytest.approx(math.fsum(e.cost for e in journal.events if isinstance(e, SetUp)))
 
 
 def test_without_a_budget_trials_are_counted_within_what_the_standard_evaluation_costs(ran):

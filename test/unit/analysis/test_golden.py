@@ -62,9 +62,7 @@ def test_a_scene_that_ended_elsewhere_is_another_trial(events):
     event = next(event for event in events if isinstance(event, TrialFinished))
     scene = event.result.final_scene
     moved = scene.moved(scene.names[0], Pose((9.0, 0.0, 0.0)))
-    assert trial_digest(replace(event, result=replace(event.result, final_scene=moved))) != trial_digest(
-        event
-    )
+    assert trial_digest(replace(event, result=replace(event.result, final_scene=moved))) != trial_digest(event)
 
 
 def test_words_and_wall_clock_times_have_no_part_in_a_digest(events):
@@ -91,12 +89,8 @@ def test_a_difference_has_its_reason(events, folder, changes, reason):
 
 
 def test_a_renderer_s_vectors_are_no_difference(events, tmp_path):
-    here = with_start(
-        events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 512 bits)"
-    )
-    there = with_start(
-        events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 256 bits)"
-    )
+    here = with_start(events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 512 bits)")
+    there = with_start(events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 256 bits)")
     Golden.of(there, "").save(tmp_path / "golden.json")
     assert "another renderer" not in golden_words(with_trial(here, 0, path_length=99.0), tmp_path)
 

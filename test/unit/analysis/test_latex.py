@@ -76,9 +76,7 @@ def test_the_files_of_a_run_hold_the_summary(results):
 def test_names_with_letters_that_mean_something_to_latex_are_escaped(results):
     summary = results[1].summary
     rows = tuple(
-        replace(row, symbol=f"Δ{SPECIAL}", policy=policy)
-        for policy in (SPECIAL, "other")
-        for row in summary.rows
+        replace(row, symbol=f"Δ{SPECIAL}", policy=policy) for policy in (SPECIAL, "other") for row in summary.rows
     )
     (estimates,) = summary.estimates.values()
     hostile = replace(

@@ -185,9 +185,7 @@ def test_differences_to_base_and_whom_a_perturbation_was_refused_for_are_shown_a
     text = (folder.path / "summary.txt").read_text()
     assert max(map(len, printed(results.summary).splitlines())) <= 80
     assert "difference to base" in text and "robocontrast compare RUN ORACLE_RUN" in " ".join(text.split())
-    rows = {
-        row["perturbation"]: row for row in json.loads((folder.path / "summary.json").read_text())["rows"]
-    }
+    rows = {row["perturbation"]: row for row in json.loads((folder.path / "summary.json").read_text())["rows"]}
     refused = [row for row in results.summary.rows if row.selection is not None]
     assert refused, "a perturbation of the line needs a place that has an opposite"
     for row in results.summary.rows:

@@ -70,17 +70,13 @@ def test_whatever_happens_in_a_trial_its_bag_gives_the_live_floats(tmp_path_fact
 
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 10**6), stray=st.floats(0.0, 0.3))
-def test_a_mobile_robots_bag_gives_the_live_floats_with_its_ndtw_and_collisions(
-    tmp_path_factory, seed, stray
-):
+def test_a_mobile_robots_bag_gives_the_live_floats_with_its_ndtw_and_collisions(tmp_path_factory, seed, stray):
     instance = APARTMENT.sample(np.random.default_rng(seed), "x", ARRANGEMENTS[seed % len(ARRANGEMENTS)])
     rng = np.random.default_rng(seed)
     corners = np.array(instance.reference_path)
     moves = []
     for index, share in enumerate(np.linspace(0.0, len(corners) - 1.0, 30)):
-        x, y = (
-            np.interp(share, range(len(corners)), corners[:, axis]) + stray * rng.normal() for axis in (0, 1)
-        )
+        x, y = (np.interp(share, range(len(corners)), corners[:, axis]) + stray * rng.normal() for axis in (0, 1))
         contacts = ("couch",) if index % 7 == 3 else ()
         scene = Scene(instance.scene.objects, robot=Pose.planar(x, y, share), contacts=contacts)
         moves.append((scene, Pose.planar(0.0, 0.0)))
@@ -184,9 +180,7 @@ def test_a_bag_alone_finds_its_task_among_the_shipped_ones(run, tmp_path):
 
 def test_a_task_that_was_changed_since_is_not_used(copy):
     recording = replace(read_trial(copy / "bags" / "0000"), task_digest="1" * 64)
-    with pytest.raises(
-        BagError, match=r"no parameter file of task 'language_table' with SHA-256 111111111111…"
-    ):
+    with pytest.raises(BagError, match=r"no parameter file of task 'language_table' with SHA-256 111111111111…"):
         find_task(recording)
 
 

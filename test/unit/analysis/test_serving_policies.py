@@ -17,11 +17,7 @@ def loaded(name, file, text="a: 1"):
 
 
 def names(*events):
-    return [
-        name
-        for event, name in zip(events, serving_policies(events), strict=True)
-        if isinstance(event, Paused)
-    ]
+    return [name for event, name in zip(events, serving_policies(events), strict=True) if isinstance(event, Paused)]
 
 
 def test_a_journal_that_names_no_policy_loaded_has_the_one_of_its_parameters():

@@ -129,9 +129,7 @@ def test_instances_that_a_perturbation_was_refused_for_are_told_by_their_base_tr
     assert lb1.selection.applied == cluster_mean([0.8, 0.4], ["x0", "x1"])
     assert lb1.selection.refused == Estimate(0.9)
     assert lb1.selection.difference == Estimate(pytest.approx(0.6 - 0.9)), "one instance has no interval"
-    assert (sb1.selection.applied, sb1.selection.refused_instances) == (NO_ESTIMATE, 3), (
-        "x9 has no base trial"
-    )
+    assert (sb1.selection.applied, sb1.selection.refused_instances) == (NO_ESTIMATE, 3), "x9 has no base trial"
     assert sb1.selection.difference == NO_ESTIMATE
     assert base.selection is every.selection is None
     assert {row.selection for row in summary_rows(TABLE, SYMBOLS, {}, "spl", "p", {})} == {None}

@@ -127,9 +127,7 @@ def told(rescored_scores) -> tuple[float, float, float]:
     return rescored_scores.success, rescored_scores.spl, rescored_scores.progress
 
 
-ENDINGS = st.sampled_from(
-    [{}, {"stopped": True}, {"fault": Fault.POLICY_RAISED}, {"fault": Fault.POLICY_TIMEOUT}]
-)
+ENDINGS = st.sampled_from([{}, {"stopped": True}, {"fault": Fault.POLICY_RAISED}, {"fault": Fault.POLICY_TIMEOUT}])
 
 
 @settings(max_examples=30, deadline=None)

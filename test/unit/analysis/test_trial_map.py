@@ -188,9 +188,7 @@ def test_every_trial_gets_its_map_and_one_that_is_there_is_kept(run):
     run.map("0001").unlink()
     before = run.map("0000").stat().st_mtime_ns
     seen = []
-    assert (
-        write_maps(run, read_journal(run.journal), lambda missing: seen.append(len(missing)) or missing) == 1
-    )
+    assert write_maps(run, read_journal(run.journal), lambda missing: seen.append(len(missing)) or missing) == 1
     assert seen == [1]
     assert run.map("0000").stat().st_mtime_ns == before
 
@@ -228,8 +226,6 @@ def test_a_run_without_the_task_s_file_has_no_maps(run):
 
 def test_a_bag_finds_its_moves_in_the_journal_beside_it_and_does_without(run, table):
     recording = read_trial(run.bags / "0000")
-    assert [move.name for move in map_of_recording(table, recording).moves] == [
-        recording.start_scene.objects[0].name
-    ]
+    assert [move.name for move in map_of_recording(table, recording).moves] == [recording.start_scene.objects[0].name]
     run.journal.unlink()
     assert map_of_recording(table, recording).moves == ()

@@ -14,9 +14,7 @@ from robocontrast_ros.domain import Trial
 
 
 def test_a_trial_without_images_or_result_is_drawn_from_above(tmp_path):
-    task = load_configured(
-        "tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml")
-    )
+    task = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
     instance = task.sample(np.random.default_rng(0), "x0")
     trial = Trial(0, instance.instance_id, "base", 0, instance, 0)
     record_trial(tmp_path / "bag", task, trial, np.random.default_rng(0), with_result=False)
@@ -25,9 +23,7 @@ def test_a_trial_without_images_or_result_is_drawn_from_above(tmp_path):
     colours = np.unique(np.asarray(Image.open(tmp_path / "trial.png").convert("RGB")).reshape(-1, 3), axis=0)
     (tmp_path / "folder.png").mkdir()
     for name in ("x.notanimage", "nowhere/x.png", "folder.png", "x"):
-        with pytest.raises(
-            ConfigurationError, match=r"`--to`: got .* expected a \.png file that can be written"
-        ):
+        with pytest.raises(ConfigurationError, match=r"`--to`: got .* expected a \.png file that can be written"):
             draw_trial(tmp_path / "bag", tmp_path / name)
     assert (0, 114, 178) in {tuple(map(int, colour)) for colour in colours}, "the tool's path is there"
 

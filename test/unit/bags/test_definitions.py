@@ -53,9 +53,7 @@ def test_the_first_prefix_that_holds_a_type_wins(tmp_path):
 
 
 def test_an_unknown_type_is_named_with_the_package_to_install(tmp_path):
-    with pytest.raises(
-        BagError, match=r"'nowhere_msgs/msg/Thing': no share/nowhere_msgs/msg/Thing.msg in .*Install"
-    ):
+    with pytest.raises(BagError, match=r"'nowhere_msgs/msg/Thing': no share/nowhere_msgs/msg/Thing.msg in .*Install"):
         find_definition("nowhere_msgs/msg/Thing")
 
 

@@ -84,9 +84,7 @@ def test_a_bag_from_before_robots_moved_about_is_read_with_what_it_did_not_know_
 
     old = {m.topic: without_new_fields(m.decode()) for m in content.messages}
     assert decoding.trial_from_msg(old["/eval/trial"]) == recording.trial
-    assert decoding.progress_from_msg(old["/eval/progress"]) == replace(
-        recording.progress[-1], subgoals_reached=0
-    )
+    assert decoding.progress_from_msg(old["/eval/progress"]) == replace(recording.progress[-1], subgoals_reached=0)
     result = decoding.result_from_msg(old["/eval/trial_result"])
     assert repr(result) == repr(replace(recording.result, subgoals_reached=0))
 

@@ -38,18 +38,14 @@ def mcap_file(bag: Path) -> Path:
 
 
 @pytest.mark.parametrize("compression", ["zstd", "none"])
-def test_another_reader_reads_the_same_values_and_stamps_without_our_packages(
-    tmp_path, messages, compression
-):
+def test_another_reader_reads_the_same_values_and_stamps_without_our_packages(tmp_path, messages, compression):
     rng = np.random.default_rng(0)
     pixels = [rng.integers(0, 256, (224, 224, 3), dtype=np.uint8) for _ in range(20)]
     bag = tmp_path / "bag"
     with closing(BagWriter(bag, [SCENE_TOPIC, IMAGE_TOPIC], compression)) as writer:
         for i, frame in enumerate(pixels):
             writer.write("/camera/image_raw", 10**18 + 2 * i, messages.cdr(messages.image(frame, i)))
-            writer.write(
-                "/eval/scene", 10**18 + 2 * i + 1, messages.cdr(messages.scene(scene_at(0.1 * i), i))
-            )
+            writer.write("/eval/scene", 10**18 + 2 * i + 1, messages.cdr(messages.scene(scene_at(0.1 * i), i)))
         assert writer.counts() == {"/eval/scene": 20, "/camera/image_raw": 20}
     with mcap_file(bag).open("rb") as stream:
         reader = make_reader(stream, decoder_factories=[DecoderFactory()])
@@ -126,9 +122,7 @@ QOS_BY_NUMBER = {**QOS_BY_NAME, "history": 1, "reliability": 1, "durability": 2,
 
 
 @pytest.mark.parametrize(("form", "qos"), [("jazzy", QOS_BY_NAME), ("humble", QOS_BY_NUMBER)])
-def test_the_metadata_is_of_the_form_that_was_asked_for_and_other_readers_read_it(
-    tmp_path, messages, form, qos
-):
+def test_the_metadata_is_of_the_form_that_was_asked_for_and_other_readers_read_it(tmp_path, messages, form, qos):
     bag = tmp_path / "bag"
     with closing(BagWriter(bag, [IMAGE_TOPIC, SCENE_TOPIC], metadata=form)) as writer:
         writer.write("/eval/scene", 5, messages.cdr(messages.scene(scene_at(0.0))))
@@ -235,9 +229,7 @@ except BagError as error:
 
 def test_a_disk_that_is_full_is_one_clear_error_and_leaves_what_fitted_readable(tmp_path):
     bag = tmp_path / "bag"
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD, bag, "5000000"], capture_output=True, text=True, timeout=600
-    )
+    child = subprocess.run([sys.executable, "-c", CHILD, bag, "5000000"], capture_output=True, text=True, timeout=600)
     assert child.stderr == ""
     assert child.stdout == f"{bag}: File too large. Raise the limit on the size of files (ulimit -f).\n"
     content = read_bag(bag)
@@ -248,9 +240,7 @@ def test_a_disk_that_is_full_is_one_clear_error_and_leaves_what_fitted_readable(
 
 def test_a_recorder_that_is_killed_leaves_everything_that_was_flushed(tmp_path):
     bag = tmp_path / "bag"
-    with subprocess.Popen(
-        [sys.executable, "-c", CHILD, bag, "0"], stdout=subprocess.PIPE, text=True
-    ) as child:
+    with subprocess.Popen([sys.executable, "-c", CHILD, bag, "0"], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline() == "flushed\n"
         child.send_signal(signal.SIGKILL)
     content = read_bag(bag)

@@ -53,14 +53,10 @@ def test_a_leader_that_is_killed_is_a_death_and_one_that_ends_has_its_code(tmp_p
 
 def test_a_process_that_cannot_be_started_leaves_none_of_the_others(tmp_path):
     pid = tmp_path / "pid"
-    sleeper = (
-        f"import os, pathlib, time; pathlib.Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(60)"
-    )
+    sleeper = f"import os, pathlib, time; pathlib.Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(60)"
     sleep = [sys.executable, "-c", sleeper]
     with pytest.raises(FileNotFoundError):
-        Processes(
-            {"leader": sleep, "other": ["/no/such/program"]}, tmp_path / "logs", dict(os.environ), "leader"
-        )
+        Processes({"leader": sleep, "other": ["/no/such/program"]}, tmp_path / "logs", dict(os.environ), "leader")
     if pid.exists():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid.read_text()), 0)

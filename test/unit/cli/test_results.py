@@ -14,9 +14,7 @@ from robocontrast_ros.domain import Fault
 
 @pytest.fixture
 def invoke():
-    return lambda *arguments: CliRunner().invoke(
-        app, ["results", *map(str, arguments)], env={"COLUMNS": "80"}
-    )
+    return lambda *arguments: CliRunner().invoke(app, ["results", *map(str, arguments)], env={"COLUMNS": "80"})
 
 
 def test_results_give_the_sample_size_for_a_target_half_width(tmp_path, invoke):

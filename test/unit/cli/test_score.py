@@ -115,9 +115,7 @@ def test_a_run_that_came_to_little_says_so(tmp_path, faults, void, words):
     assert words in result.output
     shown = CliRunner().invoke(app, ["results", str(folder)])
     assert shown.exit_code == 0
-    assert (f"No trial counts; {counted(void, 'attempt was', 'attempts were')} void." in shown.output) is (
-        not faults
-    )
+    assert (f"No trial counts; {counted(void, 'attempt was', 'attempts were')} void." in shown.output) is (not faults)
 
 
 def test_a_run_without_bags_is_one_sentence(copy):

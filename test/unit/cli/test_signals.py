@@ -14,9 +14,7 @@ from session_runs import COMMAND, wait_until
 from robocontrast_ros.cli.signals import Outlasting, Stopped, exit_code, signals_held, signals_raise
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_raises_what_says_the_exit_code(number, code):
     before = signal.getsignal(number)
     try:
@@ -82,9 +80,7 @@ def is_alive(group):
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_a_long_command_ends_after_a_signal_without_a_traceback_and_leaves_no_process(
-    tmp_path, command, number
-):
+def test_a_long_command_ends_after_a_signal_without_a_traceback_and_leaves_no_process(tmp_path, command, number):
     process = subprocess.Popen(
         [*COMMAND, *command],
         cwd=tmp_path,
@@ -103,9 +99,7 @@ def test_a_long_command_ends_after_a_signal_without_a_traceback_and_leaves_no_pr
 
 
 def test_a_reader_that_leaves_does_not_break_a_command(tmp_path):
-    words = " ".join(
-        [shlex.quote(sys.executable), "-c", "'from robocontrast_ros.cli.main import app; app()'", "list"]
-    )
+    words = " ".join([shlex.quote(sys.executable), "-c", "'from robocontrast_ros.cli.main import app; app()'", "list"])
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f"{words} | true"], capture_output=True, text=True, check=False
     )

@@ -65,9 +65,7 @@ def test_ensembling_weighs_answers_as_act_does_the_oldest_most():
     st.one_of(st.none(), st.floats(0, 5)),
     st.lists(st.integers(1, 5), min_size=1, max_size=12),
 )
-def test_every_action_is_one_that_was_announced_for_its_step_or_lies_between_such(
-    executed, ensemble, lengths
-):
+def test_every_action_is_one_that_was_announced_for_its_step_or_lies_between_such(executed, ensemble, lengths):
     """Answer k of length n says step + k / 100 of each step, so an action tells which step it was meant for."""
     said: dict[int, list[float]] = {}
     turn = iter(lengths * 12)

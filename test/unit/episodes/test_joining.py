@@ -44,9 +44,7 @@ def test_the_samples_do_not_depend_on_the_order_of_arrival(scenes, tools, turns)
 
 def test_what_is_not_after_the_start_scene_is_not_part_of_the_trial():
     join = StampJoin(after=10)
-    samples = feed(
-        join, [("scene", 9), ("tool", 9), ("scene", 10), ("tool", 10), ("tool", 11), ("scene", 11)]
-    )
+    samples = feed(join, [("scene", 9), ("tool", 9), ("scene", 10), ("tool", 10), ("tool", 11), ("scene", 11)])
     assert [s.stamp for s in samples] == [11]
 
 

@@ -136,9 +136,7 @@ def test_an_episode_ends_at_success_and_says_what_the_policy_received():
     assert (report.fault, report.steps, report.observations) == (Fault.NONE, 4, 5)
     assert report.last_stamp == pytest.approx(5.5)
     assert report.observed == Observed("go")
-    assert bench.log[:6] == ["begin", "reset", "step", "observe", "ask", "progress"], (
-        "the robot holds still first"
-    )
+    assert bench.log[:6] == ["begin", "reset", "step", "observe", "ask", "progress"], "the robot holds still first"
     assert bench.log.count("ask") == bench.log.count("answer"), "no answer is left under way"
 
 
@@ -249,9 +247,7 @@ def test_success_in_the_middle_of_an_action_ends_the_episode_without_asking_agai
     bench = Line(answers=[[[0.1, 9]]])
     report = run_episode(bench, OneJoint(), POLICY, request())
     assert (report.steps, report.stopped, bench.log.count("ask")) == (4, False, 1)
-    whole = run_episode(
-        Line(answers=[[[0.1, 9]], [DONE]]), OneJoint(), POLICY, request(stop_on_success=False)
-    )
+    whole = run_episode(Line(answers=[[[0.1, 9]], [DONE]]), OneJoint(), POLICY, request(stop_on_success=False))
     assert (whole.steps, whole.stopped) == (9, True)
 
 
@@ -291,9 +287,7 @@ chunks = st.lists(
 @given(chunks, st.integers(1, 12), st.booleans())
 def test_every_scene_that_was_observed_is_scored_exactly_once(answers, limit, stop_on_success):
     bench = Line(answers=[*answers, [DONE]])
-    report = run_episode(
-        bench, OneJoint(), POLICY, request(step_limit=limit, stop_on_success=stop_on_success)
-    )
+    report = run_episode(bench, OneJoint(), POLICY, request(step_limit=limit, stop_on_success=stop_on_success))
     assert report.fault is Fault.NONE
     assert len(bench.scored) == len(set(bench.scored)) == report.observations == report.steps + 1
     assert bench.scored[-1] == report.last_stamp, "the last scene is scored, too"

@@ -61,9 +61,7 @@ def test_neither_the_control_rate_nor_waiting_changes_it(path, times, waiting):
     length = math.fsum(math.dist(a, b) for a, b in itertools.pairwise(path))
     # Where a length is a whole number of spacings to within its rounding, either number of points is right.
     assume(abs(length / SPACING - round(length / SPACING)) > 1e-6 or length == 0.0)
-    assert normalised_dtw(dense, reference, 0.5) == pytest.approx(
-        normalised_dtw(path, reference, 0.5), abs=1e-9
-    )
+    assert normalised_dtw(dense, reference, 0.5) == pytest.approx(normalised_dtw(path, reference, 0.5), abs=1e-9)
 
 
 @given(offset=st.floats(0.0, 5.0), threshold=st.floats(0.1, 3.0))

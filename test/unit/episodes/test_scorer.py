@@ -35,9 +35,7 @@ def scene_at(x: float, y: float) -> Scene:
     return Scene((ObjectState("block", "red_moon", Pose.planar(x, y)),))
 
 
-def make_scorer(
-    block=(0.5, 0.0), start=(0.0, 0.0, 0.1), optimal=0.4, hold_steps=1, goal=None
-) -> EpisodeScorer:
+def make_scorer(block=(0.5, 0.0), start=(0.0, 0.0, 0.1), optimal=0.4, hold_steps=1, goal=None) -> EpisodeScorer:
     return EpisodeScorer(goal or Reach(), scene_at(*block), start, optimal, hold_steps)
 
 
@@ -47,10 +45,7 @@ episodes = st.lists(st.tuples(points, points), min_size=1, max_size=12)
 
 
 def play(scorer: EpisodeScorer, episode) -> list:
-    return [
-        scorer.update((i + 1) * STEP, scene_at(*block), (*tool, 0.1))
-        for i, (block, tool) in enumerate(episode)
-    ]
+    return [scorer.update((i + 1) * STEP, scene_at(*block), (*tool, 0.1)) for i, (block, tool) in enumerate(episode)]
 
 
 def test_the_path_is_the_sum_of_the_moves_from_the_start_position():

@@ -66,9 +66,7 @@ def test_spl_of_a_success_is_the_share_of_the_path_that_was_needed(optimal, time
 @given(path=lengths, longer=lengths, optimal=positive)
 def test_spl_never_rises_with_the_length_of_the_path(path, longer, optimal):
     assume(path <= longer)
-    assert success_weighted_path_length(True, longer, optimal) <= success_weighted_path_length(
-        True, path, optimal
-    )
+    assert success_weighted_path_length(True, longer, optimal) <= success_weighted_path_length(True, path, optimal)
 
 
 def test_where_no_motion_was_needed_only_a_robot_that_stood_still_scores():

@@ -45,9 +45,7 @@ def at(x: float, y: float, *contacts: str) -> Scene:
     return Scene(robot=Pose.planar(x, y), contacts=contacts)
 
 
-def make_scorer(
-    goal: Route | None = None, start: Scene | None = None, reference=ROUTE, **more
-) -> EpisodeScorer:
+def make_scorer(goal: Route | None = None, start: Scene | None = None, reference=ROUTE, **more) -> EpisodeScorer:
     start = start or at(0.0, 0.0)
     return EpisodeScorer(goal or Route(), start, start.robot.position, 4.0, reference_path=reference, **more)
 
@@ -173,9 +171,7 @@ def test_a_plain_goal_counts_as_one_subgoal_and_has_no_ndtw():
     assert math.isnan(result.ndtw)
 
 
-@given(
-    st.lists(st.tuples(st.floats(-1.0, 3.0), st.floats(-1.0, 3.0)), min_size=1, max_size=10), st.booleans()
-)
+@given(st.lists(st.tuples(st.floats(-1.0, 3.0), st.floats(-1.0, 3.0)), min_size=1, max_size=10), st.booleans())
 def test_every_score_of_a_staged_trial_stays_in_its_range(places, stopped):
     scorer = make_scorer()
     progress = drive(scorer, *(at(*place) for place in places))

@@ -94,9 +94,7 @@ def test_all_that_does_not_fit_is_told_at_once_a_line_each_and_nothing_is_made(l
         launch(words)
     lines = str(error.value).splitlines()
     assert len(lines) == 6
-    for name, line in zip(
-        ("polcy", "budget", "seed", "composed", "namespace", "log_level"), lines, strict=True
-    ):
+    for name, line in zip(("polcy", "budget", "seed", "composed", "namespace", "log_level"), lines, strict=True):
         assert line.startswith(f"launch arguments: `{name}`: got ")
     assert "Did you mean 'policy'?" in lines[0] and "'abc', expected a number" in lines[1]
     assert not (tmp_path / "runs").exists()
@@ -143,9 +141,7 @@ def test_what_a_resumed_session_has_already_is_refused_beside_it(launch, begun):
         launch({"resume": str(begun.path), "robot": "ur5e"})
 
 
-def test_a_second_session_is_refused_where_one_is_and_has_its_place_in_another_namespace(
-    launch, begun, tmp_path
-):
+def test_a_second_session_is_refused_where_one_is_and_has_its_place_in_another_namespace(launch, begun, tmp_path):
     words = {"output": str(tmp_path / "others"), "policy": "oracle"}
     first = launch(words)
     with pytest.raises(ConfigurationError, match="ROS_DOMAIN_ID") as error:

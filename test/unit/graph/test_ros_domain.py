@@ -34,9 +34,7 @@ def test_a_second_session_in_the_users_domain_is_refused_with_who_holds_it(monke
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
     with Domain() as first:
         assert first.number == 7 and not first.chosen
-        with pytest.raises(
-            ConfigurationError, match=f"`ROS_DOMAIN_ID`: got 7, .* process {os.getpid()} begins"
-        ):
+        with pytest.raises(ConfigurationError, match=f"`ROS_DOMAIN_ID`: got 7, .* process {os.getpid()} begins"):
             Domain()
         first.record_run(tmp_path / "runs" / "demo")
         with pytest.raises(ConfigurationError) as refusal:

@@ -34,9 +34,7 @@ QUICK = [recipe for recipe in RECIPES if recipe.pace is Pace.QUICK]
 
 
 def made(**changes):
-    result = Result(
-        "measure it", 7, {"mujoco": "4.0.0"}, {"a.yaml": "1"}, {"columns": ["a"], "rows": [[1], [2]]}
-    )
+    result = Result("measure it", 7, {"mujoco": "4.0.0"}, {"a.yaml": "1"}, {"columns": ["a"], "rows": [[1], [2]]})
     return dataclasses.replace(result, **changes)
 
 
@@ -113,9 +111,7 @@ def test_a_changed_input_has_another_digest(tmp_path):
 
 
 def test_the_lock_file_allows_one_version_for_each_python():
-    lock = (
-        "numpy==2.2.6 ; python_full_version < '3.11' \\\n    --hash=x\nnumpy==2.3.0 ; y\nmujoco==4.0.0 \\\n"
-    )
+    lock = "numpy==2.2.6 ; python_full_version < '3.11' \\\n    --hash=x\nnumpy==2.3.0 ; y\nmujoco==4.0.0 \\\n"
     assert locked_versions(lock) == {"numpy": {"2.2.6", "2.3.0"}, "mujoco": {"4.0.0"}}
 
 
@@ -152,9 +148,7 @@ def solved_of(solved, of=40):
 
 
 @pytest.mark.parametrize("control", ["", ', control="oracle"'], ids=["to base trials", "to the oracle's"])
-def test_a_difference_is_called_a_finding_only_while_its_interval_leaves_out_zero(
-    tmp_path, monkeypatch, control
-):
+def test_a_difference_is_called_a_finding_only_while_its_interval_leaves_out_zero(tmp_path, monkeypatch, control):
     monkeypatch.setattr(tables.Source, "folder", tmp_path)
     for name, solved in (("found", 15), ("gone", 38), ("better", 40), ("oracle", 39)):
         write_session(tmp_path, name, solved_of(solved))
@@ -162,9 +156,7 @@ def test_a_difference_is_called_a_finding_only_while_its_interval_leaves_out_zer
     rendered = rendering.render(text.format("found", control), "README.md")
     assert f"-->{MINUS}0.6{'0' if control else '2'} ({MINUS}0." in rendered
     for name in ("gone", "better"):
-        with pytest.raises(
-            rendering.RenderingError, match=f"LB1 of {name}.* no finding; change the sentence"
-        ):
+        with pytest.raises(rendering.RenderingError, match=f"LB1 of {name}.* no finding; change the sentence"):
             rendering.render(text.format(name, control), "README.md")
     assert tables.holds_zero(tables.paired("found", "LB1")) == "leaves out 0"
     assert tables.holds_zero(tables.paired("gone", "LB1")) == "holds 0"

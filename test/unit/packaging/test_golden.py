@@ -97,9 +97,7 @@ def test_the_first_trials_are_the_golden_ones(name, record_property):
         pytest.skip(f"this processor has no {needed}")
     versions = next(iter(GOLDEN.values())).versions
     if installed() != versions:
-        pytest.skip(
-            f"the golden digests are those of {versions}, here are {installed()}; the lock has moved on"
-        )
+        pytest.skip(f"the golden digests are those of {versions}, here are {installed()}; the lock has moved on")
     found = first_trials(environment)
     assert found.keys() == GOLDEN.keys()
     for session, digests in found.items():

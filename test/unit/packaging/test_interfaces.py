@@ -75,9 +75,7 @@ def members(text: str) -> list[list[Member]]:
         if line == "---":
             sections.append([])
         elif match := MEMBER.match(line):
-            sections[-1].append(
-                Member(match["type"], match["name"], match["constant"] is not None, tuple(comment))
-            )
+            sections[-1].append(Member(match["type"], match["name"], match["constant"] is not None, tuple(comment)))
         comment = [*comment, line.lstrip("# ")] if line.startswith("#") else []
     return sections
 
@@ -151,9 +149,7 @@ def test_every_type_has_all_the_type_support_that_dds_asks_for():
         for path in paths
         if path.parent.name != "action"
     ]
-    done = subprocess.run(
-        [sys.executable, "-c", OFFER_ALL, *names], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", OFFER_ALL, *names], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == (f"offered {len(names)}\n", "")
 
 

@@ -220,9 +220,7 @@ def test_package_xml_names_what_setup_py_requires_by_its_rosdep_key(described, m
 
 
 def test_an_extra_brings_what_only_some_policies_need(described):
-    assert {
-        extra: required(described, extra) for extra in described.metadata.get_all("Provides-Extra")
-    } == EXTRAS
+    assert {extra: required(described, extra) for extra in described.metadata.get_all("Provides-Extra")} == EXTRAS
 
 
 def test_requirements_name_everything_that_setup_py_requires(checkout, described):
@@ -232,6 +230,4 @@ def test_requirements_name_everything_that_setup_py_requires(checkout, described
 def test_the_lock_brings_what_torch_needs_and_leaves_its_build_to_the_machine(checkout):
     locked = set(re.findall(r"^([\w-]+)==", (checkout / "requirements.lock").read_text(), flags=re.MULTILINE))
     assert {"filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy"} <= locked
-    assert {
-        name for name in locked if name.startswith(("nvidia-", "cuda-")) or name in ("torch", "triton")
-    } == set()
+    assert {name for name in locked if name.startswith(("nvidia-", "cuda-")) or name in ("torch", "triton")} == set()

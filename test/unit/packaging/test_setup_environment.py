@@ -162,9 +162,7 @@ def test_a_torch_that_cannot_be_imported_is_named_with_the_cure_and_tried_again(
         with pytest.raises(setup.SetupError, match=r"(?s)cannot be imported.*-m pip install torch==[\d.]+$"):
             torch_environment.install_torch("")
     assert len(installs(torch_environment)) == 6
-    assert re.search(
-        r"-m pip install --disable-pip-version-check torch==[\d.]+$", installs(torch_environment)[-1]
-    )
+    assert re.search(r"-m pip install --disable-pip-version-check torch==[\d.]+$", installs(torch_environment)[-1])
 
 
 def test_a_long_step_says_that_it_is_going_on(setup, capsys):

@@ -199,9 +199,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_without_advice_to_load_it_unsaf
     with pytest.raises(ConfigurationError) as caught:
         load_configured("policies", file)
     said = str(caught.value)
-    assert said.startswith(
-        f"{file}: `network`: got 'network.pt', expected a checkpoint of a FilmBc network. It is no"
-    )
+    assert said.startswith(f"{file}: `network`: got 'network.pt', expected a checkpoint of a FilmBc network. It is no")
     assert "weights_only" not in said and "\n" not in said
     assert "it ran" not in "".join(capfd.readouterr())
 
@@ -267,8 +265,7 @@ def test_the_recorded_graph_answers_to_the_last_bit_as_the_network_does():
     with torch.inference_mode():
         for said in told:
             position, start = (
-                torch.rand(1, len(EIGHT.parameters.blocks), 2, generator=generator) * 0.4 + 0.1
-                for _ in range(2)
+                torch.rand(1, len(EIGHT.parameters.blocks), 2, generator=generator) * 0.4 + 0.1 for _ in range(2)
             )
             yaw = torch.rand(1, len(EIGHT.parameters.blocks), generator=generator) * 6.0
             tool = torch.rand(1, 2, generator=generator) * 0.4

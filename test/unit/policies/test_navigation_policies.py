@@ -35,9 +35,7 @@ CONFIG = "package://robocontrast_ros/config"
 TASK = VisionLanguageNavigation.from_file(resolve_uri(f"{CONFIG}/tasks/studio_apartment.yaml"))
 ARRANGEMENTS = TASK.families[:-1]
 LOCOBOT = load_profile("locobot")
-ORACLE, MODULAR, RANDOM = (
-    resolve_uri(f"{CONFIG}/policies/vln_{n}.yaml") for n in ("oracle", "modular", "random")
-)
+ORACLE, MODULAR, RANDOM = (resolve_uri(f"{CONFIG}/policies/vln_{n}.yaml") for n in ("oracle", "modular", "random"))
 SIZES = MoveSizes(distance=0.25, angle=math.pi / 6)
 SEARCH = Search(cell=0.05, turn_cost=0.05, limit=50_000)
 
@@ -227,9 +225,7 @@ class Studio:
     """The apartment with the robot and its camera, for looking about."""
 
     def __init__(self) -> None:
-        self.world = World(
-            LOCOBOT, TASK.world, cameras=(Camera("camera", 320, 240),), physics_step=TASK.physics_step
-        )
+        self.world = World(LOCOBOT, TASK.world, cameras=(Camera("camera", 320, 240),), physics_step=TASK.physics_step)
 
         self._bench = InProcessBench(self.world, TASK, PolicyRunner(RANDOM, timeout=5.0))
 

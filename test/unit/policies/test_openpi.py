@@ -152,9 +152,7 @@ def test_warming_up_leaves_no_trace(make):
 
 
 def test_a_first_answer_may_take_longer_than_the_others(make):
-    patient = make(
-        timeout=0.2, warm_up_timeout=60.0, input={"instruction": "words"}, extra={"prompt": "slow"}
-    )
+    patient = make(timeout=0.2, warm_up_timeout=60.0, input={"instruction": "words"}, extra={"prompt": "slow"})
     patient.warm_up()
     assert fault_of(patient, "x").fault is Fault.POLICY_TIMEOUT
 
@@ -242,9 +240,7 @@ def test_a_server_that_restarts_between_trials_is_not_noticed(make):
 def test_a_server_that_neither_reads_nor_answers_is_a_timeout_at_sending_and_at_connecting(make):
     huge = replace(seen(), images={"board": np.zeros((2560, 2560, 3), np.uint8)})
     with server("openpi_server.py") as port:
-        policy = make(
-            port=port, timeout=2.0, connect_timeout=2.0, input={"images": {"image": {"camera": "board"}}}
-        )
+        policy = make(port=port, timeout=2.0, connect_timeout=2.0, input={"images": {"image": {"camera": "board"}}})
         policy.reset("answer and freeze", 0)
         policy.act(seen())
         with pytest.raises(PolicyFault, match=r"POLICY_TIMEOUT.*does not read what it is sent"):

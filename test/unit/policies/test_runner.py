@@ -14,9 +14,7 @@ from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import PolicyRunner, image_digest
 
-OBSERVATION = Observation(
-    0.1, {"board": np.arange(12, dtype=np.uint8).reshape(2, 2, 3)}, ("j",), (0.0,), Pose()
-)
+OBSERVATION = Observation(0.1, {"board": np.arange(12, dtype=np.uint8).reshape(2, 2, 3)}, ("j",), (0.0,), Pose())
 
 
 class Scripted:
@@ -45,9 +43,7 @@ class Scripted:
 def runner(tmp_path, monkeypatch, request):
     file = tmp_path / "scripted.yaml"
     file.write_text(f"policy: {__name__}:Scripted\n")
-    monkeypatch.setitem(
-        __import__("sys").modules, __name__, __import__("types").SimpleNamespace(Scripted=Scripted)
-    )
+    monkeypatch.setitem(__import__("sys").modules, __name__, __import__("types").SimpleNamespace(Scripted=Scripted))
     runner = PolicyRunner(file, timeout=1.5, own_thread=request.param)
     yield runner
     Scripted.behaviour = staticmethod(lambda: np.zeros((1, 2)))
@@ -111,10 +107,7 @@ def test_another_shape_is_refused_with_what_was_expected(runner, wrong):
 
 
 def test_the_refusal_of_a_shape_names_both_shapes(runner):
-    assert (
-        fault(runner, lambda: np.zeros((4, 3))).detail
-        == "got shape (4, 3), expected (n, 2) with n from 1 to 3"
-    )
+    assert fault(runner, lambda: np.zeros((4, 3))).detail == "got shape (4, 3), expected (n, 2) with n from 1 to 3"
 
 
 def test_a_policy_that_does_not_answer_is_left_behind_and_loaded_afresh(runner):

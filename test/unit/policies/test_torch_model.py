@@ -194,9 +194,7 @@ def test_a_state_dict_is_found_inside_a_checkpoint_and_under_a_prefix(tmp_path):
     torch.save({"epoch": 3, "model": {"best": weights}}, tmp_path / "w.pt")
     model = {"class": "torch_networks:Pushing", "entry": ["model", "best"], "prefix": "module."}
     made(write_policy(tmp_path / "a.yaml", "w.pt", model=model, **PUSHING))
-    message = str(
-        refused(write_policy(tmp_path / "a.yaml", "w.pt", model={**model, "entry": ["modle"]}, **PUSHING))
-    )
+    message = str(refused(write_policy(tmp_path / "a.yaml", "w.pt", model={**model, "entry": ["modle"]}, **PUSHING)))
     assert "`model.entry`: got 'modle', expected a known key of the file: epoch, model." in message
     message = str(refused(write_policy(tmp_path / "a.yaml", "w.pt", model={**model, "entry": []}, **PUSHING)))
     assert "a state dict: names and tensors, not epoch, model. Name by `model.entry`" in message

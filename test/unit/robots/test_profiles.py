@@ -49,9 +49,7 @@ class TestLocobot(BaseContract):
 def test_every_profile_is_named_after_its_file_and_survives_writing_and_reading(path: Path):
     profile = load_profile(str(path))
     assert profile.name == path.stem
-    assert (
-        parse_record(type(profile), yaml.safe_load(yaml.safe_dump(dump_record(profile))), "copy") == profile
-    )
+    assert parse_record(type(profile), yaml.safe_load(yaml.safe_dump(dump_record(profile))), "copy") == profile
 
 
 def transform(a: float, d: float, alpha: float, theta: float, convention: str) -> np.ndarray:
@@ -85,13 +83,9 @@ def flange(profile: ManipulatorProfile, joints: tuple[float, ...]) -> np.ndarray
 @given(shares=st.lists(st.floats(0.0, 1.0), min_size=7, max_size=7))
 def test_the_model_agrees_with_the_table_of_parameters(name, shares):
     profile = load_profile(name)
-    joints = tuple(
-        j.lower + share * (j.upper - j.lower) for j, share in zip(profile.joints, shares, strict=False)
-    )
+    joints = tuple(j.lower + share * (j.upper - j.lower) for j, share in zip(profile.joints, shares, strict=False))
     yaw = profile.base_yaw
-    base = np.array(
-        [[np.cos(yaw), -np.sin(yaw), 0, 0], [np.sin(yaw), np.cos(yaw), 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
-    )
+    base = np.array([[np.cos(yaw), -np.sin(yaw), 0, 0], [np.sin(yaw), np.cos(yaw), 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     base[:3, 3] = profile.base_position
     expected = base @ flange(profile, joints) @ np.array([profile.pusher.offset, 0, profile.pusher.length, 1])
     assert Kinematics(profile).tool_pose(joints).position == pytest.approx(expected[:3], abs=1e-9)
@@ -225,9 +219,7 @@ def test_the_camera_of_the_locobot_is_where_its_description_puts_it():
     assert ahead == pytest.approx((1.0, 0.0, 0.0), abs=1e-9)
     assert down == pytest.approx((0.0, 0.0, -1.0), abs=1e-9)
     tilted = quat2mat(wxyz(replace(mount, tilt=0.3, pan=0.5).optical_pose))[:, 2]
-    assert tilted == pytest.approx(
-        (np.cos(0.3) * np.cos(0.5), np.cos(0.3) * np.sin(0.5), -np.sin(0.3)), abs=1e-9
-    )
+    assert tilted == pytest.approx((np.cos(0.3) * np.cos(0.5), np.cos(0.3) * np.sin(0.5), -np.sin(0.3)), abs=1e-9)
 
 
 def wxyz(pose):
@@ -236,9 +228,7 @@ def wxyz(pose):
 
 
 def test_an_unknown_robot_is_told_the_known_ones():
-    with pytest.raises(
-        ConfigurationError, match=r"got 'franca'.*franka, locobot, ur5e.*Did you mean 'franka'"
-    ):
+    with pytest.raises(ConfigurationError, match=r"got 'franca'.*franka, locobot, ur5e.*Did you mean 'franka'"):
         load_profile("franca")
 
 

@@ -30,9 +30,7 @@ def moved(pose: Pose, ahead: float, left: float, turn: float) -> Pose:
 
 
 @given(start=place, odometry=place, motion=place)
-def test_a_base_moves_in_the_world_as_its_odometry_does_from_where_the_episode_starts(
-    start, odometry, motion
-):
+def test_a_base_moves_in_the_world_as_its_odometry_does_from_where_the_episode_starts(start, odometry, motion):
     estimator = make_state_estimator(LOCOBOT)
     start, odometry = Pose.planar(*start), Pose.planar(*odometry)
     estimator.begin(start)

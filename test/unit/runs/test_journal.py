@@ -62,9 +62,7 @@ def test_every_number_and_every_word_comes_back_as_it_was(number, coordinate, wo
 
 
 def test_not_a_number_comes_back_as_not_a_number_and_is_standard_json():
-    event = TrialFinished(
-        TRIAL, 0, RESULT, Observed("push", "00"), Recording("b", (("t", 1),)), 0.0, 1.0, 2.0
-    )
+    event = TrialFinished(TRIAL, 0, RESULT, Observed("push", "00"), Recording("b", (("t", 1),)), 0.0, 1.0, 2.0)
     written = to_line(event)
     json.loads(written, parse_constant=refuse_constant)
     back = from_line(written)
@@ -104,9 +102,7 @@ def test_an_unfinished_last_line_is_told_of_and_taken_away_before_the_next_is_wr
 def test_a_damaged_line_before_the_last_is_refused_with_its_number(tmp_path):
     path = tmp_path / "journal.jsonl"
     path.write_bytes(to_line(STARTED) + b'{"event": "paus\n' + to_line(Paused(1.0)))
-    with pytest.raises(
-        JournalError, match=r"journal\.jsonl, line 2: not an event .* Restore the file from a copy"
-    ):
+    with pytest.raises(JournalError, match=r"journal\.jsonl, line 2: not an event .* Restore the file from a copy"):
         read_journal(path)
 
 
@@ -117,9 +113,7 @@ def test_a_cost_that_is_no_amount_is_refused_with_its_line_and_key(tmp_path, cos
     written = to_line(SetUp(TRIAL, scene, scene, (), 0.125, scene, False, 1.0)).decode()
     assert '"cost":0.125' in written
     path.write_text(to_line(STARTED).decode() + written.replace('"cost":0.125', f'"cost":{cost}'))
-    with pytest.raises(
-        JournalError, match=r"line 2: not an event .*: set_up\.cost: Input should be"
-    ) as caught:
+    with pytest.raises(JournalError, match=r"line 2: not an event .*: set_up\.cost: Input should be") as caught:
         read_journal(path)
     assert "\n" not in str(caught.value)
 
@@ -129,9 +123,7 @@ def test_a_journal_without_an_event_is_refused_where_a_session_is_expected(tmp_p
     path = tmp_path / "journal.jsonl"
     path.write_bytes(content)
     assert read_journal(path).events == ()
-    with pytest.raises(
-        JournalError, match=r"no event in it.* Begin it with: robocontrast evaluate .*session\.yaml"
-    ):
+    with pytest.raises(JournalError, match=r"no event in it.* Begin it with: robocontrast evaluate .*session\.yaml"):
         read_begun(path)
 
 

@@ -100,9 +100,7 @@ def test_the_noise_of_reading_a_scene_twice_costs_nothing(path):
 
 def test_language_perturbations_move_nothing_in_the_scene_that_resulted(path):
     run_session(line_evaluation(test_set_size=12), LineBench(), path)
-    costs = [
-        e.cost for e in of(path, SetUp) if e.trial.perturbation == "LB2" and "back in" not in e.trial.note
-    ]
+    costs = [e.cost for e in of(path, SetUp) if e.trial.perturbation == "LB2" and "back in" not in e.trial.note]
     assert costs
     assert set(costs) == {0.0}
 
@@ -116,9 +114,7 @@ def test_a_set_up_that_would_exceed_the_budget_is_not_made_and_ends_the_session(
     bench = LineBench()
     end = run_session(line_evaluation(budget=budget), bench, path)
     assert end.reason == "budget"
-    assert end.detail.startswith(
-        f"the budget of {budget:g} m does not allow the next set-up: {costs[4]:.3f} m"
-    )
+    assert end.detail.startswith(f"the budget of {budget:g} m does not allow the next set-up: {costs[4]:.3f} m")
     assert len(bench.moved) == len(of(path, TrialFinished)) == 4
     assert math.fsum(e.cost for e in of(path, SetUp)) <= budget
 
@@ -128,9 +124,7 @@ def test_a_budget_that_is_spent_to_the_last_metre_allows_what_costs_nothing(path
     run_session(line_evaluation(test_set_size=12), LineBench(), unlimited)
     setups = of(unlimited, SetUp)
     free = next(i for i, e in enumerate(setups) if e.cost == 0.0)
-    run_session(
-        line_evaluation(test_set_size=12, budget=sum(e.cost for e in setups[:free])), LineBench(), path
-    )
+    run_session(line_evaluation(test_set_size=12, budget=sum(e.cost for e in setups[:free])), LineBench(), path)
     assert len(of(path, TrialFinished)) == free + 1
 
 
@@ -144,9 +138,7 @@ def test_a_fault_of_the_policy_counts_as_failed_and_the_session_goes_on(path):
     run_session(line_evaluation(), LineBench(policy_faults=1.0), path)
     finished = of(path, TrialFinished)
     assert len(finished) > 4
-    assert {(e.result.outcome, e.result.fault) for e in finished} == {
-        (Outcome.POLICY_FAULT, Fault.POLICY_RAISED)
-    }
+    assert {(e.result.outcome, e.result.fault) for e in finished} == {(Outcome.POLICY_FAULT, Fault.POLICY_RAISED)}
     assert {e.result.success for e in finished} == {0.0}
 
 
@@ -226,9 +218,7 @@ def test_pausing_waits_between_trials_and_going_on_finishes_the_session(path):
         if status.state is SessionState.PAUSED:
             paused.set()
 
-    bench = LineBench(
-        after_trial=lambda trial, scene: (control.pause() if trial.index == 1 else None, scene)[1]
-    )
+    bench = LineBench(after_trial=lambda trial, scene: (control.pause() if trial.index == 1 else None, scene)[1])
     runner = threading.Thread(
         target=run_session,
         args=(line_evaluation(), bench, path),

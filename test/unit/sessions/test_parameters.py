@@ -59,9 +59,7 @@ def test_the_sessions_of_the_seed_are_shipped():
 
 
 def test_the_demo_has_forty_to_sixty_trials_and_the_hundred_has_a_hundred():
-    demo, hundred = (
-        plan_session(resolve(name).evaluation()) for name in ("language_table_demo", "language_table_100")
-    )
+    demo, hundred = (plan_session(resolve(name).evaluation()) for name in ("language_table_demo", "language_table_100"))
     assert 40 <= len(demo.within_budget) <= 60
     assert {t.trial.perturbation for t in demo.trials} == {"base", "LB1", "LB2", "SB1", "SB2"}
     assert len(hundred.within_budget) == 100
@@ -148,9 +146,7 @@ def test_a_strategy_without_perturbations_on_the_command_line_leaves_those_of_th
     assert (session.strategy.name, session.perturbations) == ("standard", ())
     kept = resolve(write(), Overrides(strategy="adaptive"))
     assert [p.name for p in kept.perturbations] == ["LB1", "SB2"]
-    with pytest.raises(
-        ConfigurationError, match=r"command line: `strategy.perturbations`: got .*uses no pert"
-    ):
+    with pytest.raises(ConfigurationError, match=r"command line: `strategy.perturbations`: got .*uses no pert"):
         resolve(write(), Overrides(strategy="standard", settings={"strategy.perturbations": ["LB1"]}))
 
 

@@ -65,6 +65,4 @@ def test_what_does_not_apply_behind_the_budget_is_not_in_the_plan():
 
 def test_what_does_not_apply_is_in_the_plan_with_its_reason():
     plan = plan_session(line_evaluation(families=("block_to_block",)))
-    assert {(name, reason) for _, name, reason in plan.skipped} == {
-        ("LB2", "there is no place that has an opposite")
-    }
+    assert {(name, reason) for _, name, reason in plan.skipped} == {("LB2", "there is no place that has an opposite")}

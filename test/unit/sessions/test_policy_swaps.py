@@ -100,9 +100,7 @@ def test_a_policy_that_cannot_be_had_leaves_everything_as_it_was_and_says_why(pa
 def test_the_policy_asked_for_last_is_the_one(path):
     bench, _ = swapping(path, ["third", "second"])
     assert bench.loaded == ["second"]
-    assert [(e.policy, e.reason) for e in of(path, PolicyRefused)] == [
-        ("third", "second was asked for after it")
-    ]
+    assert [(e.policy, e.reason) for e in of(path, PolicyRefused)] == [("third", "second was asked for after it")]
 
 
 def test_a_policy_asked_for_in_the_last_trial_is_refused_at_the_end(path):
@@ -183,17 +181,12 @@ def test_a_session_whose_last_policy_is_gone_is_interrupted_again(path):
     interrupted(path)
     end = run_session(EVALUATION, SwappingLineBench(policies={"first": 0.4}), path, resume=True)
     assert isinstance(end, SessionInterrupted)
-    assert (
-        "policy 'second', which served last, cannot be loaded again: there is no policy 'second'"
-        in end.detail
-    )
+    assert "policy 'second', which served last, cannot be loaded again: there is no policy 'second'" in end.detail
 
 
 def test_a_session_whose_last_policy_has_changed_is_refused_by_the_key_that_differs(path):
     interrupted(path)
-    with pytest.raises(
-        ConfigurationError, match=r"second.yaml: `skill`: got 0.8, expected 0.0, with which it"
-    ):
+    with pytest.raises(ConfigurationError, match=r"second.yaml: `skill`: got 0.8, expected 0.0, with which it"):
         run_session(EVALUATION, SwappingLineBench(policies={"first": 0.4, "second": 0.8}), path, resume=True)
 
 

@@ -87,9 +87,7 @@ class CrashingJournal:
         self._writer.close()
 
 
-def session_of(
-    path: Path, evaluation, bench: LineBench, crash: Crash, control: SessionControl | None = None
-) -> None:
+def session_of(path: Path, evaluation, bench: LineBench, crash: Crash, control: SessionControl | None = None) -> None:
     def on_call(name: str) -> None:
         if crash.at("bench"):
             raise Killed
@@ -109,9 +107,7 @@ def session_of(
 
 NEVER = Crash("never", 0)
 crashes = st.lists(
-    st.builds(
-        Crash, st.sampled_from(["before", "within", "after", "bench", "simulator"]), st.integers(0, 40)
-    ),
+    st.builds(Crash, st.sampled_from(["before", "within", "after", "bench", "simulator"]), st.integers(0, 40)),
     max_size=5,
 )
 
@@ -119,9 +115,7 @@ crashes = st.lists(
 def score(path: Path):
     """Return what must not depend on crashes, trials and results as text, in which NaN equals NaN."""
     events = read_journal(path).events
-    finished = [
-        (repr(e.trial), repr(e.result), e.observed, e.cost) for e in events if isinstance(e, TrialFinished)
-    ]
+    finished = [(repr(e.trial), repr(e.result), e.observed, e.cost) for e in events if isinstance(e, TrialFinished)]
     skipped = [(e.base_id, e.perturbation, e.reason) for e in events if isinstance(e, TrialSkipped)]
     ends = [(e.reason, e.detail) for e in events if isinstance(e, SessionFinished)]
     spent = sum(e.cost for e in events if isinstance(e, SetUp))
@@ -139,9 +133,7 @@ def score(path: Path):
 def test_a_session_that_was_killed_and_resumed_has_the_trials_scores_and_costs_of_one_that_was_not(
     strategy, survives, deaths, seed, budget
 ):
-    evaluation = line_evaluation(
-        strategy=strategy, seed=seed, budget=budget, test_set_size=3, families=FAMILIES
-    )
+    evaluation = line_evaluation(strategy=strategy, seed=seed, budget=budget, test_set_size=3, families=FAMILIES)
     with tempfile.TemporaryDirectory() as folder:
         whole, broken = Path(folder, "whole.jsonl"), Path(folder, "broken.jsonl")
         session_of(whole, evaluation, LineBench(), NEVER)
@@ -198,9 +190,7 @@ def swapped_session(path: Path, evaluation, crash: Crash) -> None:
         e.name for e in events if isinstance(e, PolicyLoaded)
     ]:
         control.swap("second")
-    bench = SwappingLineBench(
-        before_trial=lambda trial: control.swap("second") if trial.index == SWAP_AFTER else None
-    )
+    bench = SwappingLineBench(before_trial=lambda trial: control.swap("second") if trial.index == SWAP_AFTER else None)
     session_of(path, evaluation, bench, crash, control)
 
 
@@ -226,9 +216,7 @@ def test_a_session_resumed_after_a_swap_goes_on_with_the_policy_that_served_last
             swapped_session(broken, evaluation, Crash(crash.where, crash.after))
         assert score(broken) == score(whole)
         assert served(broken) == served(whole)
-        assert served(whole) == ["first"] * (SWAP_AFTER + 1) + ["second"] * (
-            len(served(whole)) - SWAP_AFTER - 1
-        )
+        assert served(whole) == ["first"] * (SWAP_AFTER + 1) + ["second"] * (len(served(whole)) - SWAP_AFTER - 1)
 
 
 def test_no_execution_is_ever_lost_from_the_count_of_void_attempts(tmp_path):

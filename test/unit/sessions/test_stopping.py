@@ -75,9 +75,7 @@ def evaluation(size=40, **changes):
 def ended(bench, **changes) -> tuple[SessionFinished, list[Trial]]:
     """Run a session without a disk and return how it ended, and its trials."""
     kept = Kept()
-    end = Session(
-        evaluation(**changes), bench, kept, SessionControl(), lambda status: None, lambda: 0.0
-    ).run()
+    end = Session(evaluation(**changes), bench, kept, SessionControl(), lambda status: None, lambda: 0.0).run()
     return end, [e.trial for e in kept.events if isinstance(e, TrialFinished)]
 
 

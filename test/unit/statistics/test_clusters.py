@@ -72,10 +72,7 @@ def test_trials_of_an_instance_that_are_independent_count_nearly_as_so_many_inst
 
 def test_scores_that_hardly_differ_have_a_narrower_interval_than_successes_of_the_same_mean():
     scores, successes = np.linspace(0.7, 0.9, 30), np.arange(30) < 24
-    assert (
-        cluster_mean(scores, np.arange(30)).half_width
-        < 0.5 * cluster_mean(successes, np.arange(30)).half_width
-    )
+    assert cluster_mean(scores, np.arange(30)).half_width < 0.5 * cluster_mean(successes, np.arange(30)).half_width
 
 
 @given(st.lists(st.tuples(scores, st.integers(1, 9)), min_size=2, max_size=8))
@@ -143,9 +140,7 @@ def test_twelve_successes_of_twelve_leave_room_for_failures():
     # Wilson's lower bound; that of Clopper and Pearson is 0.735, that of the rule of three 0.75.
     assert low == pytest.approx(0.7575, abs=1e-4)
     assert high == 1.0
-    assert ends(cluster_mean(np.ones(60), np.arange(60) // 5)) == pytest.approx((low, high)), (
-        "five repeats of each"
-    )
+    assert ends(cluster_mean(np.ones(60), np.arange(60) // 5)) == pytest.approx((low, high)), "five repeats of each"
     nearly = ends(cluster_mean(np.full(12, 1.0 - 1e-9), np.arange(12)))
     assert nearly == pytest.approx((low, high), abs=1e-6), "no leap where scores come near the bound"
 
@@ -173,9 +168,7 @@ def test_the_interval_of_a_difference_turns_with_its_sign_and_is_narrower_than_b
     difference, other = paired_difference(a, b), paired_difference(b, a)
     assert ends(difference) == pytest.approx((-other.high, -other.low))
     scaled = cluster_mean((a - b + 1.0) / 2.0, np.arange(20))
-    assert (
-        scaled.low * 2.0 - 1.0 < difference.low < difference.mean < difference.high < scaled.high * 2.0 - 1.0
-    )
+    assert scaled.low * 2.0 - 1.0 < difference.low < difference.mean < difference.high < scaled.high * 2.0 - 1.0
 
 
 @pytest.mark.parametrize(("first", "second", "instances"), [(0.5, 0.5, 5), (0.99, 0.9, 12), (0.9, 0.7, 40)])
@@ -185,9 +178,7 @@ def test_the_interval_of_a_paired_difference_covers_it_as_often_as_it_says(first
         clusters = np.repeat(np.arange(instances), rng.integers(1, 10, instances))
         # Chances of an instance, whose trials have a correlation of 0.3.
         a, b = (
-            (rng.random(len(clusters)) < rng.beta(7 / 3 * p, 7 / 3 * (1 - p), instances)[clusters]).astype(
-                float
-            )
+            (rng.random(len(clusters)) < rng.beta(7 / 3 * p, 7 / 3 * (1 - p), instances)[clusters]).astype(float)
             for p in (first, second)
         )
         low, high = ends(paired_difference(a, b, clusters))
@@ -219,11 +210,7 @@ def test_the_interval_covers_the_mean_as_often_as_it_says(world, spl):
     rng, draws, covered = np.random.default_rng(5), 250, 0
     truth = share * (0.8 if spl else 1.0)
     for _ in range(draws):
-        sizes = (
-            np.full(instances, each)
-            if isinstance(each, int)
-            else rng.integers(each[0], each[1] + 1, instances)
-        )
+        sizes = np.full(instances, each) if isinstance(each, int) else rng.integers(each[0], each[1] + 1, instances)
         chance = np.full(instances, share)
         if correlation:
             s = 1.0 / correlation - 1.0

@@ -52,9 +52,7 @@ def errors(slope, run, size=200, draws=150):
         arguments, truth = world(rng, run, size, slope)
         target = truth.mean()
         estimate = adjusted_mean(**arguments, finite=True)
-        found.append(
-            [estimate.mean - target, truth[:run].mean() - target, arguments["outcomes"].mean() - target]
-        )
+        found.append([estimate.mean - target, truth[:run].mean() - target, arguments["outcomes"].mean() - target])
         covered += estimate.low <= target <= estimate.high
     assert covered >= stats.binom.ppf(1e-4, draws, 0.95)
     return np.array(found).T
@@ -116,9 +114,7 @@ def test_with_few_base_instances_it_is_the_mean_of_the_base_trials():
     arguments, truth = world(np.random.default_rng(0), 7, 50, 1.0)
     estimate = adjusted_mean(**arguments, finite=False)
     expected = cluster_mean(truth[:7], np.arange(7))
-    assert (estimate.mean, estimate.low, estimate.high) == pytest.approx(
-        (expected.mean, expected.low, expected.high)
-    )
+    assert (estimate.mean, estimate.low, estimate.high) == pytest.approx((expected.mean, expected.low, expected.high))
     narrower = adjusted_mean(**arguments, finite=True)
     assert narrower.mean == estimate.mean
     assert narrower.half_width < estimate.half_width
@@ -132,11 +128,7 @@ def test_once_all_of_the_test_set_was_run_its_mean_is_known():
 
 def test_repeats_of_a_base_trial_are_one_instance():
     arguments, _ = world(np.random.default_rng(0), 10, 40, 1.0)
-    twice = {
-        name: np.concatenate([value, value])
-        for name, value in arguments.items()
-        if name != "covariates_of_all"
-    }
+    twice = {name: np.concatenate([value, value]) for name, value in arguments.items() if name != "covariates_of_all"}
     once = adjusted_mean(**arguments, finite=True)
     again = adjusted_mean(**twice, covariates_of_all=arguments["covariates_of_all"], finite=True)
     assert again.half_width == pytest.approx(once.half_width, rel=0.05)

@@ -56,9 +56,7 @@ def test_the_error_rate_holds_for_every_share_of_pairs_that_count(error_rate):
     sequences = list(itertools.product((1, 0, -1), repeat=most))
     answered = np.array([of_signs(signs, error_rate, most).answer != 0 for signs in sequences])
     zeros = np.array([signs.count(0) for signs in sequences])
-    errors = [
-        float(answered @ ((1.0 - q) ** zeros * (q / 2.0) ** (most - zeros))) for q in np.linspace(0, 1, 101)
-    ]
+    errors = [float(answered @ ((1.0 - q) ** zeros * (q / 2.0) ** (most - zeros))) for q in np.linspace(0, 1, 101)]
     assert max(errors) <= error_rate
     assert max(errors) > 0.6 * error_rate
 

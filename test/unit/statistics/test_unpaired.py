@@ -32,9 +32,7 @@ def test_with_wilsons_intervals_it_is_newcombes(first, second, expected):
 def test_of_two_shares_it_is_that_of_statsmodels(n, m, data):
     s, t = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
     found = unpaired_difference(wilson(s, n), wilson(t, m))
-    assert (found.low, found.high) == pytest.approx(
-        confint_proportions_2indep(s, n, t, m, method="newcomb"), abs=1e-9
-    )
+    assert (found.low, found.high) == pytest.approx(confint_proportions_2indep(s, n, t, m, method="newcomb"), abs=1e-9)
 
 
 def test_exchanged_groups_have_the_opposite_interval():

@@ -110,17 +110,13 @@ def test_without_a_budget_it_is_the_contrast_set(tmp_path_factory, seed, repeats
             LineBench(),
             path,
         )
-        told.append(
-            [repr((e.trial, e.result)) for e in read_journal(path).events if isinstance(e, TrialFinished)]
-        )
+        told.append([repr((e.trial, e.result)) for e in read_journal(path).events if isinstance(e, TrialFinished)])
     assert told[0] == told[1]
 
 
 @given(seed=st.integers(0, 2**32 - 1), budget=st.floats(0.0, 150.0), dear=st.floats(0.0, 5.0))
 @settings(max_examples=15, deadline=None)
-def test_base_trials_are_in_shuffled_order_nothing_is_run_twice_and_the_first_instances_have_all(
-    seed, budget, dear
-):
+def test_base_trials_are_in_shuffled_order_nothing_is_run_twice_and_the_first_instances_have_all(seed, budget, dear):
     given_ = context(40, ("P", "Q"), budget)
     trials = run(given_, coin(seed, {"P": 0.9}), {"P": dear})
     seen = [(base_id, row) for base_id, row, _ in trials]
@@ -207,9 +203,7 @@ def test_means_are_not_biased_where_those_of_trials_chosen_by_their_own_instance
     def hard(seed):
         """Scores that resemble each other within an instance."""
         luck = np.random.default_rng(seed).random((60, 1 + len(rows)))
-        luck[:, 1:] = np.where(
-            np.random.default_rng([seed, 1]).random((60, 3)) < 0.7, luck[:, :1], luck[:, 1:]
-        )
+        luck[:, 1:] = np.where(np.random.default_rng([seed, 1]).random((60, 3)) < 0.7, luck[:, :1], luck[:, 1:])
         return lambda base, row: float(luck[int(base[1:]), ((BASE, *rows)).index(row)] < chances[row])
 
     for seed in range(sessions):
@@ -235,9 +229,7 @@ def test_a_session_that_was_interrupted_leaves_out_what_one_that_was_not_does(tm
     def told(path):
         events = [e for e in read_journal(path).events if isinstance(e, (TrialFinished, TrialSkipped))]
         return [
-            (e.base_id, e.perturbation, e.reason)
-            if isinstance(e, TrialSkipped)
-            else repr((e.trial, e.result, e.cost))
+            (e.base_id, e.perturbation, e.reason) if isinstance(e, TrialSkipped) else repr((e.trial, e.result, e.cost))
             for e in events
         ]
 

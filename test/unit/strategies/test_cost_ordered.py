@@ -125,9 +125,7 @@ def test_the_budget_goes_further_than_in_shuffled_order(tmp_path):
     numbers = {}
     for strategy in (CostOrdered(), Standard()):
         path = tmp_path / strategy.name
-        run_session(
-            ordered(strategy=strategy, budget=15.0, perturbations=(), test_set_size=60), LineBench(), path
-        )
+        run_session(ordered(strategy=strategy, budget=15.0, perturbations=(), test_set_size=60), LineBench(), path)
         assert isinstance(read_journal(path).events[-1], SessionFinished)
         numbers[strategy.name] = len(ran(path))
     assert numbers["cost_ordered"] > 1.3 * numbers["standard"]

@@ -176,7 +176,5 @@ def test_a_session_s_file_names_the_cost_model_and_the_person(tmp_path):
     assert model.unit == "s"
     assert model.cost((carry("a", (0.0, 0.0), (0.0, 0.0)),)) == 42.0
     file.write_text(file.read_text().replace("seconds_to_move", "seconds"))
-    with pytest.raises(
-        ConfigurationError, match=r"`cost`: got 'seconds', expected a known cost model: metres_moved"
-    ):
+    with pytest.raises(ConfigurationError, match=r"`cost`: got 'seconds', expected a known cost model: metres_moved"):
         resolve(file)

@@ -76,9 +76,7 @@ BLOCKED = instance("x1", to_place("a", "right"), a=0.6, b=0.1, c=0.2, d=0.3)
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
 @given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3), skill=st.floats(0.0, 1.0))
 @settings(max_examples=25, deadline=None)
-def test_no_instance_that_is_solved_or_infeasible_at_its_start_is_ever_proposed(
-    strategy, seed, repeats, skill
-):
+def test_no_instance_that_is_solved_or_infeasible_at_its_start_is_ever_proposed(strategy, seed, repeats, skill):
     evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=strategy, test_set_size=6)
     steps = run(strategy, evaluation.context(), skill)
     assert steps
@@ -91,9 +89,7 @@ def test_no_instance_that_is_solved_or_infeasible_at_its_start_is_ever_proposed(
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
 @given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3))
 @settings(max_examples=25, deadline=None)
-def test_each_instance_is_run_as_often_as_the_repeats_say_from_one_and_the_same_start(
-    strategy, seed, repeats
-):
+def test_each_instance_is_run_as_often_as_the_repeats_say_from_one_and_the_same_start(strategy, seed, repeats):
     evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=strategy, test_set_size=6)
     steps = run(strategy, evaluation.context(), 0.5)
     groups: dict[tuple[str, str], list[Proposal]] = {}
@@ -138,8 +134,7 @@ def test_a_perturbation_that_only_applies_to_the_base_scene_goes_back_there_and_
     assert step.instance.scene == FAR.scene
     assert step.start is Start.GONE_BACK
     assert step.note == (
-        "the same again; back in the scene of the test instance, "
-        "for in the scene that resulted: the scene is another"
+        "the same again; back in the scene of the test instance, for in the scene that resulted: the scene is another"
     )
 
 
@@ -193,9 +188,7 @@ AGAIN = instance("x1", to_place("a", "left"), a=0.4, b=0.5, c=0.7, d=0.8)
 def test_limited_intervention_resets_when_the_instruction_is_fulfilled_already():
     (_, _), (step, _) = run(LimitedIntervention(), context(FAR, AGAIN))
     assert step.instance == AGAIN
-    assert step.note.endswith(
-        "the instruction is already fulfilled in the scene that the previous trial left"
-    )
+    assert step.note.endswith("the instruction is already fulfilled in the scene that the previous trial left")
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
@@ -203,9 +196,9 @@ def test_the_other_reading_skips_an_instruction_that_is_fulfilled_already_and_go
     repeats,
 ):
     third = instance("x2", to_block("b", "a"), a=0.1, b=0.6, c=0.7, d=0.8)
-    *first, (skip, _), (step, _) = run(
-        LimitedInterventionSkip(), context(FAR, AGAIN, third, repeats=repeats)
-    )[: repeats + 2]
+    *first, (skip, _), (step, _) = run(LimitedInterventionSkip(), context(FAR, AGAIN, third, repeats=repeats))[
+        : repeats + 2
+    ]
     assert len(first) == repeats
     reason = "the instruction is already fulfilled in the scene that the previous trial left"
     assert skip == Skipped("x1", BASE, reason)
@@ -224,9 +217,7 @@ def test_the_other_reading_runs_one_trial_where_all_instructions_are_the_same():
 @given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3), skill=st.floats(0.0, 1.0))
 @settings(max_examples=50, deadline=None)
 def test_the_other_reading_resets_for_no_instruction_that_is_fulfilled_already(seed, repeats, skill):
-    evaluation = line_evaluation(
-        seed=seed, repeats=repeats, strategy=LimitedInterventionSkip(), test_set_size=8
-    )
+    evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=LimitedInterventionSkip(), test_set_size=8)
     scene = None
     for step, result in run(LimitedInterventionSkip(), evaluation.context(), skill):
         instruction = next(x for x in evaluation.test_set() if x.instance_id == step.base_id).instruction

@@ -198,10 +198,7 @@ def test_applied_and_refused_instances_are_counted_without_the_last_that_the_bud
 
 def test_the_first_scene_of_a_session_which_is_brought_in_is_in_no_price():
     table = study(0, 10).with_columns(
-        pl.when(pl.int_range(pl.len()).over("strategy") == 0)
-        .then(0.0)
-        .otherwise("setup_cost")
-        .alias("setup_cost")
+        pl.when(pl.int_range(pl.len()).over("strategy") == 0).then(0.0).otherwise("setup_cost").alias("setup_cost")
     )
     table = table.with_columns(pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost"))
     found = Evidence([SeedRun(table, LABELS, "standard", "spl")], 50, 100, np.random.default_rng(0))
@@ -353,9 +350,7 @@ def test_a_region_that_is_none_is_refused(region):
 
 
 def test_a_claim_about_what_the_study_does_not_have_is_refused_with_what_it_has():
-    claim = Claim(
-        id="it", source="ours", says="it", measure=Measure(kind="bias", of=("bth",)), holds=Region(above=0)
-    )
+    claim = Claim(id="it", source="ours", says="it", measure=Measure(kind="bias", of=("bth",)), holds=Region(above=0))
     with pytest.raises(ConfigurationError, match=r"claims\.it\.measure.*'bth'.*Did you mean 'both'"):
         check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml", "")
     measure = Measure(kind="sensitivity", of=("both",), perturbation="LB2")

@@ -67,9 +67,7 @@ class Kept:
 def run(session, bench, perturbations=None):
     evaluation, kept = session.evaluation(), Kept()
     if perturbations is not None:
-        evaluation = replace(
-            evaluation, perturbations=tuple(perturbations[p.name] for p in session.perturbations)
-        )
+        evaluation = replace(evaluation, perturbations=tuple(perturbations[p.name] for p in session.perturbations))
     Session(evaluation, bench, kept, SessionControl(), lambda status: None, lambda: 0.0).run()
     return kept.events
 
@@ -89,9 +87,7 @@ def said(events):
 def with_memory(sessions, bench, tmp_path_factory):
     path = tmp_path_factory.mktemp("memory") / "executions.jsonl"
     simulated = []
-    perturbations = {
-        p.name: RememberingPerturbation(p) for session in sessions for p in session.perturbations
-    }
+    perturbations = {p.name: RememberingPerturbation(p) for session in sessions for p in session.perturbations}
     with Memory(path) as memory:
         remembering = RememberingBench(bench, memory, simulated.append)
         texts = []

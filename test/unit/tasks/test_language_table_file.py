@@ -48,10 +48,7 @@ def test_the_file_that_ships_is_the_public_environments():
     assert (p.board.low, p.board.high, p.board.margin) == ((0.15, -0.3048), (0.60, 0.3048), 0.08)
     assert len(p.blocks) == 8
     for part in (0, 1):
-        assert (
-            sorted([b.split("_")[part] for b in p.blocks].count(w.split("_")[part]) for w in p.blocks)
-            == [2] * 8
-        )
+        assert sorted([b.split("_")[part] for b in p.blocks].count(w.split("_")[part]) for w in p.blocks) == [2] * 8
 
 
 def test_the_world_and_every_block_have_a_model():

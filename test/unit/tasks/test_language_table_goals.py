@@ -72,14 +72,10 @@ def test_a_place_is_reached_within_its_radius(location, point, radius):
     ],
 )
 @pytest.mark.parametrize(("distance", "offset"), [("near", 0.15), ("far", 0.25)])
-def test_a_relative_location_is_reached_within_10_cm_of_an_offset_from_the_start(
-    direction, unit, distance, offset
-):
+def test_a_relative_location_is_reached_within_10_cm_of_an_offset_from_the_start(direction, unit, distance, offset):
     x, y = 0.37, 0.01
     start = scene(red_moon=(x, y))
-    pushed = goal(
-        "block_to_relative_location", start, source="red_moon", direction=direction, distance=distance
-    )
+    pushed = goal("block_to_relative_location", start, source="red_moon", direction=direction, distance=distance)
     assert reached(pushed, red_moon=(x, y)) == pytest.approx(offset - 0.10)
     assert reached(pushed, red_moon=(x + unit[0] * offset, y + unit[1] * offset)) == 0.0
     far = offset - 0.101
@@ -89,9 +85,7 @@ def test_a_relative_location_is_reached_within_10_cm_of_an_offset_from_the_start
 @pytest.mark.parametrize(("direction", "offset"), [("left", (0.0, -0.08)), ("down_right", (0.04, 0.04))])
 def test_a_side_of_a_block_is_reached_within_4_cm_of_a_line_of_offsets(direction, offset):
     start = scene(red_moon=(0.5, 0.2), blue_cube=(0.4, 0.0))
-    pushed = goal(
-        "block_to_block_relative_location", start, source="red_moon", target="blue_cube", direction=direction
-    )
+    pushed = goal("block_to_block_relative_location", start, source="red_moon", target="blue_cube", direction=direction)
     for share in (0.5, 0.8, 1.1):
         at = (0.4 + share * offset[0], share * offset[1])
         assert reached(pushed, red_moon=at, blue_cube=(0.4, 0.0)) == 0.0
@@ -105,9 +99,7 @@ def test_a_side_of_a_block_is_reached_within_4_cm_of_a_line_of_offsets(direction
 
 def test_a_target_dragged_farther_than_5_cm_fails_the_side_of_a_block():
     start = scene(red_moon=(0.5, 0.2), blue_cube=(0.4, 0.0))
-    pushed = goal(
-        "block_to_block_relative_location", start, source="red_moon", target="blue_cube", direction="left"
-    )
+    pushed = goal("block_to_block_relative_location", start, source="red_moon", target="blue_cube", direction="left")
     assert reached(pushed, red_moon=(0.4, -0.031), blue_cube=(0.4, 0.049)) == 0.0
     assert reached(pushed, red_moon=(0.4, -0.02), blue_cube=(0.4, 0.06)) == pytest.approx(0.01)
 

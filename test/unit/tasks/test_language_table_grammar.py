@@ -22,9 +22,7 @@ ALL_FOUR = Scene(tuple(ObjectState(b, b, Pose()) for b in FOUR.parameters.blocks
 CONDITIONS = {task: tuple(task.conditions()) for task in (EIGHT, FOUR)}
 NEAR = {
     task: tuple(
-        Instruction(
-            "", c.family, (*((k, v) for k, v in c.arguments if k != "distance"), ("distance", "near"))
-        )
+        Instruction("", c.family, (*((k, v) for k, v in c.arguments if k != "distance"), ("distance", "near")))
         for c in conditions
         if c.get("distance")
     )
@@ -109,9 +107,7 @@ def test_the_same_seed_says_the_same():
 
 
 def test_colour_or_shape_alone_is_said_only_where_it_is_unambiguous():
-    condition = Instruction(
-        "", "block_to_absolute_location", (("source", "red_moon"), ("location", "center"))
-    )
+    condition = Instruction("", "block_to_absolute_location", (("source", "red_moon"), ("location", "center")))
     among_four = " ".join(every_way(FOUR, ALL_FOUR, condition))
     assert "the red block to" in among_four
     assert "the moon to" in among_four
@@ -197,8 +193,7 @@ def test_rewording_changes_what_must_change_and_nothing_else(text, arguments, ex
 def test_a_synonym_without_counterpart_is_drawn():
     before = FOUR.parse("push the moon towards your base", ALL_FOUR)
     texts = {
-        FOUR.reword(before, {"location": "bottom"}, ALL_FOUR, np.random.default_rng(seed)).text
-        for seed in range(20)
+        FOUR.reword(before, {"location": "bottom"}, ALL_FOUR, np.random.default_rng(seed)).text for seed in range(20)
     }
     assert texts == {"push the moon to the bottom", "push the moon to the bottom side"}
 

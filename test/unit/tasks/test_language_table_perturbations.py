@@ -110,9 +110,7 @@ def test_inverting_is_an_involution_and_turns_every_direction_about():
     assert inverted("center") == "center"
 
 
-SPREAD = scene(
-    red_moon=(0.30, 0.15), blue_cube=(0.45, -0.15), green_star=(0.3, -0.2), yellow_pentagon=(0.5, 0.2)
-)
+SPREAD = scene(red_moon=(0.30, 0.15), blue_cube=(0.45, -0.15), green_star=(0.3, -0.2), yellow_pentagon=(0.5, 0.2))
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,7 @@ P = APARTMENT.parameters
 N = P.perturbing
 NAMES = ("L", "LB", "S", "SB")
 ALL = {name: load_plugin("perturbations", name, "test", "")() for name in NAMES}
-LANGUAGE_TABLE = {
-    name: load_plugin("perturbations", name, "test", "")() for name in ("LB1", "LB2", "SB1", "SB2")
-}
+LANGUAGE_TABLE = {name: load_plugin("perturbations", name, "test", "")() for name in ("LB1", "LB2", "SB1", "SB2")}
 CHAINS = 120
 
 
@@ -108,9 +106,7 @@ def check_lb(base, where, new, measures, before, after):
     ends = {last: before.path[-1], other: after.path[-1]}
     for place, elsewhere in ((last, other), (other, last)):
         shapes = [APARTMENT.shapes.polygon(o.model, o.pose) for o in where if o.model == place]
-        assert (
-            shapely.union_all(shapes).distance(shapely.Point(ends[elsewhere])) >= P.reach + N.missed_by - 1e-9
-        )
+        assert shapely.union_all(shapes).distance(shapely.Point(ends[elsewhere])) >= P.reach + N.missed_by - 1e-9
     # The way to the first place may stay: going on from there to the new goal is hardly longer.
     on_the_way = replace(new.scene, robot=Pose.planar(*before.path[before.via]))
     onward = APARTMENT.goal(new.instruction, new.scene).distance(on_the_way)

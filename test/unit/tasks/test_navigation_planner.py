@@ -37,9 +37,7 @@ class Grid:
         self.points = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=-1).reshape(-1, 2)
         walls = shapely.box(0, 0, P.room.length, P.room.width).exterior
         polygons = [APARTMENT.shapes.polygon(o.model, o.pose) for o in where]
-        gaps = shapely.distance(
-            np.array([*polygons, walls], dtype=object)[:, None], shapely.points(self.points)
-        )
+        gaps = shapely.distance(np.array([*polygons, walls], dtype=object)[:, None], shapely.points(self.points))
         self.free = gaps.min(axis=0) >= clearance
         self.near = {
             model: gaps[[i for i, o in enumerate(where) if o.model == model]].min(axis=0) <= P.reach
@@ -222,9 +220,7 @@ def test_every_subgoal_has_regions_to_draw(name):
         for outline in subgoal.regions(base.scene):
             assert len(outline) > 8
             polygon = shapely.Polygon(outline)
-            assert any(
-                polygon.contains(shapely.Point(o.pose.xy)) for o in base.scene if o.model == subgoal.place
-            )
+            assert any(polygon.contains(shapely.Point(o.pose.xy)) for o in base.scene if o.model == subgoal.place)
     assert goal.regions(base.scene) == goal.subgoals[-1].regions(base.scene)
     assert goal.stop_required
     assert goal.reach == P.reach

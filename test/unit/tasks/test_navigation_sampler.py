@@ -82,9 +82,7 @@ def test_every_generated_instance_can_be_given_and_has_two_long_halves(block):
         assert goal.satisfied(final)
         assert replace(final, robot=base.scene.robot) == base.scene
         # Most of the floor that the base has room on can be reached from its start.
-        reached = [
-            g for g in shapely.get_parts(plan.free_space) if g.covers(shapely.Point(base.scene.robot.xy))
-        ]
+        reached = [g for g in shapely.get_parts(plan.free_space) if g.covers(shapely.Point(base.scene.robot.xy))]
         assert reached
         assert reached[0].area >= P.generator.open_share * plan.free_space.area
 

@@ -101,9 +101,7 @@ def test_a_training_that_was_interrupted_ends_as_one_in_a_piece(shards, wordings
 
 def test_the_keypoints_are_learned_from_the_images(shards, tmp_path):
     views = Views.of(shards[:1])
-    learner = KeypointTrainer(
-        replace(RECIPE.keypoints, epochs=60, batch=8, width=16, rate=1e-2), NAMES, views, views
-    )
+    learner = KeypointTrainer(replace(RECIPE.keypoints, epochs=60, batch=8, width=16, rate=1e-2), NAMES, views, views)
     before = learner.validate()["median_mm"]
     learner.run(tmp_path, say=lambda line: None)
     assert learner.validate()["median_mm"] < min(20.0, before)

@@ -33,8 +33,7 @@ def test_each_scene_has_what_was_touched_since_the_one_before_whichever_arrives_
             complete += join.add_poses(stamp, poses_at(stamp))
     since = [set().union(*touched[stamp - every + 1 : stamp + 1]) for stamp in wanted]
     assert complete == [
-        Touching(stamp, poses_at(stamp), tuple(sorted(names)))
-        for stamp, names in zip(wanted, since, strict=True)
+        Touching(stamp, poses_at(stamp), tuple(sorted(names))) for stamp, names in zip(wanted, since, strict=True)
     ]
 
 

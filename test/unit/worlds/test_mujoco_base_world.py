@@ -231,8 +231,7 @@ def test_pushing_at_full_speed_moves_nothing_tips_nothing_and_tunnels_nowhere(wo
         world.step(CONTROL)
         pose = truth(world)
         nearest = [
-            min(max(value, centre - 0.3), centre + 0.3)
-            for value, centre in zip(pose.xy, (2.0, 0.0), strict=True)
+            min(max(value, centre - 0.3), centre + 0.3) for value, centre in zip(pose.xy, (2.0, 0.0), strict=True)
         ]
         assert math.dist(pose.xy, nearest) > RADIUS - 0.003
         assert tilt(pose) < math.radians(1.0)

@@ -33,9 +33,7 @@ def test_egl_is_preferred():
 
 def test_without_egl_it_is_osmesa_or_a_message_that_says_what_to_install():
     found = backend(__EGL_VENDOR_LIBRARY_FILENAMES="/nowhere.json")
-    assert found == "osmesa" or (
-        "egl: " in found and "osmesa: " in found and "apt-get install libegl1" in found
-    )
+    assert found == "osmesa" or ("egl: " in found and "osmesa: " in found and "apt-get install libegl1" in found)
 
 
 @pytest.mark.skipif(find_library("OSMesa") is None, reason="needs OSMesa (libosmesa6), which Debian drops")
@@ -53,8 +51,6 @@ def test_a_world_draws_although_mujoco_was_imported_for_another_platform():
         "print(world.cameras.render('board').shape); world.close()"
     )
     environment = os.environ | {"MUJOCO_GL": "glfw", "PYOPENGL_PLATFORM": "glx"}
-    done = subprocess.run(
-        [sys.executable, "-c", draw], env=environment, capture_output=True, text=True, timeout=600
-    )
+    done = subprocess.run([sys.executable, "-c", draw], env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "(32, 32, 3)"

@@ -527,9 +527,9 @@ def test_the_camera_of_language_table_sees_the_board_upright(pictures):
     rows = {}
     for name, place in {"top": (0.3, 0.2), "bottom": (0.5, 0.2), "left": (0.5, -0.2)}.items():
         pictures.spawn(name, Pose.planar(*place), uri=uri("blue_cube"))
-        rows[name] = np.argwhere(
-            np.abs(pictures.cameras.render("board").astype(int) - empty).max(axis=2) > 30
-        ).mean(axis=0)
+        rows[name] = np.argwhere(np.abs(pictures.cameras.render("board").astype(int) - empty).max(axis=2) > 30).mean(
+            axis=0
+        )
         pictures.delete(name)
     assert rows["top"][0] < rows["bottom"][0], "small x is up"
     assert rows["left"][1] < rows["bottom"][1], "small y is left"

@@ -229,12 +229,8 @@ class _Client:
 def _failed(url: str, error: BaseException) -> PolicyFault:
     """Return the fault for a failed request, by its innermost cause."""
     causes = list(_causes(error))
-    if any(
-        isinstance(cause, ConnectionError | socket.gaierror | http.client.IncompleteRead) for cause in causes
-    ):
-        return PolicyFault(
-            Fault.POLICY_SERVER_LOST, f"{url} cannot be reached or closed the connection: {causes[-1]}"
-        )
+    if any(isinstance(cause, ConnectionError | socket.gaierror | http.client.IncompleteRead) for cause in causes):
+        return PolicyFault(Fault.POLICY_SERVER_LOST, f"{url} cannot be reached or closed the connection: {causes[-1]}")
     if any(isinstance(cause, http.client.HTTPException) for cause in causes):
         return PolicyFault(Fault.POLICY_UNREADABLE, f"got bytes from {url} that are not HTTP: {causes[-1]}")
     return PolicyFault(Fault.POLICY_SERVER_LOST, f"{url}: {causes[-1]}")

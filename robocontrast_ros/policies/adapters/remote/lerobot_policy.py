@@ -33,9 +33,7 @@ class LerobotParameters(RemoteParameters):
     checkpoint: str = Field(
         min_length=1, description="URI of the folder that lerobot saved (config.json, model.safetensors, …)"
     )
-    device: str | None = Field(
-        default=None, min_length=1, description="cpu, cuda, …; the checkpoint's if left out"
-    )
+    device: str | None = Field(default=None, min_length=1, description="cpu, cuda, …; the checkpoint's if left out")
     start_timeout: float = Field(
         default=120.0, gt=0, le=36000, description="limit of importing lerobot and loading the checkpoint [s]"
     )
@@ -193,9 +191,7 @@ def _no_python(path: Path, python: str, why: str) -> ConfigurationError:
         "Make one with `python3.12 -m venv lerobot`, `lerobot/bin/pip install lerobot websockets msgpack`, and name "
         "its bin/python."
     )
-    return ConfigurationError(
-        str(path), "python", python, f"the Python of an environment with lerobot ({why})", cure
-    )
+    return ConfigurationError(str(path), "python", python, f"the Python of an environment with lerobot ({why})", cure)
 
 
 def _port(process: subprocess.Popen[bytes], parameters: LerobotParameters, path: Path, python: str) -> int:
@@ -222,9 +218,7 @@ def _port(process: subprocess.Popen[bytes], parameters: LerobotParameters, path:
         raise _no_python(path, python, said["error"])
     values = {"checkpoint": parameters.checkpoint, "chunk.length": parameters.chunk.length}
     expected = {"checkpoint": "one that lerobot loads", "chunk.length": "1"}
-    raise ConfigurationError(
-        str(path), said["key"], values[said["key"]], f"{expected[said['key']]}; {said['error']}"
-    )
+    raise ConfigurationError(str(path), said["key"], values[said["key"]], f"{expected[said['key']]}; {said['error']}")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

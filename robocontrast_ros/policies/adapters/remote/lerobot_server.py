@@ -92,9 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoint", type=Path, help="folder with config.json and model.safetensors")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, mps; the checkpoint's if left out")
-    parser.add_argument(
-        "--actions", type=int, default=1, help="actions in an answer; 1 asks lerobot's select_action"
-    )
+    parser.add_argument("--actions", type=int, default=1, help="actions in an answer; 1 asks lerobot's select_action")
     arguments = parser.parse_args()
     # lerobot prints to standard output, which is for our line alone.
     report = os.fdopen(os.dup(1), "w")
@@ -104,9 +102,7 @@ def main() -> None:
         print(json.dumps(line), file=report, flush=True)
 
     def fail(key: str, error: BaseException | str) -> NoReturn:
-        print(
-            *traceback.format_exception(error) if isinstance(error, Exception) else [error], file=sys.stderr
-        )
+        print(*traceback.format_exception(error) if isinstance(error, Exception) else [error], file=sys.stderr)
         lines = str(error).strip().splitlines() or [type(error).__name__]
         say(key=key, error=lines[0])
         sys.exit(1)
@@ -133,9 +129,7 @@ def main() -> None:
         server.serve_forever()
 
 
-def _handler(
-    checkpoint: Checkpoint, make_packer: type, unpack: Callable[[bytes], Any]
-) -> Callable[[Any], None]:
+def _handler(checkpoint: Checkpoint, make_packer: type, unpack: Callable[[bytes], Any]) -> Callable[[Any], None]:
     turn = threading.Lock()
 
     def handle(connection: Any) -> None:

@@ -97,14 +97,10 @@ class OpenpiConnection:
         stream.settimeout(None)
         # websockets has no limit for sending, and a server that does not read would block it for good.
         seconds, rest = divmod(timeout, 1.0)
-        stream.setsockopt(
-            socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(seconds), int(rest * 1e6))
-        )
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(seconds), int(rest * 1e6)))
         return stream
 
-    def _shake_hands(
-        self, stream: socket.socket, url: str, api_key: str | None, limit: float
-    ) -> ClientConnection:
+    def _shake_hands(self, stream: socket.socket, url: str, api_key: str | None, limit: float) -> ClientConnection:
         try:
             return connect(
                 url,

@@ -37,9 +37,7 @@ class OpenpiParameters(ServerParameters):
         description="message, answered before the first observation of each trial, together with the "
         "instruction; for servers that know one (openpi's own does not)",
     )
-    seed: str | None = Field(
-        default=None, min_length=1, description="key of the trial's seed in the message `reset`"
-    )
+    seed: str | None = Field(default=None, min_length=1, description="key of the trial's seed in the message `reset`")
 
     def __post_init__(self) -> None:
         """Refuse an invalid URL, and a seed without a message for it."""
@@ -62,9 +60,7 @@ class OpenpiPolicy(ServerPolicy):
         """
         super().__init__(parameters, path)
         self._connection: OpenpiConnection | None = None
-        self._fault = PolicyFault(
-            Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first"
-        )
+        self._fault = PolicyFault(Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first")
         try:
             connection = self._connect()
         except PolicyFault as fault:
@@ -131,9 +127,7 @@ class OpenpiPolicy(ServerPolicy):
         """Return (key of the file, server's value, file's value) where they contradict each other."""
         parameters = self.parameters
         pairs = [(f"metadata.{key}", metadata.get(key), value) for key, value in parameters.metadata.items()]
-        pairs += [
-            ("action.space", metadata[k], parameters.action.space) for k in ("action_space",) if k in metadata
-        ]
+        pairs += [("action.space", metadata[k], parameters.action.space) for k in ("action_space",) if k in metadata]
         if not parameters.output.columns:
             sizes = [k for k in ("action_size", "action_dim") if k in metadata]
             pairs += [("action.size", metadata[k], parameters.action.size) for k in sizes]

@@ -58,9 +58,7 @@ def read_api_key(variable: str | None, path: Path) -> str | None:
         return None
     key = os.environ.get(variable, "")
     if not key:
-        cure = (
-            f"export {variable}=… before the session is started; the key itself is never written to a file."
-        )
+        cure = f"export {variable}=… before the session is started; the key itself is never written to a file."
         raise ConfigurationError(
             str(path), "api_key", variable, "the name of an environment variable that is set", cure
         )

@@ -33,9 +33,7 @@ class ServerParameters(RemoteParameters):
     api_key: str | None = Field(
         default=None, min_length=1, description="environment variable that holds the server's key"
     )
-    nested: bool = Field(
-        default=False, description="whether a key a/b of the input means the key b in the mapping a"
-    )
+    nested: bool = Field(default=False, description="whether a key a/b of the input means the key b in the mapping a")
     extra: dict[str, Any] = Field(
         default_factory=dict, description="sent unchanged with every observation, such as unnorm_key"
     )

@@ -203,9 +203,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 def out_of_memory(path: Path, parameters: TorchParameters, error: BaseException) -> ConfigurationError:
     """Return the error for a network that is too large."""
     cure = f"Name another one, or a smaller `dtype`. PyTorch says: {error_summary(error)}"
-    return ConfigurationError(
-        str(path), "device", parameters.device, "a device whose memory the network fits in", cure
-    )
+    return ConfigurationError(str(path), "device", parameters.device, "a device whose memory the network fits in", cure)
 
 
 def _device(path: Path, wanted: str) -> torch.device:
@@ -225,9 +223,7 @@ def _device(path: Path, wanted: str) -> torch.device:
             if torch.version.cuda is None
             else "`nvidia-smi` lists the machine's GPUs."
         )
-        raise ConfigurationError(
-            str(path), "device", wanted, f"auto, or what PyTorch finds here: {found}", cure
-        )
+        raise ConfigurationError(str(path), "device", wanted, f"auto, or what PyTorch finds here: {found}", cure)
     # Without it, cuBLAS may sum in another order each time.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     return torch.device("cuda", number)
@@ -263,9 +259,7 @@ def _kind(file: Path) -> str | None:
     return next((kind for kind, mark in marks.items() if mark & names), None)
 
 
-def _exported(
-    path: Path, parameters: TorchParameters, file: Path, device: torch.device
-) -> tuple[nn.Module, Signature]:
+def _exported(path: Path, parameters: TorchParameters, file: Path, device: torch.device) -> tuple[nn.Module, Signature]:
     try:
         with _numbers_only():
             program = torch.export.load(file)
@@ -303,9 +297,7 @@ def _exported_signature(program: torch.export.ExportedProgram) -> Signature:
     return Signature(tuple(examples), tuple(examples), positional, shapes)
 
 
-def _scripted(
-    path: Path, parameters: TorchParameters, file: Path, device: torch.device
-) -> tuple[nn.Module, Signature]:
+def _scripted(path: Path, parameters: TorchParameters, file: Path, device: torch.device) -> tuple[nn.Module, Signature]:
     try:
         with warnings.catch_warnings():
             # TorchScript is deprecated, which concerns the author of the file.
@@ -322,9 +314,7 @@ def _scripted(
     return module, Signature(tuple(argument.name for argument in arguments), required)
 
 
-def _restored(
-    path: Path, parameters: TorchParameters, file: Path, device: torch.device
-) -> tuple[nn.Module, Signature]:
+def _restored(path: Path, parameters: TorchParameters, file: Path, device: torch.device) -> tuple[nn.Module, Signature]:
     model = parameters.model
     weights = _weights(path, model, file)
     module = _made(path, model)
@@ -402,9 +392,7 @@ def _made(path: Path, model: ModelParameters) -> nn.Module:
     return module
 
 
-def _check_weights(
-    path: Path, model: ModelParameters, own: dict[str, Any], weights: dict[str, torch.Tensor]
-) -> None:
+def _check_weights(path: Path, model: ModelParameters, own: dict[str, Any], weights: dict[str, torch.Tensor]) -> None:
     """Refuse a state dict that differs from the class's; the message has the differences."""
     shapes = [
         f"{name} {tuple(weights[name].shape)} instead of {tuple(value.shape)}"

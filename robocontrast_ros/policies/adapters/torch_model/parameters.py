@@ -56,9 +56,7 @@ class InstructionParameters:
         "shape (length,); text: the string itself; none: no input"
     )
     tokenizer: str | None = Field(default=None, description="file tokenizer.json, for tokens")
-    length: int | None = Field(
-        default=None, ge=1, description="number of tokens, truncated or padded, for tokens"
-    )
+    length: int | None = Field(default=None, ge=1, description="number of tokens, truncated or padded, for tokens")
     mask: str | None = Field(
         default=None, min_length=1, description="key of the mask, int64, 1 for tokens and 0 for padding"
     )
@@ -131,9 +129,7 @@ def _check_model(path: Path, parameters: TorchParameters) -> None:
             value = getattr(model, "class_" if key == "class" else key)
             if value:
                 cure = f"Leave it out: the file of `format: {model.format}` holds the network."
-                raise ConfigurationError(
-                    str(path), f"model.{key}", value, "nothing but with `state_dict`", cure
-                )
+                raise ConfigurationError(str(path), f"model.{key}", value, "nothing but with `state_dict`", cure)
     if model.format == "export" and parameters.instruction.encode == "text":
         cure = "No string can enter an exported network."
         raise ConfigurationError(str(path), "instruction.encode", "text", "minilm, tokens or none", cure)

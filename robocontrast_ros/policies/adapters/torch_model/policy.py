@@ -96,9 +96,7 @@ class TorchPolicy:
             ValueError: reset was not called.
         """
         if self._words is None:
-            raise ValueError(
-                f"{self._parameters.name}: act before reset; call reset(instruction, seed) first"
-            )
+            raise ValueError(f"{self._parameters.name}: act before reset; call reset(instruction, seed) first")
         return self._answer(self._inputs(observation, self._words))
 
     def warm_up(self) -> None:
@@ -182,9 +180,7 @@ class TorchPolicy:
                 path, "output.key", parameters.output.key, f"where the actions are; {fault.detail}", cure
             )
         if fault.fault is Fault.POLICY_WRONG_SHAPE:
-            return ConfigurationError(
-                path, "action.size", parameters.action.size, f"what fits; {fault.detail}"
-            )
+            return ConfigurationError(path, "action.size", parameters.action.size, f"what fits; {fault.detail}")
         shapes = ", ".join(self._network.signature.shapes)
         expected = f"inputs that the network takes{': ' * bool(shapes)}{shapes}"
         given = form_of(inputs, parameters.call.batch)

@@ -25,15 +25,11 @@ class NoisyOracleParameters:
     policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
     oracle: str = Field(description="URI of the parameter file of the oracle without noise")
-    action_noise: float = Field(
-        ge=0, description="standard deviation added to each coordinate of an action [m]"
-    )
+    action_noise: float = Field(ge=0, description="standard deviation added to each coordinate of an action [m]")
     wrong_direction: float = Field(
         ge=0, le=1, description="chance to take a direction or place for another one, once a trial"
     )
-    wrong_block: float = Field(
-        ge=0, le=1, description="chance to push another block than the one named, once a trial"
-    )
+    wrong_block: float = Field(ge=0, le=1, description="chance to push another block than the one named, once a trial")
     habit: float = Field(
         ge=0,
         le=1,
@@ -44,9 +40,7 @@ class NoisyOracleParameters:
 class NoisyOracle:
     """The oracle with Gaussian noise and a chance of misunderstanding, all from the trial's seed."""
 
-    def __init__(
-        self, parameters: NoisyOracleParameters, oracle: OracleParameters, task: LanguageTable
-    ) -> None:
+    def __init__(self, parameters: NoisyOracleParameters, oracle: OracleParameters, task: LanguageTable) -> None:
         self._parameters = parameters
         self._oracle = _Misunderstanding(parameters, oracle, task)
         self.reset("", 0)

@@ -31,15 +31,9 @@ class PushingParameters:
     inset: float = Field(ge=0, description="distance of the target point inside the goal's region [m]")
     clearance: float = Field(ge=0, description="kept between the source and other blocks, where possible [m]")
     lateral_gain: float = Field(ge=0, description="sideways correction for each metre off the push line")
-    lateral_limit: float = Field(
-        gt=0, description="farther off the push line, the tool goes behind again [m]"
-    )
-    behind_gap: float = Field(
-        ge=0, description="free space kept between tool and block when going behind [m]"
-    )
-    replan_after: float = Field(
-        gt=0, description="a source farther than this from its route gets a new one [m]"
-    )
+    lateral_limit: float = Field(gt=0, description="farther off the push line, the tool goes behind again [m]")
+    behind_gap: float = Field(ge=0, description="free space kept between tool and block when going behind [m]")
+    replan_after: float = Field(gt=0, description="a source farther than this from its route gets a new one [m]")
 
 
 class Pusher:
@@ -110,9 +104,7 @@ class Pusher:
         board, rim = self._task.board, self._clear
         low, high = np.asarray(board.low) - rim, np.asarray(board.high) + rim
         path = Roadmap(tool, blocks, self._clear, low, high).path(behind) or [behind]
-        return _at_most(
-            _along([np.asarray(p) for p in path], tool, self._p.free_step) - tool, self._p.free_step
-        )
+        return _at_most(_along([np.asarray(p) for p in path], tool, self._p.free_step) - tool, self._p.free_step)
 
 
 def _unit(vector: Vector) -> Vector:

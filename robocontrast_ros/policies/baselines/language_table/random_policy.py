@@ -21,9 +21,7 @@ class RandomParameters:
     policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
     max_step: float = Field(gt=0, le=0.1, description="bound of a displacement along x and along y [m]")
-    persistence: float = Field(
-        ge=0, lt=1, description="share of the last displacement that is kept in the next"
-    )
+    persistence: float = Field(ge=0, lt=1, description="share of the last displacement that is kept in the next")
 
 
 class RandomPolicy:

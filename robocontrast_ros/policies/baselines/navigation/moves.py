@@ -26,9 +26,7 @@ class MoveSizes:
         """Return the pose after a move on a plane."""
         x, y = pose.xy
         if move is Move.FORWARD:
-            return Pose.planar(
-                x + self.distance * math.cos(pose.yaw), y + self.distance * math.sin(pose.yaw), pose.yaw
-            )
+            return Pose.planar(x + self.distance * math.cos(pose.yaw), y + self.distance * math.sin(pose.yaw), pose.yaw)
         turn = {Move.LEFT: self.angle, Move.RIGHT: -self.angle}.get(move, 0.0)
         return Pose.planar(x, y, pose.yaw + turn)
 

@@ -40,9 +40,7 @@ class NavigationOracleParameters:
         min_length=1,
         description="distances kept to furniture and walls; the first with a way is used [m]",
     )
-    leaving: float = Field(
-        ge=0, description="cost that each metre away from the planner's path adds to a metre driven"
-    )
+    leaving: float = Field(ge=0, description="cost that each metre away from the planner's path adds to a metre driven")
     inset: float = Field(ge=0, description="distance that the robot goes inside a region [m]")
     strayed: float = Field(
         gt=0,
@@ -91,9 +89,7 @@ class NavigationOracle:
         if self._text is None:
             raise ValueError("vln_oracle: act before reset; call reset(instruction, seed) first")
         if scene is None or scene.robot is None:
-            raise ValueError(
-                "vln_oracle: the observation has no scene with a robot; it needs the ground truth"
-            )
+            raise ValueError("vln_oracle: the observation has no scene with a robot; it needs the ground truth")
         if self._driver is None:
             self._driver = _Driver(self._parameters, self._task, self._text, scene)
         return np.array([[float(self._driver.step(scene.robot))]])
@@ -102,9 +98,7 @@ class NavigationOracle:
 class _Leg:
     """The part of a route to one place."""
 
-    def __init__(
-        self, plan: FloorPlan, scene: Scene, place: str, path: Sequence[Point], inset: float
-    ) -> None:
+    def __init__(self, plan: FloorPlan, scene: Scene, place: str, path: Sequence[Point], inset: float) -> None:
         self._plan = plan
         footprints = [plan.footprints[o.name] for o in scene if o.model == place]
         self._inner = Region(footprints, plan.region(place).reach - inset)

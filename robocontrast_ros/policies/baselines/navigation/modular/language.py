@@ -46,9 +46,7 @@ class Phrase:
 class PhraseGrounder:
     """Finds the categories that an instruction names, in the order in which it names them."""
 
-    def __init__(
-        self, parameters: LanguageParameters, categories: Sequence[str], encoder: SentenceEncoder
-    ) -> None:
+    def __init__(self, parameters: LanguageParameters, categories: Sequence[str], encoder: SentenceEncoder) -> None:
         """Take the parameters and the categories, whose embeddings are computed now."""
         self._parameters, self._categories, self._encoder = parameters, tuple(categories), encoder
         self._known = encoder.encode([parameters.template.format(category) for category in categories])

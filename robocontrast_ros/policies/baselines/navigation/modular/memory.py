@@ -31,9 +31,7 @@ class MemoryParameters:
     span: float = Field(gt=0, description="how far the map reaches from the start, each way [m]")
     blocked_weight: float = Field(gt=0, description="evidence that an observation of an obstacle adds")
     free_weight: float = Field(gt=0, description="evidence that an observation of free floor subtracts")
-    evidence: float = Field(
-        gt=0, description="greatest evidence for and against; a cell counts as blocked above 0"
-    )
+    evidence: float = Field(gt=0, description="greatest evidence for and against; a cell counts as blocked above 0")
     looks: int = Field(ge=1, description="observations of a category after which a cell counts as holding it")
 
 

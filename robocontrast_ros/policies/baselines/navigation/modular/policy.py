@@ -54,9 +54,7 @@ class ModularParameters:
     )
     horizon: float = Field(gt=0, description="how far ahead moves are searched [m]")
     unknown_cost: float = Field(ge=1, description="cost of a metre over floor never seen, in metres")
-    near: float = Field(
-        gt=0, description="a place is reached when the nearest point seen of it is within this [m]"
-    )
+    near: float = Field(gt=0, description="a place is reached when the nearest point seen of it is within this [m]")
 
 
 class ModularNavigation:

@@ -21,9 +21,7 @@ class CameraView:
     """Pose and field of view of the camera on the robot."""
 
     name: str = Field(min_length=1, description="camera whose images are received")
-    horizontal_view: float = Field(
-        gt=0, lt=math.pi, description="angle between the image's left and right [rad]"
-    )
+    horizontal_view: float = Field(gt=0, lt=math.pi, description="angle between the image's left and right [rad]")
     position: tuple[float, float, float] = Field(description="of the lens, in the base's frame [m]")
     tilt: float = Field(gt=-math.pi / 2, lt=math.pi / 2, description="downward angle [rad]")
 
@@ -32,9 +30,7 @@ class CameraView:
 class Colour:
     """A range of colours."""
 
-    hue: tuple[float, float] = Field(
-        description="from and to, 0 to 360; from > to goes through red [degrees]"
-    )
+    hue: tuple[float, float] = Field(description="from and to, 0 to 360; from > to goes through red [degrees]")
     saturation: tuple[float, float] = Field(default=(0.0, 1.0), description="least and greatest, 0 to 1")
     value: tuple[float, float] = Field(default=(0.0, 1.0), description="least and greatest, 0 to 1")
 
