@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from robocontrast_ros.graph.description import LEADER, NodeProcess
-from robocontrast_ros.graph.ros_domain import die_with_parent
 from robocontrast_ros.system.disk import make_folder, writing
 from robocontrast_ros.system.numerics import pin
+from robocontrast_ros.system.processes import die_with_parent
 
 GRACE = 8.0
 """Time for a process to end after a signal, before the next, harder one [s]."""

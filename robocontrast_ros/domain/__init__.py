@@ -6,6 +6,7 @@ rooms of this package use these terms; ``domain`` imports none of them.
 
 from robocontrast_ros.domain.action import ActionConventions
 from robocontrast_ros.domain.budget import Budget
+from robocontrast_ros.domain.fault import Fault
 from robocontrast_ros.domain.geometry import Pose
 from robocontrast_ros.domain.instance import Proof, TestInstance
 from robocontrast_ros.domain.instruction import Instruction
@@ -15,7 +16,6 @@ from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
 from robocontrast_ros.domain.trial import (
     BASE,
     METRICS,
-    Fault,
     Observed,
     Outcome,
     Progress,

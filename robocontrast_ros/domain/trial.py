@@ -1,10 +1,11 @@
-"""A trial, its result, and whose fault a failure was."""
+"""A trial and its result."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
 
+from robocontrast_ros.domain.fault import Fault
 from robocontrast_ros.domain.instance import TestInstance
 from robocontrast_ros.domain.scene import Scene
 
@@ -23,40 +24,6 @@ class Outcome(IntEnum):
     FAILURE = 2
     POLICY_FAULT = 3
     VOID = 4
-
-
-class Fault(IntEnum):
-    """What went wrong, by whose fault. The values are those of ``Fault.msg``.
-
-    Codes of 100 to 199 are the policy's: the trial counts as failed. Codes of 200 and more are the
-    bench's: the trial is void and counts nowhere.
-    """
-
-    NONE = 0
-    POLICY_RAISED = 100
-    POLICY_NOT_FINITE = 101
-    POLICY_WRONG_SHAPE = 102
-    POLICY_TIMEOUT = 103
-    POLICY_INVALID_ACTION = 104
-    POLICY_UNREADABLE = 105
-    POLICY_SERVER_LOST = 200
-    SIMULATOR_LOST = 201
-    SENSOR_LOST = 202
-    SETUP_FAILED = 203
-    SCORER_LOST = 204
-    RECORDER_LOST = 205
-    ROBOT_NOT_READY = 206
-    ABORTED = 207
-
-    @property
-    def of_policy(self) -> bool:
-        """Whether it is the policy's."""
-        return 100 <= self < 200
-
-    @property
-    def voids(self) -> bool:
-        """Whether the trial says nothing about the policy."""
-        return self >= 200
 
 
 class Start(IntEnum):

@@ -8,11 +8,9 @@ another machine) is visible in the ROS graph.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +22,7 @@ from typing_extensions import Self
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.description import LEADER
+from robocontrast_ros.system.processes import die_with_parent
 
 VARIABLE = "ROS_DOMAIN_ID"
 
@@ -46,8 +45,6 @@ PROBE_DEADLINE = 30.0
 CURE = (
     f"Unset {VARIABLE} (a free domain is then taken), set another number, or give this session a namespace of its own."
 )
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Domain:
@@ -218,11 +215,6 @@ class GraphProbe:
         self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
-
-
-def die_with_parent() -> None:
-    """Have the kernel end this process when its parent ends, even by SIGKILL (Linux)."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _taken(number: int, namespace: str, who: str) -> ConfigurationError:

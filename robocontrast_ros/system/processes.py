@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -15,6 +16,8 @@ from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
 from robocontrast_ros.system.numerics import pinned
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -39,6 +42,11 @@ class ProcessLost:
 def processors() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def die_with_parent() -> None:
+    """Have the kernel end this process when its parent ends, even by SIGKILL (Linux)."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @contextmanager

@@ -18,11 +18,11 @@ from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.graph.ros_domain import die_with_parent
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor
 from robocontrast_ros.nodes.runtime.middleware import tune_middleware
 from robocontrast_ros.runs.journal import JournalError
 from robocontrast_ros.system.disk import DiskError
+from robocontrast_ros.system.processes import die_with_parent
 
 POLL = 0.1
 """How often a node is checked for its end [s]."""
