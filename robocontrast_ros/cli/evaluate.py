@@ -36,11 +36,11 @@ from robocontrast_ros.runs.journal import (
     read_journal,
 )
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.early_stopping import begin_stopping
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policy
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
-from robocontrast_ros.sessions.stopping import begin_stopping
 from robocontrast_ros.system.disk import DiskError
 
 INTERRUPTED = 3

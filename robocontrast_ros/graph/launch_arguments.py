@@ -13,10 +13,10 @@ from robocontrast_ros.graph.description import checked_namespace
 from robocontrast_ros.graph.ros_domain import Domain, given_domain
 from robocontrast_ros.runs.journal import check_not_running, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.early_stopping import begin_stopping
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.policy_check import check_policy
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
-from robocontrast_ros.sessions.stopping import begin_stopping
 
 SOURCE = "launch arguments"
 """Where a mistake is, for error messages."""

@@ -47,10 +47,10 @@ from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import EventSink, Journal, JournalError, JournalWriter
 from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
+from robocontrast_ros.sessions.early_stopping import Stopping, begin_stopping
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
 from robocontrast_ros.sessions.seeding import trial_seed
-from robocontrast_ros.sessions.stopping import Stopping, begin_stopping
 from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import scenes_match, setup_moves
 from robocontrast_ros.strategies.protocol import Completed, Skipped, solved_at_start

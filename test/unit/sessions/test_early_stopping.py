@@ -20,11 +20,11 @@ from robocontrast_ros.domain import BASE, Scene, Trial, TrialResult
 from robocontrast_ros.runs.events import Event, SessionFinished, TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.control import SessionControl
+from robocontrast_ros.sessions.early_stopping import begin_stopping
 from robocontrast_ros.sessions.loop import Session, run_session
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.sessions.schema import StopEarlyParameters
-from robocontrast_ros.sessions.stopping import begin_stopping
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.standard import Standard
 
