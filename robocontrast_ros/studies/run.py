@@ -131,7 +131,7 @@ def _run(
         except BrokenProcessPool:
             raise StudyError(
                 "a process of the study died, perhaps for want of memory. Start the study again, with fewer "
-                "--processes if need be; it goes on where it was."
+                "--processes if need be; it continues where it stopped."
             ) from None
 
 

@@ -31,12 +31,12 @@ class RolloutParameters(LedParameters):
     load_timeout: float = Field(
         default=LOAD_TIMEOUT,
         gt=0.0,
-        description="What a reset may take longer, for a policy that hung is then loaded afresh [s].",
+        description="Additional time of a reset, because a policy that hung is loaded again [s].",
     )
     sources: tuple[str, ...] = Field(
         default=("simulator", "sim_bridge"),
-        description="Nodes that publish images and the scene: when another policy serves, which needs more of them, "
-        "its first episode begins once they know of it.",
+        description="Nodes that publish images and the scene: after a policy swap that needs more of them, the first "
+        "episode begins when they have discovered the new subscriptions.",
     )
     simulator_timeout: float = Field(
         default=30.0, gt=0.0, description="Silence after which the simulator counts as gone [s]."
