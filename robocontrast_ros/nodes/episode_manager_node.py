@@ -17,13 +17,13 @@ from robocontrast_ros.graph.description import recorded_topics
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
+from robocontrast_ros.nodes.bench.ros_bench import RosBench
 from robocontrast_ros.nodes.conversions.domain import TrialContext
 from robocontrast_ros.nodes.conversions.time import time_to_msg
-from robocontrast_ros.nodes.ros_bench import RosBench
+from robocontrast_ros.nodes.episode_manager.services import SessionServices
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED
-from robocontrast_ros.nodes.session_services import SessionServices
 from robocontrast_ros.runs.events import SessionFinished
 from robocontrast_ros.runs.journal import JournalError, JournalWriter
 from robocontrast_ros.runs.run_folder import RunFolder

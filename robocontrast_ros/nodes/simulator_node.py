@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
-from pydantic import Field
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMsg
 from simulation_interfaces.msg import Result, SimulatorFeatures
@@ -18,19 +16,19 @@ from simulation_interfaces.srv import (
     StepSimulation,
 )
 
-from robocontrast_ros.configuration import record
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
 from robocontrast_ros.nodes.conversions.sensors import sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import FEATURES, FORMATS, Refusal, result_of
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.main import run_node
-from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
+from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.nodes.simulation_version import check_installed
-from robocontrast_ros.nodes.simulator_cameras import CameraPublishers
-from robocontrast_ros.nodes.simulator_entities import EntityServices
-from robocontrast_ros.nodes.simulator_state import PlayControl
+from robocontrast_ros.nodes.simulator.cameras import CameraPublishers
+from robocontrast_ros.nodes.simulator.entities import EntityServices
+from robocontrast_ros.nodes.simulator.parameters import SimulatorParameters
+from robocontrast_ros.nodes.simulator.state import PlayControl
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import CaptureImages
 from robocontrast_ros.worlds.mujoco.entities import ResetScope
@@ -40,37 +38,6 @@ from robocontrast_ros.worlds.mujoco.world import start_world
 
 UNHURRIED = ("get_entities_states",)
 """Services that change nothing, and are answered before images are drawn."""
-
-
-@record
-class SimulatorParameters(LedParameters):
-    """Parameters of the simulator."""
-
-    robot: Path = Field(description="Parameter file of the robot.")
-    world: str = Field(description="URI of the world's MJCF file.")
-    start_position: tuple[float, ...] = Field(
-        default=(),
-        description="Start of an arm's tool or of a base, world frame [m]; when empty, an arm's home posture or the "
-        "world's start of a base.",
-    )
-    physics_step: float = Field(default=0.002, gt=0.0, le=0.01, description="Simulated time of one step [s].")
-    spawnables: tuple[str, ...] = Field(default=(), description="URIs that GetSpawnables answers with.")
-    cameras: tuple[str, ...] = Field(default=(), description="Cameras to render, as the robot's profile names them.")
-    camera_widths: tuple[int, ...] = Field(default=(), description="Columns of each camera's images [pixel].")
-    camera_heights: tuple[int, ...] = Field(default=(), description="Rows of each camera's images [pixel].")
-    camera_period: float = Field(
-        default=0.1,
-        ge=0.0,
-        description="Least simulated time between two images of a camera [s]; 0 for images on request only.",
-    )
-
-    def __post_init__(self) -> None:
-        if len(self.start_position) not in (0, 3):
-            raise ValueError(f"`start_position` with 3 numbers, or none, not {len(self.start_position)}")
-        if not len(self.cameras) == len(self.camera_widths) == len(self.camera_heights):
-            raise ValueError("`cameras`, `camera_widths` and `camera_heights` of the same length")
-        if any(not 1 <= size <= 8192 for size in (*self.camera_widths, *self.camera_heights)):
-            raise ValueError("`camera_widths` and `camera_heights` between 1 and 8192 pixels")
 
 
 class Simulator(Node):

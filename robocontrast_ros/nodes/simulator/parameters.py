@@ -1,0 +1,41 @@
+"""Parameters of the simulator node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.nodes.runtime.parameters import LedParameters
+
+
+@record
+class SimulatorParameters(LedParameters):
+    """Parameters of the simulator."""
+
+    robot: Path = Field(description="Parameter file of the robot.")
+    world: str = Field(description="URI of the world's MJCF file.")
+    start_position: tuple[float, ...] = Field(
+        default=(),
+        description="Start of an arm's tool or of a base, world frame [m]; when empty, an arm's home posture or the "
+        "world's start of a base.",
+    )
+    physics_step: float = Field(default=0.002, gt=0.0, le=0.01, description="Simulated time of one step [s].")
+    spawnables: tuple[str, ...] = Field(default=(), description="URIs that GetSpawnables answers with.")
+    cameras: tuple[str, ...] = Field(default=(), description="Cameras to render, as the robot's profile names them.")
+    camera_widths: tuple[int, ...] = Field(default=(), description="Columns of each camera's images [pixel].")
+    camera_heights: tuple[int, ...] = Field(default=(), description="Rows of each camera's images [pixel].")
+    camera_period: float = Field(
+        default=0.1,
+        ge=0.0,
+        description="Least simulated time between two images of a camera [s]; 0 for images on request only.",
+    )
+
+    def __post_init__(self) -> None:
+        if len(self.start_position) not in (0, 3):
+            raise ValueError(f"`start_position` with 3 numbers, or none, not {len(self.start_position)}")
+        if not len(self.cameras) == len(self.camera_widths) == len(self.camera_heights):
+            raise ValueError("`cameras`, `camera_widths` and `camera_heights` of the same length")
+        if any(not 1 <= size <= 8192 for size in (*self.camera_widths, *self.camera_heights)):
+            raise ValueError("`camera_widths` and `camera_heights` between 1 and 8192 pixels")
