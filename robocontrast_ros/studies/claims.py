@@ -115,19 +115,19 @@ class Measure:
             f"over those of {against}, over random orders of the test set",
             "cost_ratio": f"cost of a trial of {of}, over that of the cheapest of {against}",
             "total_cost_ratio": f"cost of all trials of {of}, over that of the cheapest of {against}",
-            "sensitivity": f"{mean} of the {self.perturbation} trials of {of}, less the test-set mean",
-            "sensitivity_in_set": f"{mean} of the {self.perturbation} trials of {of}, less that of all its trials",
-            "paired_sensitivity": f"{mean} of the {self.perturbation} trials of {of}, each less its own base trial",
-            "selection": f"{mean} of the base trials of {of} that {self.perturbation} could be applied to, less that "
+            "sensitivity": f"{mean} of the {self.perturbation} trials of {of}, minus the test-set mean",
+            "sensitivity_in_set": f"{mean} of the {self.perturbation} trials of {of}, minus that of all its trials",
+            "paired_sensitivity": f"{mean} of the {self.perturbation} trials of {of}, each minus its own base trial",
+            "selection": f"{mean} of the base trials of {of} that {self.perturbation} could be applied to, minus that "
             "of those that refused it",
-            "bias": f"{_ESTIMATORS[self.estimator]} of {of} at its end, less the test-set mean",
-            "closer": f"absolute bias at the end: the least of {against}, less the greatest of {of}",
-            "error_at_equal_cost": f"mean error over all costs up to the standard's, of {of} less that of {against}, "
+            "bias": f"{_ESTIMATORS[self.estimator]} of {of} at its end, minus the test-set mean",
+            "closer": f"absolute bias at the end: the least of {against}, minus the greatest of {of}",
+            "error_at_equal_cost": f"mean error over all costs up to the standard's, of {of} minus that of {against}, "
             "in the order that was run",
             "expected_error": f"mean error over all costs up to the standard's, of the {_ESTIMATORS[self.estimator]} "
-            f"of {of} less that of {against}, over random orders of the test set",
+            f"of {of} minus that of {against}, over random orders of the test set",
         }[self.kind]
-        words += ", less the control's" if self.less_control else ""
+        words += ", minus the control's" if self.less_control else ""
         return words if self.cost == "budget" else f"{words} [{'m' if self.cost == 'metres' else 's'}]"
 
 

@@ -12,7 +12,7 @@ from robocontrast_ros.studies.results import StudyResults
 
 STRATEGY_WORDS = (
     "Trials, cost and trials within the cost of the standard evaluation: of each seed. Ratio: trials for the cost "
-    "of one standard trial. Bias: mean of all trials at the end, less the test-set mean. Error: mean over seeds of "
+    "of one standard trial. Bias: mean of all trials at the end, minus the test-set mean. Error: mean over seeds of "
     "its absolute value."
 )
 
@@ -25,7 +25,7 @@ ERROR_WORDS = (
 PERTURBATION_WORDS = (
     "Applied, refused: base instances of all seeds that the perturbation could be applied to, or not; then their mean "
     "base score, and the difference: who was selected. Families that a perturbation was never applied to are not "
-    "among them. Change: mean score less that of the instances' own base trials. Less control: the same less the "
+    "among them. Change: mean score minus that of the instances' own base trials. Minus control: the same minus the "
     "control's change on the same base instances, which is what the perturbation costs by geometry. Each policy's "
     "perturbed trials start in the scenes that its own trials left."
 )
@@ -64,7 +64,7 @@ def perturbations_frame(results: StudyResults) -> pd.DataFrame:
             "change of success": in_words(row.change_of_success),
         }
         if results.control:
-            cells["change less control"] = in_words(row.beyond_control)
+            cells["change minus control"] = in_words(row.beyond_control)
             cells["of success"] = in_words(row.beyond_control_of_success)
         rows.append(cells)
     return pd.DataFrame(rows)

@@ -190,7 +190,7 @@ def paired(name: str, perturbation: str, metric: str = "success", control: str =
 
 
 def _differences(name: str, perturbation: str, metric: str) -> dict[str, float]:
-    """Return base_id -> mean of a perturbation's trials less that of the base trials, where both ran."""
+    """Return base_id -> mean of a perturbation's trials minus that of the base trials, where both ran."""
     scores = _scores(name, metric)
     return {
         base_id: float(np.mean(found[perturbation]) - np.mean(found[BASE]))
