@@ -9,7 +9,7 @@ from rclpy.client import Client
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.domain import fault_from_msg
-from robocontrast_ros.nodes.runtime.channel import Call, NoAnswer, call
+from robocontrast_ros.nodes.runtime.channel import Call, call, fault_without_answer
 
 
 def ask(client: Client, request: Any, lost: Fault, timeout: float) -> Any:
@@ -19,10 +19,8 @@ def ask(client: Client, request: Any, lost: Fault, timeout: float) -> Any:
 
 def answer(client: Client, request: Any, lost: Fault, timeout: float, calling: Call = call) -> Any:
     """Return a service's response; raise BenchFault with the fault ``lost`` where none comes within the time [s]."""
-    try:
+    with fault_without_answer(lost):
         return calling(client, request, timeout)
-    except NoAnswer as error:
-        raise BenchFault(lost, str(error)) from None
 
 
 def checked(response: Any) -> Any:

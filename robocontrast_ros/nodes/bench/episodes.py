@@ -14,7 +14,7 @@ from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
-from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer
+from robocontrast_ros.nodes.runtime.channel import Channel, fault_without_answer
 
 ABORT_TIMEOUT = 5.0
 """Longest silence of an episode that was cancelled [s]."""
@@ -41,10 +41,8 @@ class EpisodeClient:
         self._hear()
         # rclpy 9.1 registers a goal a second time after it has sent it; an answer that another thread takes in between
         # is lost. On the thread that takes the answers there is no between.
-        try:
+        with fault_without_answer(Fault.SENSOR_LOST):
             sent = self._channel.do(lambda: self._action.send_goal_async(goal, self._hear), self._timeout)
-        except NoAnswer as error:
-            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
         handle = self._wait(sent)
         if not handle.accepted:
             raise BenchFault(Fault.SENSOR_LOST, f"'{self._rollout}' refused the episode")

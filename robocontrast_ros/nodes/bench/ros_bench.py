@@ -31,7 +31,7 @@ from robocontrast_ros.nodes.conversions.domain import (
     trial_to_msg,
 )
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
-from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, NoAnswer
+from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, fault_without_answer
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.srv import FinishScoring, GetScene, SetupScene, StartScoring
@@ -119,10 +119,8 @@ class RosBench:
         rollout = f"'{self._parameters.rollout}'"
         self._await(self._episodes.wait_for_server, rollout, deadline, Fault.SENSOR_LOST)
         for fault, other in self._others.items():
-            try:
+            with fault_without_answer(fault):
                 other.wait(max(deadline - time.monotonic(), 0.1))
-            except NoAnswer as error:
-                raise BenchFault(fault, str(error)) from None
         self._policies.check()
 
     def _await(self, there: Callable[[float], bool], what: str, deadline: float, fault: Fault) -> None:

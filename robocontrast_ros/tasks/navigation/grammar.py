@@ -89,11 +89,6 @@ class Grammar:
         )
         self._plain = {place: names[0] for place, names in nouns.items()}
 
-    @property
-    def forms(self) -> int:
-        """Number of sentence forms."""
-        return len(_RULES["sentence"])
-
     def fitting(self, place: str, many: bool) -> tuple[int, ...]:
         """Return the indices of the nouns of a place, for several objects (``many``) or one."""
         return tuple(i for i, n in enumerate(self.nouns) if n.place == place and n.plural == many)
