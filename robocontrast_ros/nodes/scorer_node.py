@@ -85,7 +85,7 @@ class Scorer(Node):
     def _score(self, sample: Sample | None, frame_id: str) -> None:
         if sample is None or self._scorer is None:
             return
-        progress = self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+        progress = self._scorer.update(sample)
         self._progress.publish(progress_to_msg(progress, frame_id))
 
     def _finish(self, request: FinishScoring.Request, response: Any) -> Any:

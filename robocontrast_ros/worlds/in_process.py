@@ -143,8 +143,7 @@ class InProcessEpisode:
 
     def progress(self, stamp: float) -> Progress:
         """Score the present scene."""
-        sample = Sample(self._world.time_ns, self._latest, self._tool_pose)
-        return self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+        return self._scorer.update(Sample(self._world.time_ns, self._latest, self._tool_pose))
 
     def command(self, command: RobotCommand) -> None:
         """Apply a command for the coming control period."""

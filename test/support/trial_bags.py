@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +79,7 @@ class Messages:
             reference_path=[
                 self.make("geometry_msgs/msg/Point", x=x, y=y, z=0.0) for x, y in trial.instance.reference_path
             ],
+            path_dimensions=2 if trial.instance.reference_path else 0,
             claim=proof.claim,
             proof=[self.make("robocontrast_ros/msg/Measure", name=n, value=v) for n, v in proof.measures],
         )
@@ -100,36 +102,27 @@ class Messages:
             policy="oracle",
         )
 
+    def _measures(self, scores: Mapping[str, float]) -> list[object]:
+        return [self.make("robocontrast_ros/msg/Measure", name=name, value=value) for name, value in scores.items()]
+
     def progress(self, progress: Progress, stamp: int) -> object:
         return self.make(
             "robocontrast_ros/msg/Progress",
             header=self.header(stamp),
             success=progress.success,
-            progress=progress.progress,
-            distance_to_goal=progress.distance_to_goal,
-            path_length=progress.path_length,
-            subgoals_reached=progress.subgoals_reached,
-            collisions=progress.collisions,
+            scores=self._measures(progress.scores),
         )
 
     def result(self, result: TrialResult, stamp: int) -> object:
         values = {
             name: getattr(result, name)
             for name in (
-                "success",
-                "spl",
-                "progress",
-                "distance_to_goal",
-                "path_length",
                 "optimal_path_length",
                 "steps",
                 "duration",
                 "clamped_steps",
                 "stopped",
                 "subgoals",
-                "subgoals_reached",
-                "ndtw",
-                "collisions",
             )
         }
         return self.make(
@@ -137,6 +130,7 @@ class Messages:
             header=self.header(stamp),
             outcome=int(result.outcome),
             fault=self.make("robocontrast_ros/msg/Fault", code=int(result.fault or Fault.NONE), detail=result.detail),
+            scores=self._measures(result.scores),
             final_scene=self.scene(result.final_scene, stamp),
             **values,
         )
@@ -254,7 +248,7 @@ def record_trial(
                 add = join.add_scene if topic == "scene" else join.add_tool_pose
                 sample = add(stamp, value)
                 if sample is not None:
-                    progress.append(scorer.update(stamp, sample.scene, sample.robot_pose.position))
+                    progress.append(scorer.update(sample))
                     write("progress", messages.progress(progress[-1], stamp))
         result = scorer.result(fault, "it broke" if fault else "", len(moves) - 1, 2)
         if with_result:

@@ -175,9 +175,9 @@ def _scores(result: TrialResult | None) -> str:
         return "void"
     parts = [
         "success" if result.success else result.outcome.name.lower().replace("_", " "),
-        f"progress {result.progress:.2f}",
+        f"progress {result.scores.get('progress', math.nan):.2f}",
     ]
-    for name, value in (("SPL", result.spl), ("nDTW", result.ndtw)):
+    for name, value in (("SPL", result.scores.get("spl", math.nan)), ("nDTW", result.scores.get("ndtw", math.nan))):
         parts += [] if math.isnan(value) else [f"{name} {value:.2f}"]
     return " · ".join(parts)
 

@@ -164,7 +164,7 @@ class Scores:
     @classmethod
     def of(cls, result: TrialResult) -> Scores:
         """Return those of a result."""
-        return cls(result.success, result.spl, result.progress)
+        return cls(*(result.scores.get(name, math.nan) for name in ("success", "spl", "progress")))
 
 
 UNKNOWN = Scores()
@@ -235,7 +235,7 @@ def rescore(
     scorer = EpisodeScorer.for_instance(task, instance, recording.start_scene)
     ended = False
     for step, sample in enumerate(samples):
-        progress = scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+        progress = scorer.update(sample)
         ended = progress.success and stop_on_success
         if ended:
             steps, stopped, fault = min(step, steps), False, Fault.NONE
@@ -265,10 +265,10 @@ def rescore(
         rescored,
         low=Scores(
             0.0,
-            success_weighted_path_length(False, result.path_length, length),
-            result.progress if latched else 0.0,
+            success_weighted_path_length(False, scorer.path_length, length),
+            scores.progress if latched else 0.0,
         ),
-        high=Scores(1.0, success_weighted_path_length(True, result.path_length, length), 1.0),
+        high=Scores(1.0, success_weighted_path_length(True, scorer.path_length, length), 1.0),
     )
 
 

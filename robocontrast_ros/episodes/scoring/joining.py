@@ -16,18 +16,19 @@ class Sample:
 
     Attributes:
         stamp: of the scene and of the tool's pose, which are equal [ns].
-        scene: ground truth.
+        scene: ground truth; None where it is not known at this control step.
         tool_pose: pose of the tool (or of the base) in the scene's frame.
     """
 
     stamp: int
-    scene: Scene
+    scene: Scene | None
     tool_pose: Pose
 
     @property
     def robot_pose(self) -> Pose:
         """What the robot's path is made of: the ground truth of a mobile robot's base, else the tool's pose."""
-        return self.scene.robot or self.tool_pose
+        truth = None if self.scene is None else self.scene.robot
+        return truth or self.tool_pose
 
 
 class StampJoin:

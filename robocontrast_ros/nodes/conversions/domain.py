@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMsg
@@ -65,7 +64,8 @@ def instance_to_msg(instance: domain.TestInstance) -> TestInstance:
         ),
         scene=scene_to_msg(instance.scene),
         optimal_path_length=instance.optimal_path_length,
-        reference_path=[Point(x=x, y=y) for x, y in instance.reference_path],
+        reference_path=[Point(**dict(zip("xyz", point, strict=False))) for point in instance.reference_path],
+        path_dimensions=len(instance.reference_path[0]) if instance.reference_path else 0,
         claim=proof.claim,
         proof=[Measure(name=name, value=value) for name, value in proof.measures],
     )
@@ -121,7 +121,9 @@ def fault_from_msg(message: FaultMsg) -> tuple[Fault, str]:
 
 def progress_to_msg(progress: domain.Progress, frame_id: str) -> ProgressMsg:
     """Return the progress, stamped with the time of the scene it was computed from."""
-    return ProgressMsg(header=header(frame_id, progress.stamp), **_others(progress, "stamp"))
+    return ProgressMsg(
+        header=header(frame_id, progress.stamp), success=progress.success, scores=_measures(progress.scores)
+    )
 
 
 def result_to_msg(result: domain.TrialResult, stamp: float) -> TrialResult:
@@ -131,13 +133,18 @@ def result_to_msg(result: domain.TrialResult, stamp: float) -> TrialResult:
         outcome=int(result.outcome),
         fault=fault_to_msg(result.fault, result.detail),
         final_scene=scene_to_msg(result.final_scene, stamp),
-        **_others(result, "outcome", "fault", "detail", "final_scene"),
+        scores=_measures(result.scores),
+        optimal_path_length=result.optimal_path_length,
+        steps=result.steps,
+        duration=result.duration,
+        clamped_steps=result.clamped_steps,
+        stopped=result.stopped,
+        subgoals=result.subgoals,
     )
 
 
-def _others(record: Any, *converted: str) -> dict[str, Any]:
-    """Return the fields of a record that its message has under the same names."""
-    return {f.name: getattr(record, f.name) for f in fields(record) if f.name not in converted}
+def _measures(scores: Mapping[str, float]) -> list[Measure]:
+    return [Measure(name=name, value=value) for name, value in scores.items()]
 
 
 def move_to_msg(move: domain.SetupMove) -> SetupMove:
