@@ -31,6 +31,7 @@ from robocontrast_ros.domain import (
     TrialResult,
 )
 from robocontrast_ros.messages import decoding
+from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.nodes.conversions import domain as to_msg
 from robocontrast_ros.nodes.conversions.observation import (
     array_to_image,
@@ -94,7 +95,7 @@ results = st.builds(
     st.floats(0.0, 1.0) | st.just(math.nan),
     counts,
 )
-CONTEXT = to_msg.TrialContext("run", "franka", "oracle", "abc", {"LB1": ("ΔLB1", "LB")})
+CONTEXT = TrialContext("run", "franka", "oracle", "abc", {"LB1": ("ΔLB1", "LB")})
 
 
 def over_the_wire(message):

@@ -16,7 +16,7 @@ from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.nodes.conversions.commands import command_to_msg
-from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
+from robocontrast_ros.nodes.conversions.domain import tool_pose_to_msg
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
@@ -147,9 +147,7 @@ class RosEpisodeBench:
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
         self._stamp = reading.stamp
-        self._tool_pose.publish(
-            PoseStamped(header=header(self.profile.world_frame, self._stamp), pose=pose_to_msg(robot.pose))
-        )
+        self._tool_pose.publish(tool_pose_to_msg(robot.pose, self.profile.world_frame, self._stamp))
         self._recorder.count(self._recorder.steps)
         if self._capture is None:
             self._recorder.count(self._recorder.images)
