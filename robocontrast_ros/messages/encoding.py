@@ -32,6 +32,8 @@ class TrialContext:
         policy: name of the policy.
         task_digest: SHA-256, in hex, of the task's parameter file.
         symbols: perturbation's name -> its symbol and axes.
+        judge: name of who says success and progress.
+        scene_when_asked: whether the scene is published only when it was asked for.
     """
 
     session: str
@@ -39,6 +41,8 @@ class TrialContext:
     policy: str
     task_digest: str
     symbols: Mapping[str, tuple[str, str]]
+    judge: str = "true_scene"
+    scene_when_asked: bool = False
 
 
 class Encoder:
@@ -132,6 +136,8 @@ class Encoder:
             start=int(trial.start),
             robot=context.robot,
             policy=context.policy,
+            judge=context.judge,
+            scene_when_asked=context.scene_when_asked,
         )
 
     def fault(self, fault: Fault, detail: str = "") -> Any:
@@ -144,6 +150,17 @@ class Encoder:
             "robocontrast_ros/msg/Progress",
             header=self.header(frame_id, progress.stamp),
             **_others(progress, "stamp"),
+        )
+
+    def judgement(self, judgement: domain.Judgement, stamp: float) -> Any:
+        """Return what somebody outside says, stamped with the time of the last control step [s]."""
+        return self._make(
+            "robocontrast_ros/msg/Judgement",
+            header=self.header("", stamp),
+            success=judgement.success,
+            progress=judgement.progress,
+            by=judgement.by,
+            note=judgement.note,
         )
 
     def result(self, result: domain.TrialResult, stamp: float) -> Any:
