@@ -116,8 +116,8 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
 def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[GraphNode, ...]:
     """Return the nodes of a session; ``episode_manager`` is the last.
 
-    A policy server elsewhere is not among them, nor a simulator that is not ours. The session ends with ``episode_manager``; any other node that ends
-    before it is a fault.
+    A policy server elsewhere is not among them, nor a simulator that is not ours. The session ends with
+    ``episode_manager``; any other node that ends before it is a fault.
     """
     task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
     task_file, robot_file = str(session.task_file), str(session.robot_file)
