@@ -14,6 +14,7 @@ from robocontrast_ros.domain import (
     SCORES_ONCE_FIELDS,
     Fault,
     Instruction,
+    Judgement,
     ObjectState,
     Outcome,
     Pose,
@@ -111,6 +112,17 @@ def start_scene_from_msg(message: Any) -> tuple[int, Scene]:
     if not start.objects and start.robot is None:
         return -1, scene_from_msg(message.instance.scene)
     return stamp_from_msg(message.start_scene.header.stamp), start
+
+
+def judgement_from_msg(message: Any) -> Judgement:
+    """Return a Judgement.
+
+    Raises:
+        ValueError: the progress is not in [0, 1].
+    """
+    if not 0.0 <= message.progress <= 1.0:
+        raise ValueError(f"judgement: got a progress of {message.progress}, expected a number from 0 to 1")
+    return Judgement(message.success, message.progress, message.by, message.note)
 
 
 def progress_from_msg(message: Any) -> Progress:

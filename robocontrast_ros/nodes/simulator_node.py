@@ -17,9 +17,8 @@ from simulation_interfaces.srv import (
 )
 
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
-from robocontrast_ros.nodes.conversions.sensors import sensor_to_msg
+from robocontrast_ros.nodes.conversions.sensors import clock_to_msg, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import FEATURES, FORMATS, Refusal, result_of
-from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
@@ -107,10 +106,12 @@ class Simulator(Node):
         self._cameras.draw_soon()
 
     def _reset_simulation(self, request: Any, _: Any) -> None:
+        # A command that was sent before must not move the robot afterwards.
+        self._take_commands()
         self._world.reset(request.scope)
         if (request.scope or ResetScope.ALL) & ResetScope.TIME:
             self._cameras.reset()
-            self._clock_publisher.publish(ClockMsg(clock=time_to_msg(self._world.time)))
+            self._clock_publisher.publish(clock_to_msg(self._world.time))
 
     def _get_simulator_features(self, _: Any, response: Any) -> Any:
         response.features = SimulatorFeatures(
@@ -143,7 +144,7 @@ class Simulator(Node):
 
     def _publish(self) -> None:
         """Publish time and sensors as they are now, and see whether images of this time are due."""
-        self._clock_publisher.publish(ClockMsg(clock=time_to_msg(self._world.time)))
+        self._clock_publisher.publish(clock_to_msg(self._world.time))
         self._publish_sensors(self._world.sensors())
         self._cameras.time_passed()
 

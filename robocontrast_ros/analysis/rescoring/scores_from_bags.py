@@ -15,7 +15,7 @@ from robocontrast_ros.analysis.rescoring.recorded_trials import RecordedTrial, f
 from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds, load_other, rescore
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import TrialRecording, read_trial
-from robocontrast_ros.configuration import ConfigurationError, read_yaml
+from robocontrast_ros.configuration import ConfigurationError, load_plugin, read_yaml
 from robocontrast_ros.domain import Trial, TrialResult
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
 from robocontrast_ros.messages.decoding import NANOSECONDS
@@ -195,12 +195,14 @@ def _score(recording: TrialRecording, samples: Sequence[Sample], task: Task) -> 
     The recorded result gives the fault, the number of control steps and of clamped ones, and the last control step.
     Where the bag ends before it, the outcome is UNKNOWN, success and SPL are NaN, and scenes are counted as steps.
     """
-    scorer = EpisodeScorer.for_instance(task, recording.trial.instance, recording.start_scene)
+    judge = load_plugin("judges", recording.judge, str(recording.bag), "judge")()
+    scorer = EpisodeScorer.for_instance(task, recording.trial.instance, recording.start_scene, judge)
     states = [scorer.update(s) for s in samples]
     went_on = any(state.success for state in states[:-1])
     until = None if scorer.last_stamp is None else scorer.last_stamp / NANOSECONDS
     recorded = recording.result
     if recorded is not None:
+        scorer.end(recording.end_scene, recording.judgement)
         result = scorer.result(
             recorded.fault, recorded.detail, recorded.steps, recorded.clamped_steps, recorded.stopped
         )

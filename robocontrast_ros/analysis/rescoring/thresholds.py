@@ -222,6 +222,8 @@ def rescore(
     unknown = Rescored("void", "", Scores.of(before), UNKNOWN, UNKNOWN, before.steps, math.nan, other.changes)
     if recorded is not None and recorded.fault.voids:
         return replace(unknown, reason="the trial is void")
+    if recording.judge != "true_scene":
+        return replace(unknown, status="not_run", reason=f"the judge is '{recording.judge}', and not the true scene")
     instance, reason = _instance(recording.trial.instance, own, task)
     if instance is None:
         return replace(unknown, status="not_run", reason=f"no test instance any more: {reason}")
@@ -240,6 +242,7 @@ def rescore(
         if ended:
             steps, stopped, fault = min(step, steps), False, Fault.NONE
             break
+    scorer.end(recording.end_scene)
     result = scorer.result(fault, "", steps, 0, stopped)
     reason = ""
     if not ended:

@@ -1,7 +1,7 @@
 """The scores of a trial, one a file. The same code scores live and from bags."""
 
 from robocontrast_ros.episodes.scoring.collisions import CollisionCounter
-from robocontrast_ros.episodes.scoring.joining import Sample, StampJoin
+from robocontrast_ros.episodes.scoring.joining import Join, Sample, StampJoin, make_join
 from robocontrast_ros.episodes.scoring.ndtw import normalised_dtw
 from robocontrast_ros.episodes.scoring.score import End, Score, ScoredTrial
 from robocontrast_ros.episodes.scoring.scorer import EpisodeScorer
@@ -14,10 +14,12 @@ __all__ = [
     "CollisionCounter",
     "End",
     "EpisodeScorer",
+    "Join",
     "Sample",
     "Score",
     "ScoredTrial",
     "StampJoin",
+    "make_join",
     "normalised_dtw",
     "success_weighted_path_length",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from robocontrast_ros.domain import Fault, Outcome, Progress, Scene, TestInstance, TrialResult
+from robocontrast_ros.domain import Fault, Judgement, Outcome, Progress, Scene, TestInstance, TrialResult
 from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
 from robocontrast_ros.episodes.scoring.joining import Sample
 from robocontrast_ros.episodes.scoring.path import RobotPath
@@ -112,6 +112,22 @@ class EpisodeScorer:
             success=trial.judging.holds,
             scores={name: score.value(now) for name, score in self._live.items()},
         )
+
+    def end(self, scene: Scene | None = None, judgement: Judgement | None = None) -> None:
+        """Take what is known of a trial only at its end.
+
+        Args:
+            scene: as it was read, where no control step had one.
+            judgement: what somebody outside says, where the judge asks.
+
+        Raises:
+            KeyError: the scene lacks an object that the goal needs.
+        """
+        if scene is not None:
+            self._trial.judging.update(scene)
+            self._scene = scene
+        if judgement is not None:
+            self._trial.judging.tell(judgement)
 
     def result(
         self,
