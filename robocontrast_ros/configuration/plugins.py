@@ -20,6 +20,7 @@ METHODS = {
     "perturbations": ("supports", "apply"),
     "scene_backends": ("read", "set_up"),
     "judges": ("begin",),
+    "scores": ("update", "value"),
     "pacers": ("begin", "step"),
     "robot_ports": ("state", "command", "hold", "home", "stop"),
 }

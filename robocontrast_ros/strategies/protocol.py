@@ -123,12 +123,14 @@ class Strategy(Protocol):
         uses_perturbations: whether it takes, or needs, a set P.
         base_trials_iid: whether base trials are run each in its own scene and in the shuffled order of the
             test set, as far as it goes, so that at every moment those that were run are an i.i.d. sample.
+        needs_bounds: whether it takes no metric whose range is open.
     """
 
     name: str
     description: str
     uses_perturbations: PerturbationUse
     base_trials_iid: bool
+    needs_bounds: bool = False
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials, one at a time."""

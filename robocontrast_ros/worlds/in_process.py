@@ -7,7 +7,7 @@ whole studies run fast.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
 from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
 from robocontrast_ros.episodes.pacing import Lockstep
 from robocontrast_ros.episodes.ports import Images, PendingAnswer
-from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
+from robocontrast_ros.episodes.scoring import STANDARD, EpisodeScorer, Sample, Score
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlot
@@ -187,6 +187,7 @@ class InProcessBench:
         stop_on_success: bool = True,
         aborted: Callable[[], bool] = lambda: False,
         judge: Judge = TRUE_SCENE,
+        scores: Sequence[type[Score]] = STANDARD,
     ) -> None:
         """Put the parts together; see the parameters of sim_bridge for the numbers.
 
@@ -204,7 +205,8 @@ class InProcessBench:
         self._steps = round(self._period / world.step_duration)
         self._estimator = make_state_estimator(world.profile)
         self._controller = self._make_controller()
-        self._stop_on_success, self._aborted, self._judge = stop_on_success, aborted, judge
+        self._stop_on_success, self._aborted = stop_on_success, aborted
+        self._judge, self._scores = judge, scores
 
     @property
     def cameras(self) -> tuple[Camera, ...]:
@@ -265,7 +267,7 @@ class InProcessBench:
         began = time.monotonic()
         start = self.scene()
         instance = trial.instance
-        scorer = EpisodeScorer.for_instance(self._task, instance, start, self._judge)
+        scorer = EpisodeScorer.for_instance(self._task, instance, start, self._judge, self._scores)
         episode = EpisodeAssembly(
             WorldRobot(self._world, self._period),
             self._estimator,
