@@ -64,6 +64,7 @@ class EpisodeManager(Node):
             {topic.name for topic in recorded_topics(self._session)},
             lambda: bool(self._control.abort_reason),
             lambda description, source: check_description(description, self._session, source),
+            self._session.world.judge.asks,
         )
         self.exit_code: int | None = None
         self._thread = threading.Thread(target=self._work, name="session", daemon=True)

@@ -50,6 +50,23 @@ def open_bench(
             "a policy that is loaded here, for a session without ROS",
             "Name the policy's parameter file as `policy`.",
         )
+    given = session.parameters.world
+    if not session.world.features.embedded:
+        raise ConfigurationError(
+            str(session.source),
+            "world.backend",
+            given.backend,
+            "embedded, for a session without ROS",
+            "Leave `fast` out, so that the graph is started.",
+        )
+    if session.world.judge.asks:
+        raise ConfigurationError(
+            str(session.source),
+            "world.judge",
+            given.judge,
+            "a judge that asks nobody, for a session without ROS",
+            "Take `true_scene`, or leave `fast` out.",
+        )
     pin(os.environ)
     timeouts, task = session.parameters.timeouts, session.task
     # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
@@ -70,6 +87,7 @@ def open_bench(
             runner,
             stop_on_success=session.parameters.stop_on_success,
             aborted=aborted,
+            judge=session.world.judge,
             recorder=recorder,
         )
     except BaseException:

@@ -10,7 +10,7 @@ from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.trial_recorder import TrialRecorder
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.messages.encoding import TrialContext
-from robocontrast_ros.messages.topics import TRIAL_TOPICS, Topic
+from robocontrast_ros.messages.topics import JUDGEMENT, TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.resolving import ResolvedSession
 
@@ -30,9 +30,11 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
         for c in robot.cameras
         if c.name in used
     )
+    world = session.world
     return (
-        Topic("clock", "rosgraph_msgs/msg/Clock"),
+        *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else ()),
         *TRIAL_TOPICS,
+        *((JUDGEMENT,) if world.judge.asks else ()),
         *robot.driver_topics,
         *robot.latched_topics,
         Topic(robot.command.topic, robot.command.type),
@@ -49,6 +51,8 @@ def trial_context(session: ResolvedSession, run: RunFolder) -> TrialContext:
         policy=session.policy_file.stem if session.policy_file else "",
         task_digest=hashlib.sha256(session.task_file.read_bytes()).hexdigest(),
         symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
+        judge=session.parameters.world.judge,
+        scene_when_asked=not session.world.streams,
     )
 
 

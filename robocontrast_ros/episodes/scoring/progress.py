@@ -1,151 +1,26 @@
-"""Progress of a trial towards its goal, and whether it is a success."""
+"""Progress of a trial to its goal."""
 
 from __future__ import annotations
 
-import math
-from typing import Protocol
-
-from robocontrast_ros.domain import Scene
-from robocontrast_ros.tasks.protocol import Goal, StagedGoal
+from robocontrast_ros.domain import ScoreSpec
+from robocontrast_ros.episodes.scoring.score import End, OfTrial
 
 
-def progress_to_goal(distance: float, start_distance: float) -> float:
-    """Return 1 - d / d0, clamped to [0, 1].
+class ProgressToGoal(OfTrial):
+    """As the judge says."""
 
-    Where the trial starts at its goal (d0 = 0) the quotient is undefined: the progress is then 1 as
-    long as the goal holds and 0 when it has been lost.
+    spec = ScoreSpec(
+        name="progress",
+        symbol="progress",
+        unit="",
+        low=0.0,
+        high=1.0,
+        better="higher",
+        live=True,
+        source="judgement",
+        description="progress to the goal at the end",
+    )
 
-    Args:
-        distance: d, what the goal predicate measures now [m].
-        start_distance: d0, what it measured at the start [m].
-
-    Raises:
-        ValueError: a distance is negative or not finite.
-    """
-    for name, value in (("distance to goal", distance), ("distance to goal at the start", start_distance)):
-        if not (math.isfinite(value) and value >= 0.0):
-            raise ValueError(f"{name}: got {value}, expected a finite number of at least 0 m")
-    if start_distance == 0.0:
-        return 1.0 if distance == 0.0 else 0.0
-    return min(max(1.0 - distance / start_distance, 0.0), 1.0)
-
-
-class GoalProgress(Protocol):
-    """The state of a trial with respect to its goal.
-
-    Attributes:
-        distance: what the goal measures now [m].
-        progress: progress-to-goal, in [0, 1].
-        subgoals: how many there are, at least 1.
-        reached: how many were reached so far, in order.
-        holds: whether the goal is reached now, as far as scenes can tell.
-        succeeded: whether the trial is a success, whatever comes later.
-    """
-
-    distance: float
-    progress: float
-    subgoals: int
-    reached: int
-    holds: bool
-    succeeded: bool
-
-    def update(self, scene: Scene) -> None:
-        """Update with the scene of one control step."""
-
-    def success(self, stopped: bool) -> bool:
-        """Tell whether the trial is a success if it ends here; ``stopped`` by the policy itself."""
-
-
-def goal_progress(goal: Goal, start: Scene, hold_steps: int) -> GoalProgress:
-    """Return the state of a trial at its start.
-
-    Args:
-        goal: the expected behaviour.
-        start: the scene as it was read back after set-up.
-        hold_steps: control steps in a row for which a goal, or subgoal, has to hold to be reached.
-
-    Raises:
-        KeyError: the scene lacks an object that the goal needs.
-    """
-    kind = StagedProgress if isinstance(goal, StagedGoal) else DistanceProgress
-    return kind(goal, start, hold_steps)
-
-
-class DistanceProgress:
-    """Progress is 1 - d / d0; success is latched where the goal has held long enough."""
-
-    subgoals = 1
-
-    def __init__(self, goal: Goal, start: Scene, hold_steps: int) -> None:
-        """Begin a trial; see ``goal_progress``."""
-        self._goal, self._hold_steps = goal, hold_steps
-        self._start_distance = self.distance = goal.distance(start)
-        self.progress = progress_to_goal(self.distance, self._start_distance)
-        self._held = 0
-        self.holds = self.succeeded = False
-
-    @property
-    def reached(self) -> int:
-        """1 from the success on."""
-        return int(self.succeeded)
-
-    def update(self, scene: Scene) -> None:
-        """Update with the scene of one control step."""
-        distance = self._goal.distance(scene)
-        progress = progress_to_goal(distance, self._start_distance)
-        self._held = self._held + 1 if self._goal.satisfied(scene) else 0
-        self.distance, self.progress = distance, progress
-        self.holds = self._held >= self._hold_steps
-        self.succeeded = self.succeeded or self.holds
-
-    def success(self, stopped: bool) -> bool:
-        """Tell whether the goal has held long enough at any time."""
-        return self.succeeded
-
-
-class StagedProgress:
-    """Progress is the share of the subgoals that were reached, in order; what was reached stays reached.
-
-    Where the policy has to stop at the goal, no scene alone makes a success: ``holds`` and ``succeeded``
-    stay false, so that only the policy ends such a trial.
-    """
-
-    def __init__(self, goal: StagedGoal, start: Scene, hold_steps: int) -> None:
-        """Begin a trial; see ``goal_progress``. A subgoal can be reached in the start scene."""
-        self._goal, self._hold_steps = goal, hold_steps
-        self.subgoals = len(goal.subgoals)
-        self.reached = 0
-        self._held = 0
-        self._satisfied = False
-        self.holds = self.succeeded = False
-        self.distance = 0.0
-        self.update(start)
-
-    @property
-    def progress(self) -> float:
-        """The share that was reached."""
-        return self.reached / self.subgoals
-
-    def update(self, scene: Scene) -> None:
-        """Update with the scene of one control step."""
-        distance, satisfied = self._goal.distance(scene), self._goal.satisfied(scene)
-        self._advance(scene)
-        self.distance, self._satisfied = distance, satisfied
-        if not self._goal.stop_required:
-            self.holds = self.succeeded = self.reached == self.subgoals
-
-    def success(self, stopped: bool) -> bool:
-        """Tell whether all was reached and, where required, the policy stopped at the goal."""
-        complete = self.reached == self.subgoals
-        return complete and (not self._goal.stop_required or (stopped and self._satisfied))
-
-    def _advance(self, scene: Scene) -> None:
-        """Latch what is reached; with ``hold_steps`` of 1 several subgoals may be reached in one scene."""
-        while self.reached < self.subgoals:
-            self._held = self._held + 1 if self._goal.subgoals[self.reached].satisfied(scene) else 0
-            if self._held < self._hold_steps:
-                return
-            self.reached += 1
-            self._held = 0
-            if self._hold_steps > 1:
-                return
+    def value(self, end: End) -> float:
+        """Return the progress now."""
+        return self.trial.judging.progress

@@ -1,0 +1,241 @@
+"""Who says how far a trial is, and whether it is a success: a judge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from robocontrast_ros.domain import Judgement, Scene, TestInstance
+from robocontrast_ros.tasks.protocol import Goal, StagedGoal, Task
+
+
+class Judging(Protocol):
+    """The judgement of one trial, which goes on from control step to control step.
+
+    Attributes:
+        distance: what the goal measures now [m]; NaN where the judge measures no distance.
+        progress: progress-to-goal, in [0, 1].
+        subgoals: how many there are, at least 1.
+        reached: how many were reached so far, in order.
+        holds: whether the goal is reached now, as far as can be told before the trial ends.
+        succeeded: whether the trial is a success, whatever comes later.
+    """
+
+    distance: float
+    progress: float
+    subgoals: int
+    reached: int
+    holds: bool
+    succeeded: bool
+
+    def update(self, scene: Scene) -> None:
+        """Take the scene of one control step."""
+
+    def tell(self, judgement: Judgement) -> None:
+        """Take what somebody outside says of the trial at its end; only where the judge asks."""
+
+    def success(self, stopped: bool) -> bool:
+        """Tell whether the trial is a success if it ends here; ``stopped`` by the policy itself."""
+
+
+class Judge(Protocol):
+    """Says success and progress of trials. Its entry point names the class, which takes no arguments.
+
+    Attributes:
+        asks: whether somebody outside is asked at the end of each trial; ``Judging.tell`` then hands the answer on.
+    """
+
+    asks: bool
+
+    def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
+        """Begin a trial of a test instance.
+
+        Args:
+            task: its task.
+            instance: its initial conditions.
+            start_scene: the scene as it was read back after set-up.
+
+        Raises:
+            KeyError: the scene lacks an object that the goal needs.
+            ValueError: the trial cannot be judged.
+        """
+
+
+@dataclass(frozen=True)
+class TrueScene:
+    """The judge that compares the true scene of each control step with the task's goal.
+
+    Attributes:
+        hold_steps: control steps in a row for which a goal, or subgoal, has to hold to be reached, at least 1.
+    """
+
+    hold_steps: int = 1
+    asks: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.hold_steps < 1:
+            raise ValueError(f"hold_steps: got {self.hold_steps}, expected at least 1 control step")
+
+    def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
+        """Begin with the goal of the instance in this scene."""
+        return goal_progress(task.goal(instance.instruction, start_scene), start_scene, self.hold_steps)
+
+
+class Outside:
+    """The judge that asks somebody outside, a person or a camera, by the service ``judge/judge_trial``."""
+
+    asks = True
+
+    def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
+        """Begin with nothing known."""
+        return ToldProgress()
+
+
+TRUE_SCENE = TrueScene()
+"""The judge of every session that names no other."""
+
+
+def goal_progress(goal: Goal, start: Scene, hold_steps: int) -> Judging:
+    """Return the state of a trial at its start.
+
+    Args:
+        goal: the expected behaviour.
+        start: the scene as it was read back after set-up.
+        hold_steps: control steps in a row for which a goal, or subgoal, has to hold to be reached.
+
+    Raises:
+        KeyError: the scene lacks an object that the goal needs.
+    """
+    kind = StagedProgress if isinstance(goal, StagedGoal) else DistanceProgress
+    return kind(goal, start, hold_steps)
+
+
+def progress_to_goal(distance: float, start_distance: float) -> float:
+    """Return 1 - d / d0, clamped to [0, 1].
+
+    Where the trial starts at its goal (d0 = 0) the quotient is undefined: the progress is then 1 as
+    long as the goal holds and 0 when it has been lost.
+
+    Args:
+        distance: d, what the goal predicate measures now [m].
+        start_distance: d0, what it measured at the start [m].
+
+    Raises:
+        ValueError: a distance is negative or not finite.
+    """
+    for name, value in (("distance to goal", distance), ("distance to goal at the start", start_distance)):
+        if not (math.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{name}: got {value}, expected a finite number of at least 0 m")
+    if start_distance == 0.0:
+        return 1.0 if distance == 0.0 else 0.0
+    return min(max(1.0 - distance / start_distance, 0.0), 1.0)
+
+
+class ToldProgress:
+    """What was said of a trial when it had ended; nothing is known before, and no distance is measured."""
+
+    distance = math.nan
+    subgoals = 1
+    holds = False
+
+    def __init__(self) -> None:
+        """Begin a trial."""
+        self.progress = math.nan
+        self.succeeded = False
+
+    @property
+    def reached(self) -> int:
+        """1 where the trial is a success."""
+        return int(self.succeeded)
+
+    def update(self, scene: Scene) -> None:
+        """Do nothing: a scene decides nothing."""
+
+    def tell(self, judgement: Judgement) -> None:
+        """Take over what is said."""
+        self.succeeded, self.progress = judgement.success, judgement.progress
+
+    def success(self, stopped: bool) -> bool:
+        """Tell whether it was said to be a success."""
+        return self.succeeded
+
+
+class DistanceProgress:
+    """Progress is 1 - d / d0; success is latched where the goal has held long enough."""
+
+    subgoals = 1
+
+    def __init__(self, goal: Goal, start: Scene, hold_steps: int) -> None:
+        """Begin a trial; see ``goal_progress``."""
+        self._goal, self._hold_steps = goal, hold_steps
+        self._start_distance = self.distance = goal.distance(start)
+        self.progress = progress_to_goal(self.distance, self._start_distance)
+        self._held = 0
+        self.holds = self.succeeded = False
+
+    @property
+    def reached(self) -> int:
+        """1 from the success on."""
+        return int(self.succeeded)
+
+    def update(self, scene: Scene) -> None:
+        """Update with the scene of one control step."""
+        distance = self._goal.distance(scene)
+        progress = progress_to_goal(distance, self._start_distance)
+        self._held = self._held + 1 if self._goal.satisfied(scene) else 0
+        self.distance, self.progress = distance, progress
+        self.holds = self._held >= self._hold_steps
+        self.succeeded = self.succeeded or self.holds
+
+    def success(self, stopped: bool) -> bool:
+        """Tell whether the goal has held long enough at any time."""
+        return self.succeeded
+
+
+class StagedProgress:
+    """Progress is the share of the subgoals that were reached, in order; what was reached stays reached.
+
+    Where the policy has to stop at the goal, no scene alone makes a success: ``holds`` and ``succeeded``
+    stay false, so that only the policy ends such a trial.
+    """
+
+    def __init__(self, goal: StagedGoal, start: Scene, hold_steps: int) -> None:
+        """Begin a trial; see ``goal_progress``. A subgoal can be reached in the start scene."""
+        self._goal, self._hold_steps = goal, hold_steps
+        self.subgoals = len(goal.subgoals)
+        self.reached = 0
+        self._held = 0
+        self._satisfied = False
+        self.holds = self.succeeded = False
+        self.distance = 0.0
+        self.update(start)
+
+    @property
+    def progress(self) -> float:
+        """The share that was reached."""
+        return self.reached / self.subgoals
+
+    def update(self, scene: Scene) -> None:
+        """Update with the scene of one control step."""
+        distance, satisfied = self._goal.distance(scene), self._goal.satisfied(scene)
+        self._advance(scene)
+        self.distance, self._satisfied = distance, satisfied
+        if not self._goal.stop_required:
+            self.holds = self.succeeded = self.reached == self.subgoals
+
+    def success(self, stopped: bool) -> bool:
+        """Tell whether all was reached and, where required, the policy stopped at the goal."""
+        complete = self.reached == self.subgoals
+        return complete and (not self._goal.stop_required or (stopped and self._satisfied))
+
+    def _advance(self, scene: Scene) -> None:
+        """Latch what is reached; with ``hold_steps`` of 1 several subgoals may be reached in one scene."""
+        while self.reached < self.subgoals:
+            self._held = self._held + 1 if self._goal.subgoals[self.reached].satisfied(scene) else 0
+            if self._held < self._hold_steps:
+                return
+            self.reached += 1
+            self._held = 0
+            if self._hold_steps > 1:
+                return
