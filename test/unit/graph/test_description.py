@@ -15,9 +15,9 @@ from robocontrast_ros.graph.description import (
     checked_namespace,
     nodes_of,
     processes_of,
-    recorded_topics,
 )
 from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.recording import recorded_topics
 from robocontrast_ros.sessions.resolving import resolve
 
 
