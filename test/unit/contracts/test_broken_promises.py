@@ -1,0 +1,449 @@
+"""Every contract refuses what does not keep it, with a message that names the promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from unittest import SkipTest
+
+import numpy as np
+import pytest
+from line_world import AlreadySolved, Invert, LineGoal, LineTask, MoveSource, line
+
+from robocontrast_ros.contracts.perturbation import PerturbationContract
+from robocontrast_ros.contracts.policy import PolicyContract
+from robocontrast_ros.contracts.robot import RobotContract
+from robocontrast_ros.contracts.strategy import StrategyContract
+from robocontrast_ros.contracts.task import TaskContract
+from robocontrast_ros.domain import NotApplicable, Perturbed
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.strategies.standard import Standard
+
+
+def check(contract, test, **attributes):
+    """Run one test of a contract on something, as pytest would."""
+    case = type("Case", (contract,), attributes)()
+    getattr(case, test)()
+
+
+def broken(made, **attributes):
+    """Return a class like another with some attributes changed."""
+    return type("Broken", (made,), attributes)
+
+
+# -- tasks --------------------------------------------------------------------------------------
+
+numbers = count()
+
+
+class Unseeded(LineTask):
+    def sample(self, rng, instance_id, family=None):
+        return super().sample(np.random.default_rng(next(numbers)), instance_id, family)
+
+
+class SolvedAtTheStart(LineTask):
+    def sample(self, rng, instance_id, family=None):
+        drawn = super().sample(rng, instance_id, family)
+        return replace(drawn, scene=self.plan(drawn.instruction, drawn.scene).final_scene)
+
+
+class Unfaithful(LineTask):
+    def plan(self, instruction, scene):
+        plan = super().plan(instruction, scene)
+        return plan and replace(plan, final_scene=scene)
+
+
+class Forgetful(LineTask):
+    def parse(self, text, scene):
+        return replace(super().parse(text, scene), arguments=())
+
+
+class Rough(LineGoal):
+    def distance(self, scene):
+        return 0.0 if super().distance(scene) < 0.3 else 1.0
+
+    def satisfied(self, scene):
+        return super().distance(scene) == 0.0
+
+
+class RoughGoals(LineTask):
+    def goal(self, instruction, start):
+        return Rough(instruction.get("source"), instruction.get("place"), instruction.get("target"))
+
+
+class Repeating(LineTask):
+    def conditions(self):
+        yield from super().conditions()
+        yield from super().conditions()
+
+
+class Indulgent(LineTask):
+    def make_instance(self, instance_id, instruction, scene):
+        return super().make_instance(instance_id, instruction, scene) or super().make_instance(
+            instance_id, instruction, line(a=0.3, b=0.5, c=0.7, d=0.99)
+        )
+
+
+@pytest.mark.parametrize(
+    ("task", "test", "message"),
+    [
+        (broken(LineTask, metric="beauty"), "it_says_what_a_session_has_to_know", "`metric` is one of .*'beauty'"),
+        (LineTask, "it_says_what_a_session_has_to_know", "files that exist; there is no package://line"),
+        (broken(LineTask, step_limit=0.5), "it_says_what_a_session_has_to_know", "`step_limit` is a whole number"),
+        (Unseeded, "the_same_seed_draws_the_same_instance", "from the generator that it is given alone"),
+        (broken(LineTask, name="x", models={}), "an_instance_is_what_was_asked_for", "has one of the `models`"),
+        (broken(LineTask, outline=lambda s, m: ((0, 0),)), "every_model_has_an_outline", "three or more corners"),
+        (SolvedAtTheStart, "an_instance_is_not_solved_at_its_start", "is not solved at its start"),
+        (Unfaithful, "the_plan_reaches_the_goal", "the plan reaches the goal"),
+        (
+            broken(LineTask, start_position=(0.5, 0.0, 0.0)),
+            "the_plan_reaches_the_goal",
+            "path begins where the robot starts",
+        ),
+        (RoughGoals, "the_distance_is_0_exactly_where_the_goal_is_satisfied", "0 exactly where the goal is satisf"),
+        (Forgetful, "words_and_structure_of_an_instruction_agree", "`parse` gives back the structure"),
+        (
+            broken(LineTask, parse=lambda s, text, scene: next(s.conditions())),
+            "words_and_structure_of_an_instruction_agree",
+            "`parse` gives back the structure",
+        ),
+        (Repeating, "conditions_are_listed_once_each", "lists each condition once; of 48, 24 differ"),
+        (
+            Indulgent,
+            "an_instance_can_be_made_again_and_none_is_made_where_it_is_solved",
+            "gives None where the instruction is fulfilled already",
+        ),
+    ],
+)
+def test_a_task_that_breaks_a_promise_is_refused_by_it(task, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(TaskContract, f"test_{test}", made=lambda self: task(), parameter_file=lambda self: Path("line.yaml"))
+
+
+# -- strategies ---------------------------------------------------------------------------------
+
+
+class Shuffled(Standard):
+    def run(self, context):
+        order = np.random.default_rng(next(numbers)).permutation(len(context.test_set))
+        yield from super().run(replace(context, test_set=tuple(context.test_set[k] for k in order)))
+
+
+class Endless(Standard):
+    def run(self, context):
+        while True:
+            yield from super().run(context)
+
+
+class Changing(Standard):
+    """Changes each of its proposals, as `changed` says."""
+
+    def run(self, context):
+        trials, answer = super().run(context), None
+        while True:
+            try:
+                answer = yield self.changed(context, trials.send(answer))
+            except StopIteration:
+                return
+
+
+class WithMemory(Changing):
+    runs = 0
+
+    def run(self, context):
+        self.runs += 1
+        yield from super().run(context)
+
+    def changed(self, context, proposal):
+        return replace(proposal, note=f"run {self.runs}")
+
+
+class Misnamed(Changing):
+    def changed(self, context, proposal):
+        return replace(proposal, perturbation="upside_down")
+
+
+class Solved(Changing):
+    def changed(self, context, proposal):
+        instance = proposal.instance
+        scene = context.task.plan(instance.instruction, instance.scene).final_scene
+        return replace(proposal, instance=replace(instance, scene=scene))
+
+
+class Elsewhere(Changing):
+    base_trials_iid = False
+
+    def changed(self, context, proposal):
+        return replace(proposal, instance=context.test_set[0])
+
+
+class Once(Standard):
+    def run(self, context):
+        yield from super().run(replace(context, repeats=1))
+
+
+class Silent(Standard):
+    def run(self, context):
+        yield from super().run(replace(context, test_set=context.test_set[1:]))
+
+
+class Backwards(Standard):
+    def run(self, context):
+        yield from super().run(replace(context, test_set=context.test_set[::-1]))
+
+
+class Underestimating(Standard):
+    def trials_expected(self, context):
+        return 1
+
+
+class Wordless(Standard):
+    uses_perturbations = "none"
+
+
+class Talking(Standard):
+    def run(self, context):
+        yield "hello"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "test", "message"),
+    [
+        (Wordless, "it_says_what_it_is", "one of the enum PerturbationUse; got 'none'"),
+        (Shuffled, "the_same_results_give_the_same_trials", "the same results yields the same trials"),
+        (WithMemory, "the_same_results_give_the_same_trials", "in an object that was used before, step 0"),
+        (Endless, "there_are_no_more_trials_than_were_expected", "a strategy ends; after 2000 trials"),
+        (Talking, "there_are_no_more_trials_than_were_expected", "yields Proposal or Skipped; got 'hello'"),
+        (Misnamed, "every_trial_is_of_a_test_instance_and_is_named_after_what_was_perturbed", "named `base`"),
+        (Elsewhere, "every_trial_is_of_a_test_instance_and_is_named_after_what_was_perturbed", "has another"),
+        (Solved, "no_trial_is_solved_or_infeasible_at_its_start", "goal holds at its start"),
+        (Once, "each_instance_is_run_as_often_as_the_repeats_say", r"has the repeats \[0\], not \[0, 1\]"),
+        (
+            Silent,
+            "what_is_left_out_is_said_with_a_reason_and_without_a_budget_nothing_else_is",
+            "run or skipped with a reason; not so: x0",
+        ),
+        (Underestimating, "there_are_no_more_trials_than_were_expected", "an upper bound; it said 1, and 10"),
+        (Backwards, "base_trials_that_are_said_to_be_a_random_sample_are_one", "in the order of the test set"),
+        (Elsewhere, "a_full_reset_starts_in_the_scene_of_the_test_instance", "is to another"),
+    ],
+)
+def test_a_strategy_that_breaks_a_promise_is_refused_by_it(strategy, test, message):
+    attributes = {
+        "make": lambda self: strategy(),
+        "task": lambda self: LineTask(),
+        "perturbations": lambda self: (Invert(), MoveSource()),
+    }
+    with pytest.raises(AssertionError, match=message):
+        check(StrategyContract, f"test_{test}", **attributes)
+
+
+# -- perturbations ------------------------------------------------------------------------------
+
+
+class AnyPlace(MoveSource):
+    def apply(self, task, base, scene, rng):
+        return super().apply(task, base, scene, np.random.default_rng(next(numbers)))
+
+
+class Anonymous(Invert):
+    def apply(self, task, base, scene, rng):
+        answer = super().apply(task, base, scene, rng)
+        if isinstance(answer, Perturbed):
+            return replace(answer, instance=replace(answer.instance, instance_id=base.instance_id))
+        return answer
+
+
+class Untold(Invert):
+    def apply(self, task, base, scene, rng):
+        answer = super().apply(task, base, scene, rng)
+        return NotApplicable("") if isinstance(answer, NotApplicable) else answer
+
+
+@pytest.mark.parametrize(
+    ("perturbation", "test", "message"),
+    [
+        (broken(Invert, symbol=""), "it_says_what_it_is", "has a `symbol`, a text; got ''"),
+        (broken(Invert, axes="BL"), "it_says_what_it_is", "L, S and B, in this order; got 'BL'"),
+        (broken(Invert, supports=lambda s, t: True), "it_says_which_tasks_it_supports", "false of a task that has no"),
+        (Untold, "it_answers_with_an_instance_or_with_a_reason", "NotApplicable has a reason"),
+        (
+            broken(Invert, apply=lambda s, t, b, scene, rng: NotApplicable("never")),
+            "it_answers_with_an_instance_or_with_a_reason",
+            "applied to none: never",
+        ),
+        (
+            broken(Invert, apply=lambda s, t, b, scene, rng: None),
+            "it_answers_with_an_instance_or_with_a_reason",
+            "Perturbed or NotApplicable; got None",
+        ),
+        (AnyPlace, "the_same_generator_gives_the_same_answer", "from the generator that it is given alone"),
+        (AlreadySolved, "what_comes_out_is_feasible_and_not_solved", "not solved at its start"),
+        (Anonymous, "what_comes_out_is_feasible_and_not_solved", "has an id of its own"),
+        (broken(MoveSource, axes="LB"), "nothing_but_its_axes_is_changed", "with L in `axes` other words are said"),
+        (broken(Invert, axes="SB"), "nothing_but_its_axes_is_changed", "without L in `axes` the instruction stays"),
+        (broken(Invert, axes="L"), "nothing_but_its_axes_is_changed", "L without B keeps the meaning"),
+        (broken(Invert, axes="LSB"), "nothing_but_its_axes_is_changed", "with S in `axes` an object is moved"),
+    ],
+)
+def test_a_perturbation_that_breaks_a_promise_is_refused_by_it(perturbation, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(
+            PerturbationContract,
+            f"test_{test}",
+            make=lambda self: perturbation(),
+            task=lambda self: LineTask(),
+        )
+
+
+# -- policies -----------------------------------------------------------------------------------
+
+
+class Steady:
+    """Keeps its contract: always the same small step, of which the seed decides the side."""
+
+    cameras = ()
+
+    def describe(self):
+        return PolicyDescription("steady", "planar_delta", 2, cameras=self.cameras)
+
+    def reset(self, instruction, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def act(self, observation):
+        return self.rng.normal(scale=0.01, size=(1, 2))
+
+
+class Lucky(Steady):
+    def act(self, observation):
+        return np.random.default_rng(next(numbers)).normal(size=(1, 2))
+
+
+class Single(Steady):
+    def act(self, observation):
+        return super().act(observation).astype(np.float32)
+
+
+class Flat(Steady):
+    def act(self, observation):
+        return super().act(observation)[0]
+
+
+class Undefined(Steady):
+    def act(self, observation):
+        return np.full((1, 2), np.nan)
+
+
+class Remembering(Steady):
+    trials = 0
+
+    def reset(self, instruction, seed):
+        super().reset(instruction, seed + self.trials)
+        self.trials += 1
+
+
+class Peeping(Steady):
+    def act(self, observation):
+        return np.array([observation.scene["red_moon"].pose.xy])
+
+
+class Looking(Steady):
+    def act(self, observation):
+        return super().act(observation) * observation.images["wrist"].mean()
+
+
+class Painting(Steady):
+    cameras = ("board",)
+
+    def act(self, observation):
+        observation.images["board"][:] = 0
+        return super().act(observation)
+
+
+class Moody(Steady):
+    def describe(self):
+        return replace(super().describe(), name=f"moody {next(numbers)}")
+
+
+class Heating(Steady):
+    warm = 0
+
+    def reset(self, instruction, seed):
+        super().reset(instruction, seed + self.warm)
+
+    def warm_up(self):
+        self.warm = 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "test", "message"),
+    [
+        (Moody, "it_describes_itself", "describe themselves alike"),
+        (Peeping, "what_it_declares_is_all_that_it_needs", r"cameras: none; without the ground truth\); it raises"),
+        (Looking, "what_it_declares_is_all_that_it_needs", "raises KeyError: 'wrist'"),
+        (Single, "an_answer_is_a_chunk_of_finite_double_precision_numbers", "array of float64; got float32"),
+        (Flat, "an_answer_is_a_chunk_of_finite_double_precision_numbers", r"shape \(1 to 1, 2\); got \(2,\)"),
+        (Undefined, "an_answer_is_a_chunk_of_finite_double_precision_numbers", "an answer is finite"),
+        (Lucky, "the_same_seed_words_and_observations_give_the_same_answers", "the second time they were others"),
+        (Remembering, "nothing_of_a_trial_is_left_in_the_next", "nothing is left of the trial before"),
+        (Painting, "images_are_left_as_they_were", "leaves the images as they are; it changed board"),
+        (Heating, "warming_up_leaves_no_trace_in_later_answers", "`warm_up` changes no later answer"),
+    ],
+)
+def test_a_policy_that_breaks_a_promise_is_refused_by_it(policy, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(PolicyContract, f"test_{test}", make=lambda self: policy())
+
+
+def test_a_policy_without_the_optional_methods_is_not_asked_for_them():
+    class TestSteady(PolicyContract):
+        def make(self):
+            return Steady()
+
+    for name in ("warming_up_leaves_no_trace_in_later_answers", "its_file_says_what_it_says_itself"):
+        with pytest.raises(SkipTest, match="it has no"):
+            getattr(TestSteady(), f"test_{name}")()
+
+
+# -- robots -------------------------------------------------------------------------------------
+
+UR5E, LOCOBOT = load_profile("ur5e"), load_profile("locobot")
+NARROW = tuple(replace(joint, upper=-2.0) if joint.name == "wrist_1_joint" else joint for joint in UR5E.joints)
+HASTY = replace(LOCOBOT.action_spaces.discrete_navigation, time_limit=0.3)
+
+
+@pytest.mark.parametrize(
+    ("robot", "test", "message"),
+    [
+        (
+            {"profile": lambda self: replace(UR5E, name="my arm")},
+            "it_says_what_a_session_has_to_know",
+            "letters, digits and _, a letter first; got 'my arm'",
+        ),
+        (
+            {"profile": lambda self: replace(UR5E, command=replace(UR5E.command, topic="/joints"))},
+            "it_says_what_a_session_has_to_know",
+            "topics are relative.*: /joints",
+        ),
+        ({"robot": "ur5e", "board": ((0.1, 1.5), (0, 0))}, "its_actions_lead_where_they_should", "reaches all of the"),
+        (
+            {"profile": lambda self: replace(UR5E, joints=NARROW)},
+            "its_actions_lead_where_they_should",
+            "keep 0.05 rad from their limits|reaches all of the board",
+        ),
+        (
+            {
+                "profile": lambda self: replace(
+                    LOCOBOT, action_spaces=replace(LOCOBOT.action_spaces, discrete_navigation=HASTY)
+                )
+            },
+            "its_actions_lead_where_they_should",
+            "on free floor FORWARD is not blocked; it says",
+        ),
+    ],
+)
+def test_a_robot_that_breaks_a_promise_is_refused_by_it(robot, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(RobotContract, f"test_{test}", **robot)
