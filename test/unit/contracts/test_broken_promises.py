@@ -19,6 +19,7 @@ from robocontrast_ros.contracts.task import TaskContract
 from robocontrast_ros.domain import NotApplicable, Perturbed
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.profile_base import Shape
 from robocontrast_ros.strategies.standard import Standard
 
 
@@ -411,6 +412,7 @@ def test_a_policy_without_the_optional_methods_is_not_asked_for_them():
 
 UR5E, LOCOBOT = load_profile("ur5e"), load_profile("locobot")
 NARROW = tuple(replace(joint, upper=-2.0) if joint.name == "wrist_1_joint" else joint for joint in UR5E.joints)
+LOW = replace(UR5E.links[1], shapes=(Shape("capsule", (0.0, 0.0, 0.0), (0.9, 0.0, 0.0), 0.05),))
 HASTY = replace(LOCOBOT.action_spaces.discrete_navigation, time_limit=0.3)
 
 
@@ -432,6 +434,11 @@ HASTY = replace(LOCOBOT.action_spaces.discrete_navigation, time_limit=0.3)
             {"profile": lambda self: replace(UR5E, joints=NARROW)},
             "its_actions_lead_where_they_should",
             "keep 0.05 rad from their limits|reaches all of the board",
+        ),
+        (
+            {"profile": lambda self: replace(UR5E, links=(UR5E.links[0], LOW, *UR5E.links[2:]))},
+            "its_actions_lead_where_they_should",
+            "goes where it is told; .* Look at `servo`, and at `links`",
         ),
         (
             {
