@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from robocontrast_ros.configuration import load_configured, load_plugin, resolve_uri
+from robocontrast_ros.configuration import load_configured, make_plugin, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise
 from robocontrast_ros.domain import BASE, Outcome, Scene, Start, TestInstance, TrialResult
 from robocontrast_ros.perturbations.protocol import Perturbation
@@ -59,7 +59,7 @@ class StrategyContract:
 
     def perturbations(self) -> tuple[Perturbation, ...]:
         """Return perturbations that the task supports."""
-        return tuple(load_plugin("perturbations", name, "the contract", "perturbations")() for name in ("LB2", "SB2"))
+        return tuple(make_plugin("perturbations", name, "the contract", "perturbations") for name in ("LB2", "SB2"))
 
     @once
     def context(self) -> StrategyContext:

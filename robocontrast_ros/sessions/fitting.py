@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, make_plugin, plugin_names, resolve_uri
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -150,10 +150,10 @@ def loaded_perturbations(
             f"none, for strategy '{strategy.name}' uses no perturbations",
             "Take `contrast_set`, or leave them out.",
         )
-    found = tuple(load_plugin("perturbations", name, source, key)() for name in parameters.perturbations)
+    found = tuple(make_plugin("perturbations", name, source, key) for name in parameters.perturbations)
     for perturbation in found:
         if not perturbation.supports(task):
-            known = (load_plugin("perturbations", name, source, key)() for name in plugin_names("perturbations"))
+            known = (make_plugin("perturbations", name, source, key) for name in plugin_names("perturbations"))
             supported = [other.name for other in known if other.supports(task)]
             raise ConfigurationError(
                 source,

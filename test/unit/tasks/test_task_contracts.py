@@ -5,7 +5,7 @@ from __future__ import annotations
 from language_table_instances import EIGHT
 from vln_scenes import APARTMENT
 
-from robocontrast_ros.configuration import load_plugin, plugin_names, resolve_uri
+from robocontrast_ros.configuration import make_plugin, plugin_names, resolve_uri
 from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.contracts.task import TaskContract
 
@@ -38,42 +38,42 @@ class InTheApartment(PerturbationContract):
 
 class TestLB1(OnTheTable):
     def make(self):
-        return load_plugin("perturbations", "LB1", "test", "")()
+        return make_plugin("perturbations", "LB1", "test", "")
 
 
 class TestLB2(OnTheTable):
     def make(self):
-        return load_plugin("perturbations", "LB2", "test", "")()
+        return make_plugin("perturbations", "LB2", "test", "")
 
 
 class TestSB1(OnTheTable):
     def make(self):
-        return load_plugin("perturbations", "SB1", "test", "")()
+        return make_plugin("perturbations", "SB1", "test", "")
 
 
 class TestSB2(OnTheTable):
     def make(self):
-        return load_plugin("perturbations", "SB2", "test", "")()
+        return make_plugin("perturbations", "SB2", "test", "")
 
 
 class TestL(InTheApartment):
     def make(self):
-        return load_plugin("perturbations", "L", "test", "")()
+        return make_plugin("perturbations", "L", "test", "")
 
 
 class TestLB(InTheApartment):
     def make(self):
-        return load_plugin("perturbations", "LB", "test", "")()
+        return make_plugin("perturbations", "LB", "test", "")
 
 
 class TestS(InTheApartment):
     def make(self):
-        return load_plugin("perturbations", "S", "test", "")()
+        return make_plugin("perturbations", "S", "test", "")
 
 
 class TestSB(InTheApartment):
     def make(self):
-        return load_plugin("perturbations", "SB", "test", "")()
+        return make_plugin("perturbations", "SB", "test", "")
 
 
 def test_no_perturbation_is_without_a_contract():
