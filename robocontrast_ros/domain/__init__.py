@@ -16,6 +16,7 @@ from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
 from robocontrast_ros.domain.trial import (
     BASE,
     METRICS,
+    Judgement,
     Observed,
     Outcome,
     Progress,
@@ -31,6 +32,7 @@ __all__ = [
     "Budget",
     "Fault",
     "Instruction",
+    "Judgement",
     "NotApplicable",
     "ObjectState",
     "Observed",

@@ -88,6 +88,23 @@ class Observed:
 
 
 @dataclass(frozen=True)
+class Judgement:
+    """What somebody outside, a person or a camera, says of a trial at its end.
+
+    Attributes:
+        success: whether it is a success.
+        progress: progress-to-goal, in [0, 1].
+        by: who says it.
+        note: anything else, in words.
+    """
+
+    success: bool
+    progress: float
+    by: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Progress:
     """A trial's state at one instant.
 

@@ -14,11 +14,11 @@ from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.graph.description import recorded_topics
+from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.ros_bench import RosBench
-from robocontrast_ros.nodes.conversions.domain import TrialContext
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.episode_manager.services import SessionServices
 from robocontrast_ros.nodes.runtime.main import run_node

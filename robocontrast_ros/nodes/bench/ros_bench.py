@@ -15,6 +15,7 @@ from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy
 from robocontrast_ros.messages.decoding import result_from_msg, scene_from_msg
+from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import Trial as TrialMsg
 from robocontrast_ros.nodes.bench.asking import ask
 from robocontrast_ros.nodes.bench.episodes import EpisodeClient
@@ -22,7 +23,6 @@ from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.policies import PolicyClients
 from robocontrast_ros.nodes.bench.recordings import RecordingClients
 from robocontrast_ros.nodes.conversions.domain import (
-    TrialContext,
     fault_from_msg,
     fault_to_msg,
     move_to_msg,
