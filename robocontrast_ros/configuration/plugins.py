@@ -1,4 +1,4 @@
-"""Find what users may add (tasks, perturbations, strategies, policies) by name."""
+"""Find what users may add by name: the kinds of ``METHODS``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ METHODS = {
     "tasks": ("from_file",),
     "strategies": ("run", "trials_expected"),
     "perturbations": ("supports", "apply"),
-    "scene_backends": ("read", "set_up"),
+    "scene_backends": ("read", "set_up", "features"),
     "judges": ("begin",),
-    "pacers": ("begin", "step"),
+    "pacers": ("begin", "step", "steps_world"),
     "robot_ports": ("state", "command", "hold", "home", "stop"),
 }
-"""Kind -> methods that a plug-in of it must have."""
+"""Kind -> methods and attributes that a plug-in of it must have."""
 
 MADE = {
     "policies": ("describe", "reset", "act"),
@@ -34,6 +34,7 @@ MADE = {
     ),
     "strategies": ("run", "trials_expected", "name", "description", "uses_perturbations", "base_trials_iid"),
     "perturbations": ("supports", "apply", "name", "symbol", "axes", "description"),
+    "judges": ("begin", "asks"),
 }
 """Kind -> methods and attributes that what a plug-in makes must have."""
 
@@ -43,7 +44,7 @@ _SINGULAR = {"policies": "policy", "strategies": "strategy", "robot_ports": "por
 
 
 def plugin_names(kind: str) -> tuple[str, ...]:
-    """Return the names registered for a kind: ``tasks``, ``perturbations``, ``strategies``, ``policies``."""
+    """Return the names registered for a kind, one of ``METHODS``."""
     return tuple(sorted({entry.name for entry in entry_points(group=GROUP_PREFIX + kind)}))
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise, refuses
-from robocontrast_ros.domain import METRICS, Pose, Scene, TestInstance
+from robocontrast_ros.contracts.played import between
+from robocontrast_ros.domain import METRICS, Scene, TestInstance
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.tasks.protocol import Goal, RegionGoal, StagedGoal, Task, robot_start
 
@@ -184,13 +185,7 @@ class TaskContract:
     def between(self, instance: TestInstance) -> Iterator[Scene]:
         """Return scenes on the way from an instance's start to its planned end."""
         end = self.task().plan(instance.instruction, instance.scene).final_scene
-        for share in (0.0, 0.3, 0.6, 0.9, 1.0):
-            scene = instance.scene
-            for old in scene:
-                scene = scene.moved(old.name, _between(old.pose, end[old.name].pose, share))
-            if scene.robot is not None and end.robot is not None:
-                scene = replace(scene, robot=_between(scene.robot, end.robot, share))
-            yield scene
+        yield from (between(instance.scene, end, share) for share in (0.0, 0.3, 0.6, 0.9, 1.0))
         yield end
 
     def test_words_and_structure_of_an_instruction_agree(self) -> None:
@@ -269,9 +264,3 @@ class TaskContract:
                     regions and all(len(region) >= 3 and np.isfinite(region).all() for region in regions),
                     f"`regions` gives polygons of three or more corners; got {regions!r}",
                 )
-
-
-def _between(start: Pose, end: Pose, share: float) -> Pose:
-    """Return a pose on the straight way from one to another; it is turned like the nearer one."""
-    x, y, z = (a + share * (b - a) for a, b in zip(start.position, end.position, strict=True))
-    return Pose((x, y, z), start.orientation if share < 0.5 else end.orientation)

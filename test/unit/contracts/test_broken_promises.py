@@ -11,16 +11,20 @@ import numpy as np
 import pytest
 from line_world import AlreadySolved, Invert, LineGoal, LineTask, MoveSource, line
 
+from robocontrast_ros.contracts.backend import BackendContract
+from robocontrast_ros.contracts.judge import JudgeContract
 from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.contracts.robot import RobotContract
 from robocontrast_ros.contracts.strategy import StrategyContract
 from robocontrast_ros.contracts.task import TaskContract
-from robocontrast_ros.domain import NotApplicable, Perturbed
+from robocontrast_ros.domain import NotApplicable, Perturbed, Scene
+from robocontrast_ros.episodes.judging import Outside, TrueScene
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import Shape
 from robocontrast_ros.strategies.standard import Standard
+from robocontrast_ros.worlds.backends import BackendFeatures
 
 
 def check(contract, test, **attributes):
@@ -406,6 +410,161 @@ def test_a_policy_without_the_optional_methods_is_not_asked_for_them():
     for name in ("warming_up_leaves_no_trace_in_later_answers", "its_file_says_what_it_says_itself"):
         with pytest.raises(SkipTest, match="it has no"):
             getattr(TestSteady(), f"test_{name}")()
+
+
+# -- judges -------------------------------------------------------------------------------------
+
+
+class Changed(TrueScene):
+    """Says what the true scene says, changed by `change`."""
+
+    def begin(self, task, instance, start_scene):
+        return self.change(super().begin(task, instance, start_scene))
+
+
+class Says:
+    """A judgement that says what another does, but for what is given."""
+
+    def __init__(self, judging, **said):
+        self._judging, self._said = judging, said
+
+    def __getattr__(self, name):
+        return self._said[name](self._judging) if name in self._said else getattr(self._judging, name)
+
+
+class Generous(Changed):
+    def change(self, judging):
+        return Says(judging, succeeded=lambda j: True)
+
+
+class Boastful(Changed):
+    def change(self, judging):
+        return Says(judging, progress=lambda j: 100.0 * j.progress)
+
+
+class Forgiving(Changed):
+    def change(self, judging):
+        return Says(judging, succeeded=lambda j: j.holds)
+
+
+class Severe(Changed):
+    def change(self, judging):
+        return Says(judging, success=lambda j: lambda stopped: stopped and j.success(stopped))
+
+
+class Shared(TrueScene):
+    def begin(self, task, instance, start_scene):
+        self.__dict__["judging"] = self.__dict__.get("judging") or super().begin(task, instance, start_scene)
+        return self.__dict__["judging"]
+
+
+class Deaf(Outside):
+    def begin(self, task, instance, start_scene):
+        judging = super().begin(task, instance, start_scene)
+        judging.tell = lambda judgement: None
+        return judging
+
+
+@pytest.mark.parametrize(
+    ("judge", "test", "message"),
+    [
+        (broken(TrueScene, asks="nobody"), "it_says_whether_it_asks_somebody", "True or False; got 'nobody'"),
+        (Generous, "a_trial_begins_without_success", "begins without success; `succeeded` is true"),
+        (Boastful, "what_it_says_is_in_range", "`progress` is from 0 to 1"),
+        (Forgiving, "what_is_reached_stays_reached", "a success stays one, whatever comes later"),
+        (Severe, "what_it_says_fits_together", "is a success, whoever ends it"),
+        (Shared, "the_same_trial_is_judged_in_the_same_way", "by its own scenes alone"),
+        (Deaf, "what_it_is_told_is_what_it_says", "what is told is what is said"),
+    ],
+)
+def test_a_judge_that_breaks_a_promise_is_refused_by_it(judge, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(JudgeContract, f"test_{test}", make=lambda self: judge(), task=lambda self: LineTask())
+
+
+# -- scene backends -----------------------------------------------------------------------------
+
+
+class Person:
+    """Keeps its contract: believes that what it asks for is done."""
+
+    features = BackendFeatures()
+    description = ""
+
+    def __init__(self, context):
+        self.now, self.present = context.now, Scene()
+
+    def read(self):
+        return self.now(), self.present
+
+    def set_up(self, target, moves):
+        self.present = target
+        return self.read()
+
+
+class Clumsy(Person):
+    def set_up(self, target, moves):
+        for move in moves:
+            if move.goal is not None:
+                x, y, z = move.goal.position
+                target = target.moved(move.name, replace(move.goal, position=(x + 0.03, y, z)))
+        return super().set_up(target, moves)
+
+
+class Lazy(Person):
+    def set_up(self, target, moves):
+        return self.now(), target
+
+
+class Crowding(Person):
+    def set_up(self, target, moves):
+        kept = tuple(o for o in self.present if o.name not in target)
+        return super().set_up(replace(target, objects=(*target.objects, *kept)), moves)
+
+
+class Stirring(Person):
+    def set_up(self, target, moves):
+        first = target.objects[0]
+        x, y, z = first.pose.position
+        return super().set_up(target.moved(first.name, replace(first.pose, position=(x, y + 0.002, z))), moves)
+
+
+class Timeless(Person):
+    def read(self):
+        return -super().read()[0], self.present
+
+
+@pytest.mark.parametrize(
+    ("backend", "test", "message"),
+    [
+        (broken(Person, features={}), "it_says_what_it_can_do", "a BackendFeatures; got {}"),
+        (
+            broken(Person, features=BackendFeatures(steps=True, streams=True)),
+            "it_says_what_it_can_do",
+            "say `streams` has `request`",
+        ),
+        (broken(Person, description=None), "it_says_what_it_can_do", "`description` is a text"),
+        (broken(Person, read=lambda s: (np.nan, Scene())), "the_scene_is_known_before_one_was_set_up", "got nan"),
+        (Clumsy, "a_scene_that_is_set_up_is_the_one_that_was_wanted", "is 0.030 m from its place"),
+        (Lazy, "a_scene_that_is_set_up_is_the_one_that_was_wanted", "after `set_up`, `read` returns the objects"),
+        (Timeless, "a_scene_that_is_set_up_is_the_one_that_was_wanted", "time does not go back"),
+        (Stirring, "moves_are_carried_out_and_everything_else_stays", "without a move stays where it is"),
+        (Crowding, "moves_are_carried_out_and_everything_else_stays", "the objects that were wanted"),
+    ],
+)
+def test_a_backend_that_breaks_a_promise_is_refused_by_it(backend, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(
+            BackendContract,
+            f"test_{test}",
+            make=lambda self, context: backend(context),
+            task=lambda self: LineTask(),
+        )
+
+
+@pytest.mark.parametrize("test", [name for name in dir(BackendContract) if name.startswith("test_")])
+def test_a_backend_that_streams_nothing_keeps_the_contract(test):
+    check(BackendContract, test, make=lambda self, context: Person(context), task=lambda self: LineTask())
 
 
 # -- robots -------------------------------------------------------------------------------------
