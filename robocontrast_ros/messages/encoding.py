@@ -6,8 +6,8 @@ those of rosbags (``bags/messages.py``). The same code fills both, so that they 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from robocontrast_ros import domain
@@ -32,6 +32,8 @@ class TrialContext:
         policy: name of the policy.
         task_digest: SHA-256, in hex, of the task's parameter file.
         symbols: perturbation's name -> its symbol and axes.
+        judge: name of who says success and progress.
+        scene_when_asked: whether the scene is published only when it was asked for.
     """
 
     session: str
@@ -39,6 +41,8 @@ class TrialContext:
     policy: str
     task_digest: str
     symbols: Mapping[str, tuple[str, str]]
+    judge: str = "true_scene"
+    scene_when_asked: bool = False
 
 
 class Encoder:
@@ -104,9 +108,13 @@ class Encoder:
             ),
             scene=self.scene(instance.scene),
             optimal_path_length=instance.optimal_path_length,
-            reference_path=[make("geometry_msgs/msg/Point", x=x, y=y) for x, y in instance.reference_path],
+            reference_path=[
+                make("geometry_msgs/msg/Point", **dict(zip("xyz", point, strict=False)))
+                for point in instance.reference_path
+            ],
+            path_dimensions=len(instance.reference_path[0]) if instance.reference_path else 0,
             claim=proof.claim,
-            proof=[make("robocontrast_ros/msg/Measure", name=name, value=value) for name, value in proof.measures],
+            proof=self._measures(proof.measures),
         )
 
     def trial(self, trial: domain.Trial, context: TrialContext, start_scene: domain.Scene, start: float) -> Any:
@@ -132,6 +140,8 @@ class Encoder:
             start=int(trial.start),
             robot=context.robot,
             policy=context.policy,
+            judge=context.judge,
+            scene_when_asked=context.scene_when_asked,
         )
 
     def fault(self, fault: Fault, detail: str = "") -> Any:
@@ -143,7 +153,19 @@ class Encoder:
         return self._make(
             "robocontrast_ros/msg/Progress",
             header=self.header(frame_id, progress.stamp),
-            **_others(progress, "stamp"),
+            success=progress.success,
+            scores=self._measures(progress.scores.items()),
+        )
+
+    def judgement(self, judgement: domain.Judgement, stamp: float) -> Any:
+        """Return what somebody outside says, stamped with the time of the last control step [s]."""
+        return self._make(
+            "robocontrast_ros/msg/Judgement",
+            header=self.header("", stamp),
+            success=judgement.success,
+            progress=judgement.progress,
+            by=judgement.by,
+            note=judgement.note,
         )
 
     def result(self, result: domain.TrialResult, stamp: float) -> Any:
@@ -154,7 +176,8 @@ class Encoder:
             outcome=int(result.outcome),
             fault=self.fault(result.fault, result.detail),
             final_scene=self.scene(result.final_scene, stamp),
-            **_others(result, "outcome", "fault", "detail", "final_scene"),
+            scores=self._measures(result.scores.items()),
+            **{name: getattr(result, name) for name in _RESULT},
         )
 
     def move(self, move: domain.SetupMove) -> Any:
@@ -169,7 +192,9 @@ class Encoder:
             goal=self.pose(move.goal or Pose()),
         )
 
+    def _measures(self, numbers: Iterable[tuple[str, float]]) -> list[Any]:
+        return [self._make("robocontrast_ros/msg/Measure", name=name, value=float(value)) for name, value in numbers]
 
-def _others(record: Any, *converted: str) -> dict[str, Any]:
-    """Return the fields of a record that its message has under the same names."""
-    return {f.name: getattr(record, f.name) for f in fields(record) if f.name not in converted}
+
+_RESULT = ("optimal_path_length", "steps", "duration", "clamped_steps", "stopped", "subgoals")
+"""Fields of a result that its message has under the same names."""

@@ -66,6 +66,7 @@ class EpisodeManager(Node):
             {topic.name for topic in recorded_topics(self._session)},
             lambda: bool(self._control.abort_reason),
             lambda description, source: check_description(description, self._session, source),
+            self._session.world.judge.asks,
         )
         self.exit_code: int | None = None
         self._thread = threading.Thread(target=self._work, name="session", daemon=True)
@@ -132,6 +133,8 @@ class EpisodeManager(Node):
             policy=session.policy_file.stem if session.policy_file else "",
             task_digest=hashlib.sha256(session.task_file.read_bytes()).hexdigest(),
             symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
+            judge=session.parameters.world.judge,
+            scene_when_asked=not session.world.streams,
         )
 
     def _publish(self, status: SessionStatus) -> None:

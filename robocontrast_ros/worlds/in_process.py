@@ -141,8 +141,7 @@ class WorldSurroundings:
 
     def progress(self, stamp: float) -> Progress:
         """Score the scene of this time."""
-        sample = self._sample
-        return self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+        return self._scorer.update(self._sample)
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def record_trial(
                 add = join.add_scene if topic == "scene" else join.add_tool_pose
                 sample = add(stamp, value)
                 if sample is not None:
-                    progress.append(scorer.update(stamp, sample.scene, sample.robot_pose.position))
+                    progress.append(scorer.update(sample))
                     write("progress", messages.progress(progress[-1]))
         result = scorer.result(fault, "it broke" if fault else "", len(moves) - 1, 2)
         if with_result:
