@@ -39,12 +39,12 @@ def played_scenes(task: Task, instance: TestInstance) -> Iterator[Scene]:
     yield from (between(plan.final_scene, instance.scene, (k + 1) / STEPS) for k in range(STEPS))
 
 
-def _on_the_way(start: Scene, end: Scene, path: tuple[tuple[float, float], ...]) -> Iterator[Scene]:
+def _on_the_way(start: Scene, end: Scene, path: tuple[tuple[float, ...], ...]) -> Iterator[Scene]:
     count = 5 * STEPS
     for k in range(count):
         share = (k + 1) / count
         scene = between(start, end, share)
         if scene.robot is not None:
-            x, y = path[round(share * (len(path) - 1))]
+            x, y = path[round(share * (len(path) - 1))][:2]
             scene = replace(scene, robot=Pose((x, y, scene.robot.position[2]), scene.robot.orientation))
         yield scene

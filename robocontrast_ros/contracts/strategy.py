@@ -10,7 +10,8 @@ import numpy as np
 
 from robocontrast_ros.configuration import load_configured, make_plugin, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise
-from robocontrast_ros.domain import BASE, Outcome, Scene, Start, TestInstance, TrialResult
+from robocontrast_ros.domain import BASE, Outcome, Scene, Start, TestInstance, TrialResult, find_spec
+from robocontrast_ros.episodes.scoring import STANDARD
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.sessions.seeding import generator, trial_seed
 from robocontrast_ros.strategies.effort import MetresMoved, setup_moves
@@ -67,7 +68,8 @@ class StrategyContract:
         task = self.task()
         draws = (task.sample(np.random.default_rng([1, n]), f"x{n}") for n in range(self.test_set_size))
         used = () if self.make().uses_perturbations is PerturbationUse.NONE else self.perturbations()
-        return StrategyContext(task, tuple(draws), used, self.repeats, partial(generator, 1))
+        metric = find_spec((score.spec for score in STANDARD), task.metric)
+        return StrategyContext(task, tuple(draws), used, self.repeats, partial(generator, 1), metric=metric)
 
     def played(
         self, strategy: Strategy, context: StrategyContext, seed: int = 0, until: Callable[[float], bool] | None = None
@@ -258,13 +260,6 @@ def _result(task: Task, instance: TestInstance, success: bool) -> TrialResult:
     planned = result_of_success(task, instance)
     if success:
         return planned
-    return replace(
-        planned,
-        outcome=Outcome.FAILURE,
-        success=0.0,
-        spl=0.0,
-        progress=0.0,
-        distance_to_goal=task.goal(instance.instruction, instance.scene).distance(instance.scene),
-        path_length=0.0,
-        final_scene=instance.scene,
-    )
+    left = task.goal(instance.instruction, instance.scene).distance(instance.scene)
+    nothing = {**dict.fromkeys(planned.scores, 0.0), "distance_to_goal": left}
+    return replace(planned, outcome=Outcome.FAILURE, scores=nothing, final_scene=instance.scene)

@@ -13,9 +13,10 @@ import numpy as np
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise, refuses
 from robocontrast_ros.contracts.played import between
-from robocontrast_ros.domain import METRICS, Scene, TestInstance
+from robocontrast_ros.domain import Scene, TestInstance
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.sessions.fitting import steps_per_control
-from robocontrast_ros.tasks.protocol import Goal, RegionGoal, StagedGoal, Task, robot_start
+from robocontrast_ros.tasks.protocol import Goal, RegionGoal, StagedGoal, Task, path_dimensions, robot_start
 
 NEAR = 1e-6
 """Two lengths that are this near count as equal [m]."""
@@ -67,7 +68,11 @@ class TaskContract:
             families and len(set(families)) == len(families) and all(isinstance(f, str) and f for f in families),
             f"a task names its `families`, each once; got {families!r}",
         )
-        promise(task.metric in METRICS, f"`metric` is one of {', '.join(METRICS)}; got {task.metric!r}")
+        scores = tuple(getattr(task, "scores", (spec.name for spec in STANDARD_SPECS)))
+        promise(
+            scores and len(set(scores)) == len(scores), f"`scores` names scores, each once; got {', '.join(scores)}"
+        )
+        promise(task.metric in scores, f"`metric` is one of {', '.join(scores)}; got {task.metric!r}")
         promise(task.control_rate > 0, f"`control_rate` is above 0 Hz; got {task.control_rate!r}")
         promise(task.physics_step > 0, f"`physics_step` is above 0 s; got {task.physics_step!r}")
         steps_per_control(task, str(self.parameter_file()))
@@ -143,10 +148,11 @@ class TaskContract:
             promise(plan is not None, f"every instance that is drawn is feasible; `plan` finds nothing for {words}")
             path = np.asarray(plan.path, dtype=float)
             promise(
-                path.ndim == 2 and path.shape[1] == 2 and np.isfinite(path).all(),
-                f"a plan's path has points (x, y); that of {words} has the shape {path.shape}",
+                path.ndim == 2 and path.shape[1] == path_dimensions(task) and np.isfinite(path).all(),
+                f"a plan's path has finite points of {path_dimensions(task)} coordinates (`path_dimensions`); that of "
+                f"{words} has the shape {path.shape}",
             )
-            start = robot_start(task, instance.scene).xy
+            start = robot_start(task, instance.scene).position[: path_dimensions(task)]
             promise(
                 math.dist(path[0], start) <= NEAR,
                 f"a plan's path begins where the robot starts, {start}; that of {words} begins at {tuple(path[0])}",

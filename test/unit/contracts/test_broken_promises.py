@@ -16,10 +16,12 @@ from robocontrast_ros.contracts.judge import JudgeContract
 from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.contracts.robot import RobotContract
+from robocontrast_ros.contracts.score import ScoreContract
 from robocontrast_ros.contracts.strategy import StrategyContract
 from robocontrast_ros.contracts.task import TaskContract
-from robocontrast_ros.domain import NotApplicable, Perturbed, Scene
+from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, ScoreSpec
 from robocontrast_ros.episodes.judging import Outside, TrueScene
+from robocontrast_ros.episodes.scoring.score import OfTrial
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import Shape
@@ -410,6 +412,89 @@ def test_a_policy_without_the_optional_methods_is_not_asked_for_them():
     for name in ("warming_up_leaves_no_trace_in_later_answers", "its_file_says_what_it_says_itself"):
         with pytest.raises(SkipTest, match="it has no"):
             getattr(TestSteady(), f"test_{name}")()
+
+
+# -- scores -------------------------------------------------------------------------------------
+
+
+class Odd(OfTrial):
+    """A score that is changed where it is to break a promise."""
+
+    spec = ScoreSpec("odd", "odd", "", 0.0, 1.0, "higher", True, "nothing", "an odd number")
+
+    def value(self, end):
+        return min(self.trial.path.length, 1.0)
+
+
+class Percent(Odd):
+    def value(self, end):
+        return 100.0 * super().value(end)
+
+
+class Halves(Odd):
+    spec = replace(Odd.spec, unit="count")
+
+
+class Whole(Odd):
+    def value(self, end):
+        return 1
+
+
+class Never(Odd):
+    def value(self, end):
+        return np.nan
+
+
+class Common(Odd):
+    seen = 0.0
+
+    def update(self, sample):
+        type(self).seen += 1e-3
+
+    def value(self, end):
+        return type(self).seen % 1.0
+
+
+class Counting(Odd):
+    asked = 0.0
+
+    def value(self, end):
+        self.asked += 1e-3
+        return self.asked
+
+
+class Surprising(Odd):
+    def value(self, end):
+        return 1.0 if end.stopped else 0.5
+
+
+class Early(Odd):
+    def update(self, sample):
+        self.last = sample
+
+    def value(self, end):
+        return 0.0 * self.last.stamp
+
+
+@pytest.mark.parametrize(
+    ("score", "test", "message"),
+    [
+        (broken(Odd, spec="odd"), "it_says_what_it_is", "a ScoreSpec; got 'odd'"),
+        (broken(Odd, spec=replace(Odd.spec, symbol="")), "it_says_what_it_is", "has a `symbol`, a text; got ''"),
+        (broken(Odd, spec=replace(Odd.spec, better="more")), "it_says_what_it_is", "lower, or empty; got 'more'"),
+        (Percent, "its_values_are_in_its_range", "within its range, 0 to 1, or NaN where there is none; at step"),
+        (Halves, "its_values_are_in_its_range", "unit `count` is a whole number"),
+        (Whole, "its_values_are_in_its_range", "a score's value is a float; .* it is 1$"),
+        (Never, "its_values_are_in_its_range", "a value at the end of some trial"),
+        (Common, "the_same_samples_give_the_same_values", "on its own samples alone"),
+        (Counting, "asking_for_the_value_does_not_change_it", "`value` changes nothing; asked three times"),
+        (Surprising, "the_last_live_value_is_the_one_at_the_end", "is its value at the end"),
+        (Early, "a_trial_without_a_step_has_a_value_or_nan", "a trial that ends before its first step; it raises"),
+    ],
+)
+def test_a_score_that_breaks_a_promise_is_refused_by_it(score, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(ScoreContract, f"test_{test}", make=lambda self: score, task=lambda self: LineTask())
 
 
 # -- judges -------------------------------------------------------------------------------------
