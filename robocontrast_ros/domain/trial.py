@@ -51,6 +51,10 @@ class Trial:
         seed: seed of the policy's own randomness in this trial.
         note: in words, what was perturbed or why a scene was reset; never shown to the policy.
         start: which scene it starts in; never shown to the policy.
+        twin: trial_id of the base trial of the same repeat, which it is compared with; never shown to the policy. Empty
+            for a base trial, where no such trial was proposed before it, and in older journals and bags.
+        block: position in the session, from 0, of its block: the successive trials of one test instance. -1 when
+            unknown, in older journals and bags.
     """
 
     index: int
@@ -61,6 +65,8 @@ class Trial:
     seed: int
     note: str = ""
     start: Start = Start.UNKNOWN
+    twin: str = ""
+    block: int = -1
 
     @property
     def trial_id(self) -> str:

@@ -46,11 +46,11 @@ from robocontrast_ros.runs.events import (
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import EventSink, Journal, JournalError, JournalWriter
 from robocontrast_ros.runs.versions import session_versions
+from robocontrast_ros.sessions.blocks import TrialSequence
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.early_stopping import Stopping, begin_stopping
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
-from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import scenes_match, setup_moves
 from robocontrast_ros.strategies.protocol import Completed, Skipped, solved_at_start
@@ -227,7 +227,7 @@ class Session:
         self._report(SessionState.RUNNING, "planning the trials")
         steps = evaluation.strategy.run(context)
         answer: Completed | None = None
-        index = 0
+        sequence = TrialSequence(evaluation.seed)
         while True:
             try:
                 step = steps.send(answer)
@@ -238,8 +238,8 @@ class Session:
                     self._append(TrialSkipped(step.base_id, step.perturbation, step.reason, self._clock()))
                 answer = None
                 continue
-            seed = trial_seed(evaluation.seed, step.base_id, step.repeat)
-            trial = Trial(index=index, seed=seed, **vars(step))
+            trial = sequence.next(step)
+            index = trial.index
             if index < len(done):
                 refuse_other_trial(done[index].trial, trial)
             else:
@@ -253,7 +253,6 @@ class Session:
                 self._stopping.add(finished, self._history.served[index])
                 if self._stopping.decided:
                     raise _Finished("decided", self._stopping.detail)
-            index += 1
 
     def _with_sequential_test(self, end: SessionEnd) -> SessionEnd:
         """Add the state of the sequential test, where there is one."""

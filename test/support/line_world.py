@@ -212,6 +212,17 @@ class MoveSource(_Named):
         return NotApplicable(f"no place found for {source}")
 
 
+class Mirrored(_Named):
+    """A perturbation whose set-up is dear: all blocks change sides."""
+
+    name, symbol, axes, description = "M", "ΔM", "SB", "mirror the scene of the test instance"
+
+    def apply(self, task: LineTask, base: TestInstance, scene: Scene, rng: np.random.Generator):
+        """Perturb."""
+        mirrored = line(**{name: 1.0 - x_of(base.scene, name) for name in base.scene.names})
+        return self._made(task, base, base.instruction, mirrored, "mirrored")
+
+
 class OnlyAtHome(_Named):
     """Applies to the scene of the test instance alone."""
 

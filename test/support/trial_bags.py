@@ -98,6 +98,8 @@ class Messages:
             start=int(trial.start),
             robot="franka",
             policy="oracle",
+            twin=trial.twin,
+            block=trial.block,
         )
 
     def progress(self, progress: Progress, stamp: int) -> object:

@@ -106,6 +106,8 @@ def trial_to_msg(trial: domain.Trial, context: TrialContext, start_scene: domain
         start=int(trial.start),
         robot=context.robot,
         policy=context.policy,
+        twin=trial.twin,
+        block=trial.block,
     )
 
 

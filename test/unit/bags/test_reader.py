@@ -29,7 +29,7 @@ TASK = LineTask()
 
 def make_trial(seed: int = 0) -> Trial:
     instance = TASK.sample(np.random.default_rng(seed), "x-0")
-    return Trial(3, "x-0", "LB2", 1, instance, 2**32 - 1, "left became right")
+    return Trial(3, "x-0", "LB2", 1, instance, 2**32 - 1, "left became right", twin="0001", block=1)
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,7 @@ def test_everything_that_was_recorded_comes_back_equal(recorded):
 NEW_FIELDS = {
     "Scene": ("has_robot", "robot", "contacts"),
     "TestInstance": ("reference_path", "claim", "proof"),
+    "Trial": ("start", "twin", "block"),
     "Progress": ("subgoals_reached", "collisions"),
     "TrialResult": ("stopped", "subgoals", "subgoals_reached", "ndtw", "collisions"),
 }
@@ -83,7 +84,7 @@ def test_a_bag_from_before_robots_moved_about_is_read_with_what_it_did_not_know_
         return message
 
     old = {m.topic: without_new_fields(m.decode()) for m in content.messages}
-    assert decoding.trial_from_msg(old["/eval/trial"]) == recording.trial
+    assert decoding.trial_from_msg(old["/eval/trial"]) == replace(recording.trial, twin="", block=-1)
     assert decoding.progress_from_msg(old["/eval/progress"]) == replace(recording.progress[-1], subgoals_reached=0)
     result = decoding.result_from_msg(old["/eval/trial_result"])
     assert repr(result) == repr(replace(recording.result, subgoals_reached=0))
