@@ -88,6 +88,13 @@ setup(
             "limited_intervention_skip = robocontrast_ros.strategies.limited_intervention:LimitedInterventionSkip",
             "standard = robocontrast_ros.strategies.standard:Standard",
         ],
+        "robocontrast_ros.pacers": [
+            "lockstep = robocontrast_ros.episodes.pacing:Lockstep",
+            "wall_clock = robocontrast_ros.episodes.pacing:WallClock",
+        ],
+        "robocontrast_ros.robot_ports": [
+            "topics = robocontrast_ros.nodes.rollout.robot:TopicRobot",
+        ],
         "robocontrast_ros.policies": [
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
             "http = robocontrast_ros.policies.adapters.remote.http_policy:HttpPolicy",

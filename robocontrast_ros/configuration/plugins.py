@@ -18,6 +18,8 @@ METHODS = {
     "tasks": ("from_file",),
     "strategies": ("run", "trials_expected"),
     "perturbations": ("supports", "apply"),
+    "pacers": ("begin", "step"),
+    "robot_ports": ("state", "command", "hold", "home", "stop"),
 }
 """Kind -> methods that a plug-in of it must have."""
 
@@ -26,7 +28,7 @@ MADE = {"policies": ("describe", "reset", "act"), "tasks": ("sample", "goal", "p
 
 IMPORTABLE = "an importable `module:Object`"
 
-_SINGULAR = {"policies": "policy", "strategies": "strategy"}
+_SINGULAR = {"policies": "policy", "strategies": "strategy", "robot_ports": "port"}
 
 
 def plugin_names(kind: str) -> tuple[str, ...]:

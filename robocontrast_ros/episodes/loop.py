@@ -14,6 +14,7 @@ from typing import Protocol
 from robocontrast_ros.domain import Fault, Observed, Pose, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.chunks import ChunkedActions
+from robocontrast_ros.episodes.ports import PendingAnswer
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
@@ -77,18 +78,6 @@ class EpisodeReport:
         return cls(fault, detail, 0, 0, 0, request.start, Observed(), (), False)
 
 
-class PendingAnswer(Protocol):
-    """Actions that were requested."""
-
-    def result(self) -> Answer:
-        """Wait for them.
-
-        Raises:
-            PolicyFault: the policy failed.
-            BenchFault: the policy server is lost.
-        """
-
-
 class EpisodeBench(Protocol):
     """What the loop needs: a policy, sensors, a scorer, a robot and a clock. All of it may raise BenchFault."""
 
@@ -112,6 +101,12 @@ class EpisodeBench(Protocol):
 
     def command(self, command: RobotCommand) -> None:
         """Send a command to the robot, for the coming control period."""
+
+    def hold(self, command: RobotCommand) -> None:
+        """End the robot's motion by the controller's command to stop and stay."""
+
+    def stop(self) -> None:
+        """Have the robot stop where it is, when nothing was observed."""
 
 
 def run_episode(
@@ -145,7 +140,7 @@ def run_episode(
         _loop(bench, controller, policy, request, state, feedback, cancelled)
     except (PolicyFault, BenchFault) as error:
         fault, detail = error.fault, error.detail
-        _stop(bench, controller, state)
+    _stop(bench, controller, state)
     return EpisodeReport(
         fault=fault,
         detail=detail,
@@ -250,8 +245,9 @@ def _answer(pending: PendingAnswer, state: _State, needed: bool) -> Answer | Non
 
 
 def _stop(bench: EpisodeBench, controller: Controller, state: _State) -> None:
-    """Hold the robot where it is; a lost bench is ignored."""
-    if state.observation is None:
-        return
+    """Stop the robot where it is: on the wall clock it would go on; a lost bench is ignored."""
     with contextlib.suppress(BenchFault):
-        bench.command(controller.hold(state.observation.robot))
+        if state.observation is None:
+            bench.stop()
+        else:
+            bench.hold(controller.hold(state.observation.robot))

@@ -59,9 +59,9 @@ class Rollout(Node):
         else:
             feedback = partial(self._publish_feedback, handle)
             report = run_episode(
-                bench,
+                bench.episode,
                 bench.controller,
-                bench.policy,
+                bench.episode.policy.description,
                 request,
                 feedback,
                 lambda: handle.is_cancel_requested,

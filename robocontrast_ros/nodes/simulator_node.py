@@ -107,6 +107,8 @@ class Simulator(Node):
         self._cameras.draw_soon()
 
     def _reset_simulation(self, request: Any, _: Any) -> None:
+        # A command that was sent before must not move the robot afterwards.
+        self._take_commands()
         self._world.reset(request.scope)
         if (request.scope or ResetScope.ALL) & ResetScope.TIME:
             self._cameras.reset()

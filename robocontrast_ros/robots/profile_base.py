@@ -72,6 +72,9 @@ class RobotProfile:
     command: CommandInterface = Field(description="Where the driver takes commands.")
     state: StateInterface = Field(description="Where the driver publishes the robot's state.")
     cameras: tuple[CameraInterface, ...] = Field(default=(), description="Cameras of the robot, or about it.")
+    port: str = Field(
+        default="topics", description="What talks to the driver: `topics`, by those above, or a plug-in's name."
+    )
 
     def __post_init__(self) -> None:
         names = tuple(camera.name for camera in self.cameras)

@@ -13,17 +13,21 @@ from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.domain import Fault, Pose, Progress, Scene, SetupMove, Trial
+from robocontrast_ros.domain import Pose, Progress, Scene, SetupMove, Trial
+from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
+from robocontrast_ros.episodes.pacing import Lockstep
+from robocontrast_ros.episodes.ports import Images, PendingAnswer
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
 from robocontrast_ros.policies.fit import check_fit
-from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlot
 from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.registry import Controller, make_controller
-from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator, make_state_estimator
+from robocontrast_ros.robots.rest import stop_command
+from robocontrast_ros.robots.state_estimation import Reading, make_state_estimator
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.system.numerics import one_thread
 from robocontrast_ros.tasks.protocol import Task, robot_start
@@ -76,6 +80,61 @@ class WorldSimulation:
             raise SimulationError(str(error)) from None
 
 
+class WorldRobot:
+    """The ``episodes.ports.RobotPort`` of the embedded world's robot, which set-up brings to its start."""
+
+    def __init__(self, world: World, period: float) -> None:
+        """Take the world, and the period of a control step [s]."""
+        self._world, self._period = world, period
+
+    def state(self, after: float) -> Reading:
+        """Return the present reading."""
+        return self._world.reading()
+
+    def command(self, command: RobotCommand, stamp: float) -> None:
+        """Apply a command for the coming control period."""
+        self._world.apply_command(command)
+
+    hold = command
+
+    def home(self, start: Pose) -> float:
+        """Do nothing: the robot is there."""
+        return 0.0
+
+    def stop(self) -> None:
+        """Have the robot stay where it is."""
+        self._world.apply_command(stop_command(self._world.reading(), self._period))
+
+
+class WorldSurroundings:
+    """The ``episodes.ports.Surroundings`` of one trial in the embedded world."""
+
+    def __init__(self, world: World, scene: SimulatedScene, scorer: EpisodeScorer) -> None:
+        """Take the world, what reads its scene, and the trial's scorer."""
+        self._world, self._scene, self._scorer = world, scene, scorer
+        self._contacts = world.profile.reports_contacts
+        self._sample: Sample | None = None
+
+    def located(self, stamp: float, pose: Pose) -> None:
+        """Read the scene of this time, to be scored with the robot's own estimate of its pose."""
+        _, scene = self._scene.read()
+        seen = replace(scene, contacts=self._world.touched()) if self._contacts else scene
+        self._sample = Sample(self._world.time_ns, seen, pose)
+
+    def scene(self, stamp: float) -> Scene:
+        """Return the scene of this time."""
+        return self._sample.scene
+
+    def images(self, stamp: float) -> Images:
+        """Render every camera, as in the graph."""
+        return {camera.name: self._world.cameras.render(camera.name) for camera in self._world.cameras}
+
+    def progress(self, stamp: float) -> Progress:
+        """Score the scene of this time."""
+        sample = self._sample
+        return self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+
+
 @dataclass(frozen=True)
 class _PendingAnswer:
     runner: PolicyRunner
@@ -85,70 +144,25 @@ class _PendingAnswer:
         return self.runner.act(self.observation)
 
 
-class InProcessEpisode:
-    """The ``episodes.loop.EpisodeBench`` of one trial."""
+@dataclass(frozen=True)
+class LocalPolicy:
+    """The ``episodes.ports.PolicyConnection`` to a policy in this thread."""
 
-    def __init__(
-        self,
-        world: World,
-        scene: SimulatedScene,
-        runner: PolicyRunner,
-        scorer: EpisodeScorer,
-        estimator: StateEstimator,
-        steps: int,
-    ) -> None:
-        """Take the parts; ``steps`` are the physics steps of one control period."""
-        self._world, self._scene, self._runner = world, scene, runner
-        self._scorer, self._estimator, self._steps = scorer, estimator, steps
-        self._contacts = world.profile.reports_contacts
-        self._latest = Scene()
-        self._tool_pose = Pose()
+    runner: PolicyRunner
 
-    def begin(self, request: EpisodeRequest) -> None:
-        """Tell the estimator where the robot starts."""
-        self._estimator.begin(request.start_pose)
+    @property
+    def description(self) -> PolicyDescription:
+        """What it needs and answers with."""
+        return self.runner.description
 
-    def reset_policy(self, instruction: str, seed: int) -> None:
-        """Tell the policy the instruction."""
-        self._runner.reset(instruction, seed)
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial."""
+        self.runner.reset(instruction, seed)
 
-    def step(self) -> None:
-        """Let one control period pass."""
-        self._world.step(self._steps)
-
-    def observe(self, after: float) -> Observation:
-        """Return the sensors' readings, without images, which only the policy is shown."""
-        stamp, scene = self._scene.read()
-        self._latest = replace(scene, contacts=self._world.touched()) if self._contacts else scene
-        try:
-            robot = self._estimator.update(self._world.reading())
-        except NotAtStart as error:
-            raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
-        self._tool_pose = robot.pose
-        wanted = self._runner.description
-        return Observation(
-            stamp=stamp,
-            images={},
-            joint_names=robot.joint_names,
-            joint_positions=robot.joint_positions,
-            tool_pose=robot.pose,
-            scene=self._latest if wanted.privileged else None,
-        )
-
-    def request_actions(self, observation: Observation) -> _PendingAnswer:
-        """Return the policy's answer, computed when it is waited for; every camera is rendered, as in the graph."""
-        images = {camera.name: self._world.cameras.render(camera.name) for camera in self._world.cameras}
-        shown = {name: images[name] for name in self._runner.description.cameras}
-        return _PendingAnswer(self._runner, replace(observation, images=shown))
-
-    def progress(self, stamp: float) -> Progress:
-        """Score the present scene."""
-        sample = Sample(self._world.time_ns, self._latest, self._tool_pose)
-        return self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
-
-    def command(self, command: RobotCommand) -> None:
-        """Apply a command for the coming control period."""
-        self._world.apply_command(command)
+    def request_actions(self, observation: Observation, images: Images) -> PendingAnswer:
+        """Return the policy's answer, computed when it is waited for."""
+        shown = {name: images[name] for name in self.description.cameras}
+        return _PendingAnswer(self.runner, replace(observation, images=shown))
 
 
 class InProcessBench:
@@ -242,7 +256,14 @@ class InProcessBench:
         start = self.scene()
         instance = trial.instance
         scorer = EpisodeScorer.for_instance(self._task, instance, start)
-        episode = InProcessEpisode(self._world, self._scene, self._slot.serving, scorer, self._estimator, self._steps)
+        episode = EpisodeAssembly(
+            WorldRobot(self._world, self._period),
+            self._estimator,
+            Lockstep(self._period, lambda: self._world.step(self._steps)),
+            WorldSurroundings(self._world, self._scene, scorer),
+            LocalPolicy(self._slot.serving),
+            self._period,
+        )
         request = EpisodeRequest(
             trial_id=trial.trial_id,
             instruction=instance.instruction.text,
@@ -252,9 +273,7 @@ class InProcessBench:
             start=self._world.time,
             start_pose=robot_start(self._task, start),
         )
-        report = run_episode(
-            episode, self._controller, self._slot.serving.description, request, cancelled=self._aborted
-        )
+        report = run_episode(episode, self._controller, episode.policy.description, request, cancelled=self._aborted)
         if report.fault.voids:
             raise BenchFault(report.fault, report.detail)
         result = scorer.result(report.fault, report.detail, report.steps, report.clamped_steps, report.stopped)

@@ -3,7 +3,6 @@
 from robocontrast_ros.episodes.scoring.collisions import CollisionCounter
 from robocontrast_ros.episodes.scoring.joining import Sample, StampJoin
 from robocontrast_ros.episodes.scoring.ndtw import normalised_dtw
-from robocontrast_ros.episodes.scoring.progress import progress_to_goal
 from robocontrast_ros.episodes.scoring.scorer import EpisodeScorer
 from robocontrast_ros.episodes.scoring.spl import success_weighted_path_length
 
@@ -13,6 +12,5 @@ __all__ = [
     "Sample",
     "StampJoin",
     "normalised_dtw",
-    "progress_to_goal",
     "success_weighted_path_length",
 ]

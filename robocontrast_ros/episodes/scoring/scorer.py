@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from robocontrast_ros.domain import Fault, Outcome, Progress, Scene, TestInstance, TrialResult
+from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge, Judging, goal_progress
 from robocontrast_ros.episodes.scoring.collisions import CollisionCounter
 from robocontrast_ros.episodes.scoring.ndtw import normalised_dtw
-from robocontrast_ros.episodes.scoring.progress import goal_progress
 from robocontrast_ros.episodes.scoring.spl import success_weighted_path_length
 from robocontrast_ros.tasks.protocol import Goal, StagedGoal, Task, robot_start
 
@@ -18,7 +18,7 @@ NANOSECONDS = 1_000_000_000
 class EpisodeScorer:
     """Scores one trial, control step by control step.
 
-    What success and progress are depends on the goal (``episodes.scoring.progress``): a plain goal is reached where
+    A judge says what success and progress are. The true scene (``episodes.judging``): a plain goal is reached where
     it has held for ``hold_steps`` control steps in a row, whatever the robot does afterwards; a goal with
     stages is reached subgoal by subgoal, and may ask that the policy itself stops there. The distance is
     that of the last control step, and the path is the robot's whole path.
@@ -35,6 +35,7 @@ class EpisodeScorer:
         optimal_path_length: float,
         hold_steps: int = 1,
         reference_path: tuple[tuple[float, float], ...] = (),
+        judging: Judging | None = None,
     ) -> None:
         """Begin a trial.
 
@@ -46,6 +47,7 @@ class EpisodeScorer:
             hold_steps: control steps in a row for which the goal has to hold, at least 1.
             reference_path: the path that the robot should take, shape (n, 2) [m]; nDTW compares it with the
                 robot's where the goal has stages. Empty where the path does not matter.
+            judging: who says success and progress; None for the true scene's goal.
 
         Raises:
             KeyError: the scene lacks an object that the goal needs.
@@ -61,7 +63,7 @@ class EpisodeScorer:
         if self._reference:
             normalised_dtw(self._reference[:1], self._reference[:1], self._threshold)
         self._scene = start_scene
-        self._state = goal_progress(goal, start_scene, hold_steps)
+        self._state = judging or goal_progress(goal, start_scene, hold_steps)
         self._collisions = CollisionCounter(start_scene)
         self._path = [_planar(start_position)]
         self._path_length = 0.0
@@ -69,13 +71,16 @@ class EpisodeScorer:
         self._last_stamp: int | None = None
 
     @classmethod
-    def for_instance(cls, task: Task, instance: TestInstance, start_scene: Scene) -> EpisodeScorer:
+    def for_instance(
+        cls, task: Task, instance: TestInstance, start_scene: Scene, judge: Judge = TRUE_SCENE
+    ) -> EpisodeScorer:
         """Return the scorer of a trial of a test instance.
 
         Args:
             task: its task.
             instance: its initial conditions.
             start_scene: the scene as it was read back after set-up.
+            judge: who says success and progress.
 
         Raises:
             KeyError: the scene lacks an object that the goal needs.
@@ -87,6 +92,7 @@ class EpisodeScorer:
             start_position=robot_start(task, start_scene).position,
             optimal_path_length=instance.optimal_path_length,
             reference_path=instance.reference_path,
+            judging=judge.begin(task, instance, start_scene),
         )
 
     @property

@@ -51,6 +51,11 @@ class Inbox:
                 )
             return {topic: self._latest[topic][1] for topic in topics}
 
+    def newest(self, topic: str) -> Any | None:
+        """Return the latest message of a topic; None before the first."""
+        with self._changed:
+            return self._latest.get(topic, (0.0, None))[1]
+
     def wait_for_new(self, topics: tuple[str, ...], timeout: float, cause: Callable[[], None]) -> bool:
         """Call what causes a message on each topic, and return whether all of them came within the time [s]."""
         with self._changed:

@@ -18,13 +18,21 @@ class RolloutParameters(LedParameters):
 
     robot: Path = Field(description="Parameter file of the robot.")
     policy_server: str = Field(default="policy_server", description="Name of the policy server's node.")
+    pacing: str = Field(
+        default="lockstep",
+        description="How time passes: `lockstep`, by StepSimulation, `wall_clock`, or a plug-in's name.",
+    )
+    world_resets_robot: bool = Field(
+        default=True,
+        description="Whether setting a scene up brings the robot to its start; else an arm is sent there.",
+    )
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
     capture_images: str = Field(
         default="",
         description="CaptureImages service, asked before the policy is; empty where images come at every step.",
     )
-    steps_per_control: int = Field(ge=1, description="Physics steps in one control period.")
-    control_period: float = Field(gt=0.0, description="Simulated time of one control step [s].")
+    steps_per_control: int = Field(ge=1, description="Physics steps in one control period, in lockstep.")
+    control_period: float = Field(gt=0.0, description="Time of one control step [s].")
     policy_timeout: float = Field(
         default=15.0, gt=0.0, description="Silence after which the policy server counts as gone [s]."
     )

@@ -39,11 +39,17 @@ from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
 
 class PolicyClient:
-    """A client of the policy server. Its methods raise PolicyFault, or BenchFault where the server is lost."""
+    """The ``episodes.ports.PolicyConnection`` to a policy server.
 
-    def __init__(self, node: Node, parameters: RolloutParameters, log: RcutilsLogger) -> None:
-        """Make the clients of the server's services."""
-        self._parameters, self._log, server = parameters, log, parameters.policy_server
+    Attributes:
+        description: of the policy that serves; whoever asks for it with ``describe`` sets it when it fits.
+    """
+
+    description: PolicyDescription | None = None
+
+    def __init__(self, node: Node, frame: str, parameters: RolloutParameters, log: RcutilsLogger) -> None:
+        """Make the clients of the server's services; observations are in a world frame."""
+        self._frame, self._parameters, self._log, server = frame, parameters, log, parameters.policy_server
         self._act = node.create_client(Act, f"{server}/act")
         self._reset = node.create_client(ResetPolicy, f"{server}/reset")
         # Made last and called first: a server that has discovered this client has discovered those before it.
@@ -80,20 +86,12 @@ class PolicyClient:
             answer = patient_call(self._reset, request, limit)
         _raise(*fault_from_msg(answer.fault))
 
-    def request_actions(
-        self, observation: Observation, images: dict[str, Image], frame: str
-    ) -> PendingActions | LocalActions:
-        """Ask for actions, without waiting for them.
-
-        Args:
-            observation: without images.
-            images: of each camera, as they were received.
-            frame: world frame of the observation.
-        """
+    def request_actions(self, observation: Observation, images: dict[str, Image]) -> PendingActions | LocalActions:
+        """Ask for actions, without waiting for them; the images are as they were received."""
         # The local connection carries no ground truth.
         if self._local is not None and observation.scene is None:
             return LocalActions(self._local, observation, images)
-        request = Act.Request(observation=observation_to_msg(observation, frame, images))
+        request = Act.Request(observation=observation_to_msg(observation, self._frame, images))
         response = PendingResponse(self._act, request)
         return PendingActions(response, observation.stamp, self._parameters.policy_timeout)
 

@@ -16,19 +16,23 @@ from robocontrast_ros.robots.profile_base import RobotProfile
 class RecorderWatch:
     """Counts the messages of each recorded topic, as far as the rollout knows of them.
 
+    In lockstep it knows how many there are on each topic of a control step. On the wall clock it knows its own, and the
+    scorer's answers; how often drivers publish is their affair.
+
     Attributes:
-        images: the topics with a message for each image.
-        steps: the topics with a message for each control step.
-        commands: the topic with a message for each command.
         published: messages by topic, since ``begin``.
     """
 
-    def __init__(self, node: Node, profile: RobotProfile, parameters: RolloutParameters) -> None:
+    def __init__(self, node: Node, profile: RobotProfile, parameters: RolloutParameters, lockstep: bool) -> None:
         """Subscribe to the recorder's status, and count for no bag."""
-        self.images = tuple(t for camera in profile.cameras for t in (camera.image_topic, camera.info_topic))
-        drivers = (topic for topic, _ in profile.driver_topics)
-        self.steps = ("clock", *drivers, "tool_pose", "scene", "progress")
-        self.commands = (profile.command.topic,)
+        images = (topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic))
+        self._images = tuple(images) if lockstep else ()
+        self._steps: tuple[str, ...] = ("tool_pose", "progress")
+        if lockstep:
+            self._steps += ("clock", "scene", *(topic for topic, _ in profile.driver_topics))
+        # Where nobody is asked for images, they come at every control step.
+        self._each_step = self._steps if parameters.capture_images else (*self._steps, *self._images)
+        self._command = profile.command.topic
         depths = {camera.image_topic: parameters.image_depth for camera in profile.cameras}
         self._lag = RecorderLag(depths, parameters.recording_timeout)
         node.create_subscription(RecordingStatus, f"{parameters.recorder}/status", self._report, LATCHED)
@@ -36,11 +40,22 @@ class RecorderWatch:
 
     def begin(self, bag: str) -> None:
         """Count from now on for a bag; without a name there is no recorder to wait for."""
-        self.published = dict.fromkeys((*self.images, *self.steps, *self.commands), 0)
+        self.published = dict.fromkeys((*self._images, *self._steps, self._command), 0)
         self._lag.begin(bag)
 
-    def count(self, topics: Iterable[str]) -> None:
-        """Count one message on each topic."""
+    def step(self) -> None:
+        """Count what was published of a control step."""
+        self._count(self._each_step)
+
+    def capture(self) -> None:
+        """Count the images that were asked for."""
+        self._count(self._images)
+
+    def command(self) -> None:
+        """Count a command."""
+        self._count((self._command,))
+
+    def _count(self, topics: Iterable[str]) -> None:
         for topic in topics:
             self.published[topic] += 1
 

@@ -114,6 +114,13 @@ class Line:
         self._do("command")
         self.position = command.positions[0]
 
+    def hold(self, command):
+        self._do("hold")
+        self.position = command.positions[0]
+
+    def stop(self):
+        self._do("stop")
+
 
 def request(**changes):
     return EpisodeRequest(
@@ -144,7 +151,7 @@ def test_an_episode_ends_at_the_step_limit_with_its_last_scene_scored():
     bench = Line()
     report = run_episode(bench, OneJoint(), POLICY, request(step_limit=3))
     assert (report.fault, report.steps) == (Fault.NONE, 3)
-    assert bench.log.count("progress") == 4 and bench.log[-1] == "progress"
+    assert bench.log.count("progress") == 4 and bench.log[-2:] == ["progress", "hold"]
 
 
 def test_success_does_not_end_an_episode_that_is_to_go_on():
@@ -181,7 +188,7 @@ def test_a_fault_of_the_policy_stops_the_robot_where_it_is(code):
     bench = Line(fail={("answer", 3): PolicyFault(code, "bad")})
     report = run_episode(bench, OneJoint(), POLICY, request())
     assert (report.fault, report.detail, report.steps) == (code, "bad", 2)
-    assert bench.log[-1] == "command" and bench.position == pytest.approx(0.2), "it is told to hold"
+    assert bench.log[-1] == "hold" and bench.position == pytest.approx(0.2), "it is told to hold"
 
 
 def test_an_action_without_meaning_is_the_policys_fault_and_never_reaches_the_robot():
@@ -195,7 +202,7 @@ def test_an_action_without_meaning_is_the_policys_fault_and_never_reaches_the_ro
     report = run_episode(bench, Choosy(), POLICY, request())
     assert (report.fault, report.detail) == (Fault.POLICY_INVALID_ACTION, "got 7.0, expected at most 1")
     assert report.steps == 1
-    assert bench.log[-1] == "command" and bench.position == pytest.approx(0.1), "it is told to hold"
+    assert bench.log[-1] == "hold" and bench.position == pytest.approx(0.1), "it is told to hold"
 
 
 def test_a_fault_in_an_answer_that_is_no_longer_needed_is_no_fault():
@@ -205,16 +212,28 @@ def test_a_fault_in_an_answer_that_is_no_longer_needed_is_no_fault():
 
 def test_a_bench_that_fails_is_reported_and_a_robot_that_is_gone_is_not_waited_for():
     gone = BenchFault(Fault.SIMULATOR_LOST, "gone")
-    bench = Line(fail={("step", 3): gone, ("command", 3): gone})
+    bench = Line(fail={("step", 3): gone, ("hold", 1): gone})
     report = run_episode(bench, OneJoint(), POLICY, request())
-    assert (report.fault, report.steps) == (Fault.SIMULATOR_LOST, 1)
+    assert (report.fault, report.steps, bench.log[-1]) == (Fault.SIMULATOR_LOST, 1, "hold")
+
+
+def test_a_robot_that_was_never_observed_is_stopped_where_it_is():
+    bench = Line(fail={("observe", 1): BenchFault(Fault.SENSOR_LOST, "dark")})
+    assert run_episode(bench, OneJoint(), POLICY, request()).fault is Fault.SENSOR_LOST
+    assert bench.log[-1] == "stop"
+
+
+def test_an_episode_that_succeeds_leaves_the_robot_stopped():
+    bench = Line()
+    assert run_episode(bench, OneJoint(), POLICY, request()).fault is Fault.NONE
+    assert bench.log[-1] == "hold"
 
 
 def test_a_cancelled_episode_is_aborted_with_the_robot_stopped():
     bench = Line()
     report = run_episode(bench, OneJoint(), POLICY, request(), cancelled=lambda: bench.log.count("step") >= 3)
     assert (report.fault, report.steps) == (Fault.ABORTED, 2)
-    assert bench.log[-1] == "command"
+    assert bench.log[-1] == "hold"
 
 
 def test_feedback_follows_every_scored_step():

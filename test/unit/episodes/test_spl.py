@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from robocontrast_ros.episodes.scoring import progress_to_goal, success_weighted_path_length
+from robocontrast_ros.episodes.judging import progress_to_goal
+from robocontrast_ros.episodes.scoring import success_weighted_path_length
 
 lengths = st.floats(0.0, 1e3)
 positive = st.floats(1e-6, 1e3)

@@ -1,12 +1,94 @@
-"""Progress of a trial towards its goal, and whether it is a success."""
+"""Who says how far a trial is, and whether it is a success: a judge."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Protocol
 
-from robocontrast_ros.domain import Scene
-from robocontrast_ros.tasks.protocol import Goal, StagedGoal
+from robocontrast_ros.domain import Scene, TestInstance
+from robocontrast_ros.tasks.protocol import Goal, StagedGoal, Task
+
+
+class Judging(Protocol):
+    """The judgement of one trial, which goes on from control step to control step.
+
+    Attributes:
+        distance: what the goal measures now [m]; NaN where the judge measures no distance.
+        progress: progress-to-goal, in [0, 1].
+        subgoals: how many there are, at least 1.
+        reached: how many were reached so far, in order.
+        holds: whether the goal is reached now, as far as can be told before the trial ends.
+        succeeded: whether the trial is a success, whatever comes later.
+    """
+
+    distance: float
+    progress: float
+    subgoals: int
+    reached: int
+    holds: bool
+    succeeded: bool
+
+    def update(self, scene: Scene) -> None:
+        """Take the scene of one control step."""
+
+    def success(self, stopped: bool) -> bool:
+        """Tell whether the trial is a success if it ends here; ``stopped`` by the policy itself."""
+
+
+class Judge(Protocol):
+    """Says success and progress of trials."""
+
+    def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
+        """Begin a trial of a test instance.
+
+        Args:
+            task: its task.
+            instance: its initial conditions.
+            start_scene: the scene as it was read back after set-up.
+
+        Raises:
+            KeyError: the scene lacks an object that the goal needs.
+            ValueError: the trial cannot be judged.
+        """
+
+
+@dataclass(frozen=True)
+class TrueScene:
+    """The judge that compares the true scene of each control step with the task's goal.
+
+    Attributes:
+        hold_steps: control steps in a row for which a goal, or subgoal, has to hold to be reached, at least 1.
+    """
+
+    hold_steps: int = 1
+
+    def __post_init__(self) -> None:
+        if self.hold_steps < 1:
+            raise ValueError(f"hold_steps: got {self.hold_steps}, expected at least 1 control step")
+
+    def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
+        """Begin with the goal of the instance in this scene."""
+        return goal_progress(task.goal(instance.instruction, start_scene), start_scene, self.hold_steps)
+
+
+TRUE_SCENE = TrueScene()
+"""The judge of every session that names no other."""
+
+
+def goal_progress(goal: Goal, start: Scene, hold_steps: int) -> Judging:
+    """Return the state of a trial at its start.
+
+    Args:
+        goal: the expected behaviour.
+        start: the scene as it was read back after set-up.
+        hold_steps: control steps in a row for which a goal, or subgoal, has to hold to be reached.
+
+    Raises:
+        KeyError: the scene lacks an object that the goal needs.
+    """
+    kind = StagedProgress if isinstance(goal, StagedGoal) else DistanceProgress
+    return kind(goal, start, hold_steps)
 
 
 def progress_to_goal(distance: float, start_distance: float) -> float:
@@ -28,47 +110,6 @@ def progress_to_goal(distance: float, start_distance: float) -> float:
     if start_distance == 0.0:
         return 1.0 if distance == 0.0 else 0.0
     return min(max(1.0 - distance / start_distance, 0.0), 1.0)
-
-
-class GoalProgress(Protocol):
-    """The state of a trial with respect to its goal.
-
-    Attributes:
-        distance: what the goal measures now [m].
-        progress: progress-to-goal, in [0, 1].
-        subgoals: how many there are, at least 1.
-        reached: how many were reached so far, in order.
-        holds: whether the goal is reached now, as far as scenes can tell.
-        succeeded: whether the trial is a success, whatever comes later.
-    """
-
-    distance: float
-    progress: float
-    subgoals: int
-    reached: int
-    holds: bool
-    succeeded: bool
-
-    def update(self, scene: Scene) -> None:
-        """Update with the scene of one control step."""
-
-    def success(self, stopped: bool) -> bool:
-        """Tell whether the trial is a success if it ends here; ``stopped`` by the policy itself."""
-
-
-def goal_progress(goal: Goal, start: Scene, hold_steps: int) -> GoalProgress:
-    """Return the state of a trial at its start.
-
-    Args:
-        goal: the expected behaviour.
-        start: the scene as it was read back after set-up.
-        hold_steps: control steps in a row for which a goal, or subgoal, has to hold to be reached.
-
-    Raises:
-        KeyError: the scene lacks an object that the goal needs.
-    """
-    kind = StagedProgress if isinstance(goal, StagedGoal) else DistanceProgress
-    return kind(goal, start, hold_steps)
 
 
 class DistanceProgress:

@@ -1,0 +1,90 @@
+"""One episode put together from its ports: the same for the graph and for one process without ROS."""
+
+from __future__ import annotations
+
+import math
+
+from robocontrast_ros.domain import Fault, Progress
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.loop import EpisodeRequest
+from robocontrast_ros.episodes.ports import Pacer, PendingAnswer, PolicyConnection, RobotPort, Surroundings
+from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator
+
+
+class EpisodeAssembly:
+    """The ``episodes.loop.EpisodeBench`` over ports.
+
+    Attributes:
+        policy: the policy that serves; another may take its place between two episodes.
+    """
+
+    def __init__(
+        self,
+        robot: RobotPort,
+        estimator: StateEstimator,
+        pacer: Pacer,
+        surroundings: Surroundings,
+        policy: PolicyConnection,
+        period: float,
+    ) -> None:
+        """Take the parts; ``period`` is that of a control step [s]."""
+        self.policy = policy
+        self._robot, self._estimator, self._pacer = robot, estimator, pacer
+        self._surroundings, self._period = surroundings, period
+        self._stamp = 0.0
+
+    def begin(self, request: EpisodeRequest) -> None:
+        """Bring the robot to its start, where the world has not, and tell the estimator where that is."""
+        self._pacer.begin()
+        for _ in range(math.ceil(self._robot.home(request.start_pose) / self._period)):
+            self._pacer.step()
+        self._estimator.begin(request.start_pose)
+
+    def reset_policy(self, instruction: str, seed: int) -> None:
+        """Tell the policy the instruction."""
+        self.policy.reset(instruction, seed)
+
+    def step(self) -> None:
+        """Let one control period pass."""
+        self._pacer.step()
+
+    def observe(self, after: float) -> Observation:
+        """Return the first observation later than a time [s], without images, which only the policy is shown."""
+        try:
+            robot = self._estimator.update(self._robot.state(after))
+        except NotAtStart as error:
+            raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
+        except ValueError as error:
+            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+        self._stamp = robot.stamp
+        self._surroundings.located(robot.stamp, robot.pose)
+        return Observation(
+            stamp=robot.stamp,
+            images={},
+            joint_names=robot.joint_names,
+            joint_positions=robot.joint_positions,
+            tool_pose=robot.pose,
+            scene=self._surroundings.scene(robot.stamp) if self.policy.description.privileged else None,
+        )
+
+    def request_actions(self, observation: Observation) -> PendingAnswer:
+        """Ask the policy, with images of this control step, without waiting for it."""
+        return self.policy.request_actions(observation, self._surroundings.images(observation.stamp))
+
+    def progress(self, stamp: float) -> Progress:
+        """Return the score of a time [s]."""
+        return self._surroundings.progress(stamp)
+
+    def command(self, command: RobotCommand) -> None:
+        """Send a command, which answers the last observation."""
+        self._robot.command(command, self._stamp)
+
+    def hold(self, command: RobotCommand) -> None:
+        """End a motion by the controller's command to stop and stay."""
+        self._robot.hold(command, self._stamp)
+
+    def stop(self) -> None:
+        """Have the robot stop where it is."""
+        self._robot.stop()

@@ -1,0 +1,61 @@
+"""How time passes in an episode: a simulator is stepped, or the wall clock waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+class Lockstep:
+    """The world waits: each control period is asked for.
+
+    Attributes:
+        steps_world: whether it needs a world that can be stepped.
+    """
+
+    steps_world = True
+
+    def __init__(self, period: float, step: Callable[[], None]) -> None:
+        """Take the control period [s] and what lets the world go on by one."""
+        self._step = step
+
+    def begin(self) -> None:
+        """Do nothing: the world waits."""
+
+    def step(self) -> None:
+        """Let one control period of the world pass."""
+        self._step()
+
+
+class WallClock:
+    """The world goes on by itself: control steps follow each other at the control rate, by the steady clock.
+
+    A control step that took longer than its period is followed by the next at once, and the following ones keep their
+    distance from that: lost time is not caught up, for that would be faster than the control rate.
+
+    Attributes:
+        steps_world: whether it needs a world that can be stepped.
+    """
+
+    steps_world = False
+
+    def __init__(
+        self,
+        period: float,
+        step: Callable[[], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Take the control period [s]; ``step`` is not used, ``clock`` is in seconds."""
+        self._period, self._clock, self._sleep = period, clock, sleep
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a control period now."""
+        self._due = self._clock()
+
+    def step(self) -> None:
+        """Wait for the end of the present control period."""
+        self._due = max(self._due + self._period, self._clock())
+        while (left := self._due - self._clock()) > 0.0:
+            self._sleep(left)

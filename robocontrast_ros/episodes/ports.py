@@ -1,0 +1,98 @@
+"""The ports of an episode: what differs between the graph, one process and a real robot.
+
+An episode is put together from them by ``episodes.assembly``, for all of these in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from robocontrast_ros.domain import Pose, Progress, Scene
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.serving.runner import Answer
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.state_estimation import Reading
+
+Images = Mapping[str, Any]
+"""Camera's name -> its image, in the form that surroundings and policy connection of one bench share."""
+
+
+class RobotPort(Protocol):
+    """A robot's driver. All of it may raise BenchFault."""
+
+    def state(self, after: float) -> Reading:
+        """Return the first reading later than a time [s], in the clock of the stamps; wait for it."""
+
+    def command(self, command: RobotCommand, stamp: float) -> None:
+        """Send a command for the coming control period, which answers the observation of a time [s]."""
+
+    def hold(self, command: RobotCommand, stamp: float) -> None:
+        """End a motion: send the controller's command to stop and stay; a driver that follows goals cancels them."""
+
+    def home(self, start: Pose) -> float:
+        """Send the robot to where an episode starts, and return at once how long that takes [s].
+
+        0 where it need not, or cannot, be sent there: the world does it, or a person.
+        """
+
+    def stop(self) -> None:
+        """Have the robot stop where its newest reading has it, without waiting for another."""
+
+
+class Pacer(Protocol):
+    """Lets time pass: a simulator is stepped, or the wall clock waited for."""
+
+    def begin(self) -> None:
+        """Begin an episode: the next control period starts now."""
+
+    def step(self) -> None:
+        """Let one control period pass.
+
+        Raises:
+            BenchFault: the simulator is lost.
+        """
+
+
+class Surroundings(Protocol):
+    """What an episode is given of the world besides the robot. All of it may raise BenchFault."""
+
+    def located(self, stamp: float, pose: Pose) -> None:
+        """Take the robot's own estimate of where its tool (or base) is at a time [s]."""
+
+    def scene(self, stamp: float) -> Scene:
+        """Return the ground truth of a time [s], which privileged policies are shown."""
+
+    def images(self, stamp: float) -> Images:
+        """Return an image of each camera that the policy asks for, of a time [s]."""
+
+    def progress(self, stamp: float) -> Progress:
+        """Return what the judge and the scores say of a time [s]; ``located`` was called with it."""
+
+
+class PendingAnswer(Protocol):
+    """Actions that were requested."""
+
+    def result(self) -> Answer:
+        """Wait for them.
+
+        Raises:
+            PolicyFault: the policy failed.
+            BenchFault: the policy server is lost.
+        """
+
+
+class PolicyConnection(Protocol):
+    """A policy, here or on a server. All of it may raise PolicyFault, and BenchFault where the server is lost.
+
+    Attributes:
+        description: what it needs and answers with.
+    """
+
+    description: PolicyDescription
+
+    def reset(self, instruction: str, seed: int) -> None:
+        """Begin a trial."""
+
+    def request_actions(self, observation: Observation, images: Images) -> PendingAnswer:
+        """Ask for actions, without waiting for them; the observation has no images yet."""

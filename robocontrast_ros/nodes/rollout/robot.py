@@ -1,0 +1,73 @@
+"""The robot as its driver's topics show it."""
+
+from __future__ import annotations
+
+import math
+
+from rclpy.node import Node
+
+from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.nodes.conversions.commands import command_to_msg
+from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
+from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.runtime.qos import RECORDED
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.kinematics import Unreachable
+from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.robots.rest import home_command, stop_command
+from robocontrast_ros.robots.state_estimation import Reading
+
+
+class TopicRobot:
+    """The ``episodes.ports.RobotPort`` of a driver with a topic for its state and one for commands."""
+
+    def __init__(
+        self, node: Node, profile: RobotProfile, parameters: RolloutParameters, inbox: Inbox, recorder: RecorderWatch
+    ) -> None:
+        """Make the publisher and the subscription."""
+        self._profile, self._parameters, self._inbox, self._recorder = profile, parameters, inbox, recorder
+        command = profile.command
+        self._publisher = node.create_publisher(message_class(command.type), command.topic, RECORDED)
+        self.topic = profile.state.topic
+        inbox.subscribe(message_class(profile.state.type), self.topic)
+
+    def state(self, after: float) -> Reading:
+        """Return the first reading that is later than a time [s] by at least half a control period."""
+        due = after + 0.5 * self._parameters.control_period
+        message = self._inbox.wait((self.topic,), due, self._parameters.sensor_timeout)[self.topic]
+        try:
+            return reading_from_msg(message)
+        except ValueError as error:
+            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+
+    def command(self, command: RobotCommand, stamp: float) -> None:
+        """Publish a command, stamped with the observation that it answers."""
+        self._publisher.publish(command_to_msg(command, stamp))
+        self._recorder.command()
+
+    hold = command
+
+    def home(self, start: Pose) -> float:
+        """Send an arm to its start posture, unless the world brings it there; return how long that takes [s]."""
+        if self._parameters.world_resets_robot:
+            return 0.0
+        reading = self.state(-math.inf)
+        try:
+            command = home_command(self._profile, reading, start)
+        except Unreachable as error:
+            raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
+        if command is None:
+            return 0.0
+        self.command(command, reading.stamp)
+        return command.duration
+
+    def stop(self) -> None:
+        """Have the robot stay where its newest reading has it; without one it was never moved."""
+        message = self._inbox.newest(self.topic)
+        if message is not None:
+            reading = reading_from_msg(message)
+            self.command(stop_command(reading, self._parameters.control_period), reading.stamp)

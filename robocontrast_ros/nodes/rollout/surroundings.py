@@ -1,0 +1,94 @@
+"""What an episode is given of the world besides the robot, as the graph's topics show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from sensor_msgs.msg import Image
+
+from robocontrast_ros.domain import Fault, Pose, Progress, Scene
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
+from robocontrast_ros.msg import Progress as ProgressMsg
+from robocontrast_ros.msg import Scene as SceneMsg
+from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
+from robocontrast_ros.nodes.runtime.qos import RECORDED
+
+
+class TopicSurroundings:
+    """The ``episodes.ports.Surroundings`` of a graph.
+
+    Attributes:
+        cameras: the policy's cameras, by name -> topic of the images.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        frame: str,
+        parameters: RolloutParameters,
+        inbox: Inbox,
+        recorder: RecorderWatch,
+        capture: Callable[[], None],
+    ) -> None:
+        """Make the publisher and the subscriptions.
+
+        Args:
+            node: that they are made of.
+            frame: the world frame.
+            parameters: period and timeout.
+            inbox: where messages arrive.
+            recorder: counts what is published.
+            capture: has images taken, where they do not come by themselves.
+        """
+        self._frame, self._parameters = frame, parameters
+        self._inbox, self._recorder, self._capture = inbox, recorder, capture
+        self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
+        self.cameras: Mapping[str, str] = {}
+        inbox.subscribe(ProgressMsg, "progress")
+
+    def need(self, cameras: Mapping[str, str], scene: bool) -> tuple[str, ...]:
+        """Subscribe to images, by camera's name -> topic, and to the scene where it is needed; return the topics."""
+        self.cameras = cameras
+        for topic in cameras.values():
+            self._inbox.subscribe(Image, topic)
+        if scene:
+            self._inbox.subscribe(SceneMsg, "scene")
+        return (*cameras.values(), *(("scene",) if scene else ()))
+
+    @property
+    def listeners(self) -> int:
+        """How many subscribers the tool's pose has, as far as they have been discovered."""
+        return self._tool_pose.subscribers()
+
+    def located(self, stamp: float, pose: Pose) -> None:
+        """Publish the robot's own estimate of its pose."""
+        self._tool_pose.publish(PoseStamped(header=header(self._frame, stamp), pose=pose_to_msg(pose)))
+        self._recorder.step()
+
+    def scene(self, stamp: float) -> Scene:
+        """Return the ground truth of a time [s]."""
+        return scene_from_msg(self._received(("scene",), stamp)["scene"])
+
+    def images(self, stamp: float) -> dict[str, Image]:
+        """Return the policy's images of a time [s], as they were received."""
+        self._capture()
+        received = self._received(tuple(self.cameras.values()), stamp)
+        return {name: received[topic] for name, topic in self.cameras.items()}
+
+    def progress(self, stamp: float) -> Progress:
+        """Return the score of a time [s]."""
+        try:
+            return progress_from_msg(self._received(("progress",), stamp)["progress"])
+        except BenchFault as error:
+            raise BenchFault(Fault.SCORER_LOST, error.detail) from None
+
+    def _received(self, topics: tuple[str, ...], stamp: float) -> dict[str, object]:
+        due = stamp - 0.5 * self._parameters.control_period
+        return self._inbox.wait(topics, due, self._parameters.sensor_timeout)
