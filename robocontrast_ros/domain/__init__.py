@@ -16,6 +16,7 @@ from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
 from robocontrast_ros.domain.trial import (
     BASE,
     METRICS,
+    Delivery,
     Observed,
     Outcome,
     Progress,
@@ -29,6 +30,7 @@ __all__ = [
     "METRICS",
     "ActionConventions",
     "Budget",
+    "Delivery",
     "Fault",
     "Instruction",
     "NotApplicable",

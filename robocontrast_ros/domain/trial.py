@@ -79,9 +79,20 @@ class Trial:
         return self.perturbation == BASE
 
 
+class Delivery(IntEnum):
+    """Whether what was sent to the policy is what it received. The values are those of ``RunEpisode.action``."""
+
+    UNKNOWN = 0
+    """The policy server does not say all of what it received; or the journal is older."""
+    CONFIRMED = 1
+    """The policy server received the instruction and the first images that were sent."""
+    DIFFERENT = 2
+    """It received others: the trial is void."""
+
+
 @dataclass(frozen=True)
 class Observed:
-    """What the policy received, recorded to find leaks.
+    """What the policy received, recorded to find leaks; or what was sent to it.
 
     Attributes:
         instruction: the text it was given.

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 import yaml
 
-from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial, TrialResult
 
 
 class BenchFault(Exception):
@@ -50,6 +50,7 @@ class Execution:
         recording: where it was recorded.
         wall_time: how long it took on the wall clock [s].
         policy_latency: time that the policy itself took for each answer [s].
+        delivered: whether what the policy received is what was sent.
     """
 
     result: TrialResult
@@ -57,6 +58,7 @@ class Execution:
     recording: Recording
     wall_time: float
     policy_latency: tuple[float, ...] = ()
+    delivered: Delivery = Delivery.UNKNOWN
 
 
 class PolicyRefusal(Exception):

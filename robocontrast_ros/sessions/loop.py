@@ -26,9 +26,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialResult
+from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, TimedBench
+from robocontrast_ros.episodes.delivery import unchanged_words
 from robocontrast_ros.runs.events import (
     Event,
     Paused,
@@ -276,7 +277,8 @@ class Session:
                 self._prepare(trial)
                 self._execute(trial)
                 return
-            except BenchFault as fault:
+            except BenchFault as error:
+                fault = _explained(error, trial)
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
                     raise
@@ -384,6 +386,7 @@ class Session:
         result = execution.result
         if result.outcome is Outcome.VOID or result.fault.voids:
             raise BenchFault(result.fault, result.detail)
+        self._check_words(trial, execution.observed)
         self._append(
             TrialFinished(
                 trial=trial,
@@ -395,6 +398,19 @@ class Session:
         )
         self._result = result
         self._report(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
+
+    def _check_words(self, trial: Trial, received: Observed) -> None:
+        """Refuse a trial whose perturbation changes the words, where the policy received those of its base trial.
+
+        Raises:
+            BenchFault: it did.
+        """
+        if not trial.twin:
+            return
+        axes = next((p.axes for p in self._evaluation.perturbations if p.name == trial.perturbation), "")
+        twin = self._history.finished[int(trial.twin)]
+        if words := unchanged_words(axes, received, twin.observed):
+            raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, words)
 
     def _void(self, trial: Trial, fault: BenchFault) -> None:
         """Write down a void attempt, with the scene that it left where the next attempt needs it."""
@@ -448,3 +464,10 @@ class Session:
         if math.isfinite(budget.limit) and budget.spent > 0.0:
             left = min(left, budget.remaining / (budget.spent / len(finished)))
         return left * math.fsum(trial.wall_time for trial in finished) / len(finished)
+
+
+def _explained(fault: BenchFault, trial: Trial) -> BenchFault:
+    """Return the fault; where nothing was perturbed, with why its trial is void all the same."""
+    if fault.fault is not Fault.PERTURBATION_NOT_DELIVERED or not trial.is_base:
+        return fault
+    return BenchFault(fault.fault, f"{fault.detail}; a base trial is void, too: perturbed trials are compared with it")

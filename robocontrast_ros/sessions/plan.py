@@ -123,4 +123,4 @@ class _PredictingBench:
     def execute(self, trial: Trial, attempt: int) -> Execution:
         result = result_of_success(self._task, trial.instance)
         self._scene = result.final_scene
-        return Execution(result, Observed(trial.instance.instruction.text), Recording(), 0.0)
+        return Execution(result, Observed(), Recording(), 0.0)

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.domain import (
+    Delivery,
     Fault,
     Instruction,
     NotApplicable,
@@ -226,7 +227,7 @@ class Mirrored(_Named):
 class OnlyAtHome(_Named):
     """Applies to the scene of the test instance alone."""
 
-    name, symbol, axes, description = "HOME", "ΔHOME", "L", "the base instance again, in its own scene"
+    name, symbol, axes, description = "HOME", "ΔHOME", "S", "the base instance again, in its own scene"
 
     def apply(self, task: LineTask, base: TestInstance, scene: Scene, rng: np.random.Generator):
         """Perturb."""
@@ -301,6 +302,7 @@ class LineBench:
             recording=Recording(bag, (("scene", 3),)),
             wall_time=0.25,
             policy_latency=tuple(0.01 * (k + 1) for k in range(21)),
+            delivered=Delivery.CONFIRMED,
         )
 
     def _result(self, trial: Trial, start: Scene, luck: float, share: float) -> TrialResult:

@@ -85,6 +85,10 @@ COLUMNS: Columns = {
     "messages_missing": (pl.Int64, "messages known to be missing from it"),
     "twin": (pl.Int64, "index of the base trial of the same repeat that it is compared with; null where there is none"),
     "block": (pl.Int64, "block of the trial, from 0: the successive trials of one test instance; null when unknown"),
+    "delivered": (
+        pl.String,
+        "CONFIRMED where the policy received what was sent (instruction, first images), else UNKNOWN; null for void",
+    ),
 }
 """Name of each column -> its type and its meaning. NaN never occurs: what is unknown is null."""
 
@@ -182,6 +186,7 @@ def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
         "bag": recording.bag,
         "messages": sum(count for _, count in recording.messages),
         "messages_missing": sum(count for _, count in recording.missing),
+        "delivered": event.delivered.name,
     }
 
 
