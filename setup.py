@@ -88,6 +88,14 @@ setup(
             "limited_intervention_skip = robocontrast_ros.strategies.limited_intervention:LimitedInterventionSkip",
             "standard = robocontrast_ros.strategies.standard:Standard",
         ],
+        "robocontrast_ros.scene_backends": [
+            "embedded = robocontrast_ros.worlds.backends:EmbeddedBackend",
+            "simulation_interfaces = robocontrast_ros.worlds.backends:SimulatorBackend",
+        ],
+        "robocontrast_ros.judges": [
+            "outside = robocontrast_ros.episodes.judging:Outside",
+            "true_scene = robocontrast_ros.episodes.judging:TrueScene",
+        ],
         "robocontrast_ros.pacers": [
             "lockstep = robocontrast_ros.episodes.pacing:Lockstep",
             "wall_clock = robocontrast_ros.episodes.pacing:WallClock",

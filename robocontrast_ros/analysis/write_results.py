@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from io import StringIO
 
+from pydantic_core import to_json
 from rich.console import Console
 
 from robocontrast_ros.analysis.data.trials import write_trials
@@ -32,8 +32,9 @@ def write_results(run: RunFolder) -> Results:
         DiskError: a file cannot be written; each that was there stays as it was.
     """
     results = compute_results(read_begun(run.journal), draw_test_set(run))
-    write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv")
-    summary = json.dumps(asdict(results.summary), indent=2, ensure_ascii=False, allow_nan=False)
+    write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv", results.summary.scores)
+    # Open ends of scores' ranges are null.
+    summary = to_json(results.summary, indent=2, inf_nan_mode="null").decode()
     write_file(run.path / "summary.json", summary + "\n")
     write_file(run.path / "summary.tex", summary_tex(results.summary))
     write_file(run.path / "estimates.tex", estimates_tex(results.summary))

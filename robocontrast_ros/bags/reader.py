@@ -22,9 +22,10 @@ from rosbags.typesys import TypesysError, get_types_from_msg
 from rosbags.typesys.store import Typestore
 
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.domain import Pose, Progress, Scene, Trial, TrialResult
-from robocontrast_ros.episodes.scoring import Sample, StampJoin
+from robocontrast_ros.domain import Judgement, Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.episodes.scoring import Join, Sample, make_join
 from robocontrast_ros.messages.decoding import (
+    judgement_from_msg,
     pose_from_msg,
     progress_from_msg,
     result_from_msg,
@@ -33,7 +34,7 @@ from robocontrast_ros.messages.decoding import (
     start_scene_from_msg,
     trial_from_msg,
 )
-from robocontrast_ros.messages.topics import TRIAL_TOPICS
+from robocontrast_ros.messages.topics import JUDGEMENT, TRIAL_TOPICS
 
 Wanted = Callable[[str, str], bool]
 
@@ -234,6 +235,9 @@ class TrialRecording:
         policy: name of the policy.
         task_digest: SHA-256, in hex, of the task's parameter file; empty when unknown.
         start_scene: the scene as it was read back after set-up.
+        judge: name of who says success and progress.
+        end_scene: the scene as it was read at the end, where it was published only when asked for; else None.
+        judgement: what somebody outside said at the end; None where nobody was asked.
         samples: scene and tool pose of each control step, in order.
         progress: what the live scorer published, in order.
         result: what the live scorer concluded; None when the bag ends before it.
@@ -249,6 +253,9 @@ class TrialRecording:
     policy: str
     task_digest: str
     start_scene: Scene
+    judge: str
+    end_scene: Scene | None
+    judgement: Judgement | None
     samples: tuple[Sample, ...]
     progress: tuple[Progress, ...]
     result: TrialResult | None
@@ -268,7 +275,7 @@ def read_trial(bag: Path) -> TrialRecording:
     Raises:
         BagError: there is no bag, it holds no trial or more than one, or the trial itself cannot be decoded.
     """
-    content = read_bag(bag, lambda topic, type_name: (_last_part(topic), type_name) in TRIAL_TOPICS)
+    content = read_bag(bag, lambda topic, type_name: (_last_part(topic), type_name) in (*TRIAL_TOPICS, JUDGEMENT))
     trials = [m for m in content.messages if _last_part(m.topic) == "trial"]
     if len(trials) != 1:
         cure = f"It is broken: {content.broken}." if content.broken else "Name the bag of a robocontrast trial."
@@ -282,6 +289,7 @@ def read_trial(bag: Path) -> TrialRecording:
     except BagError as error:
         raise BagError(f"{bag}: {error}") from None
     read = _read_messages(content.messages)
+    when_asked = getattr(trial, "scene_when_asked", False)
     return TrialRecording(
         bag=bag,
         trial=decoded,
@@ -290,7 +298,10 @@ def read_trial(bag: Path) -> TrialRecording:
         policy=trial.policy,
         task_digest=trial.task_digest,
         start_scene=start_scene,
-        samples=tuple(_samples(start_stamp, read)),
+        judge=getattr(trial, "judge", "") or "true_scene",
+        end_scene=read.scenes[-1][1] if when_asked and read.scenes else None,
+        judgement=read.judgement,
+        samples=tuple(_samples(make_join(when_asked, start_stamp), read)),
         progress=tuple(read.progress),
         result=read.result,
         result_stamp=read.result_stamp,
@@ -310,6 +321,7 @@ class _TrialMessages:
     scenes: list[tuple[int, Scene]] = field(default_factory=list)
     tool_poses: list[tuple[int, Pose]] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
+    judgement: Judgement | None = None
     result: TrialResult | None = None
     result_stamp: int | None = None
     broken: str = ""
@@ -339,12 +351,13 @@ def _take(read: _TrialMessages, topic: str, message: Any) -> None:
         read.tool_poses.append((stamp, pose_from_msg(message.pose)))
     elif topic == "progress":
         read.progress.append(progress_from_msg(message))
+    elif topic == "judgement":
+        read.judgement = judgement_from_msg(message)
     else:
         read.result, read.result_stamp = result_from_msg(message), stamp
 
 
-def _samples(after: int, read: _TrialMessages) -> Iterator[Sample]:
-    join = StampJoin(after)
+def _samples(join: Join, read: _TrialMessages) -> Iterator[Sample]:
     for stamp, scene in read.scenes:
         join.add_scene(stamp, scene)
     for stamp, pose in read.tool_poses:

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from robocontrast_ros.domain import METRICS, Outcome
+from robocontrast_ros.domain import Outcome, find_spec
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import (
     Event,
     PolicyLoaded,
@@ -68,7 +69,7 @@ class LiveView:
         self._console, self._follower = console, Follower(journal)
         self._budget, self._unit = budget, unit
         self._spent = 0.0
-        self._metric = "spl"
+        self._metric = find_spec(STANDARD_SPECS, "spl")
         self._done = 0
         self._began = time.monotonic()
         self._done_before = 0
@@ -108,7 +109,7 @@ class LiveView:
 
     def _count(self, event: Event) -> None:
         if isinstance(event, SessionStarted):
-            self._metric = event.metric
+            self._metric = find_spec(event.scores, event.metric)
         if isinstance(event, SetUp):
             self._spent += event.cost
         if isinstance(event, TrialFinished):
@@ -122,7 +123,7 @@ class LiveView:
             trial, result = event.trial, event.result
             self._console.print(
                 f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
-                f"{METRICS[self._metric]} {getattr(result, self._metric):4.2f}  "
+                f"{self._metric.symbol} {result.scores.get(self._metric.name, math.nan):4.2f}  "
                 f"{event.cost:5.2f} {self._unit}  “{trial.instance.instruction.text}”"
                 f"{'  ' + result.detail if result.detail else ''}",
                 **_PLAIN,

@@ -16,14 +16,17 @@ from rich.text import Text
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
 from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore, score_recorded
 from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds
-from robocontrast_ros.domain import METRICS, Outcome
+from robocontrast_ros.domain import Outcome
 from robocontrast_ros.domain.words import counted
+from robocontrast_ros.episodes.scoring.progress import ProgressToGoal
+from robocontrast_ros.episodes.scoring.spl import Spl
+from robocontrast_ros.episodes.scoring.success import Success
 
 if TYPE_CHECKING:
     from robocontrast_ros.analysis.tables.rescoring import Mean
 
 NONE = "-"
-SCORES = {"success": "success", **METRICS}
+SCORES = {score.spec.name: score.spec.symbol for score in (Success, Spl, ProgressToGoal)}
 """Name of each score that is shown -> its heading."""
 
 
@@ -107,7 +110,8 @@ def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], consol
     table.add_column("problem", overflow="fold")
     for score in scores:
         if not score.equal:
-            journal, bag = (NONE if r is None else repr(r.spl) for r in (score.journal, score.offline))
+            results = (score.journal, score.offline)
+            journal, bag = (NONE if r is None else repr(r.scores.get("spl", math.nan)) for r in results)
             words = "\n".join(filter(None, (score.problem, *score.differences)))
             if score.offline is not None and not score.complete:
                 until = "nothing" if score.scored_until is None else f"up to stamp {score.scored_until:.3f} s"
@@ -127,7 +131,7 @@ def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console:
         assert score.offline is not None and score.trial is not None
         outcome = score.offline.outcome
         words = "broken" if outcome is Outcome.UNKNOWN else outcome.name.lower().replace("_", " ")
-        numbers = (_number(getattr(score.offline, name)) for name in SCORES)
+        numbers = (_number(score.offline.scores.get(name, math.nan)) for name in SCORES)
         table.add_row(*map(Text, (names[id(score)], score.trial.perturbation, words, *numbers)))
     console.print(table)
     means = _table("", "n", "out")

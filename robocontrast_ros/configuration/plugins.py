@@ -18,6 +18,8 @@ METHODS = {
     "tasks": ("from_file",),
     "strategies": ("run", "trials_expected"),
     "perturbations": ("supports", "apply"),
+    "scene_backends": ("read", "set_up"),
+    "judges": ("begin",),
     "pacers": ("begin", "step"),
     "robot_ports": ("state", "command", "hold", "home", "stop"),
 }
@@ -28,7 +30,7 @@ MADE = {"policies": ("describe", "reset", "act"), "tasks": ("sample", "goal", "p
 
 IMPORTABLE = "an importable `module:Object`"
 
-_SINGULAR = {"policies": "policy", "strategies": "strategy", "robot_ports": "port"}
+_SINGULAR = {"policies": "policy", "strategies": "strategy", "robot_ports": "port", "scene_backends": "backend"}
 
 
 def plugin_names(kind: str) -> tuple[str, ...]:

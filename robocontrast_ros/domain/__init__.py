@@ -13,10 +13,11 @@ from robocontrast_ros.domain.instruction import Instruction
 from robocontrast_ros.domain.perturbed import NotApplicable, Perturbed
 from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
+from robocontrast_ros.domain.scores import SCORES_ONCE_FIELDS, ScoreSpec, find_spec
 from robocontrast_ros.domain.trial import (
     BASE,
-    METRICS,
     Delivery,
+    Judgement,
     Observed,
     Outcome,
     Progress,
@@ -27,12 +28,13 @@ from robocontrast_ros.domain.trial import (
 
 __all__ = [
     "BASE",
-    "METRICS",
+    "SCORES_ONCE_FIELDS",
     "ActionConventions",
     "Budget",
     "Delivery",
     "Fault",
     "Instruction",
+    "Judgement",
     "NotApplicable",
     "ObjectState",
     "Observed",
@@ -43,9 +45,11 @@ __all__ = [
     "Proof",
     "RobotState",
     "Scene",
+    "ScoreSpec",
     "SetupMove",
     "Start",
     "TestInstance",
     "Trial",
     "TrialResult",
+    "find_spec",
 ]

@@ -28,6 +28,7 @@ class Fault(IntEnum):
     ROBOT_NOT_READY = 206
     ABORTED = 207
     PERTURBATION_NOT_DELIVERED = 208
+    JUDGE_LOST = 209
 
     @property
     def of_policy(self) -> bool:

@@ -31,8 +31,8 @@ class TestInstance:
         instruction: the instruction l.
         scene: the starting scene s.
         optimal_path_length: length of the planner's robot path [m], the l_i of SPL; NaN when unknown.
-        reference_path: the planner's robot path in the scene's frame, shape (n, 2) [m], where the path itself
-            is part of the expected behaviour (nDTW); else empty.
+        reference_path: the planner's robot path in the scene's frame, shape (n, 2), or (n, 3) where the task's paths
+            count in space [m], where the path itself is part of the expected behaviour (nDTW); else empty.
         proof: what the perturbation that made it claims, and shows; None for an unperturbed instance, and
             where nothing is claimed.
     """
@@ -44,5 +44,5 @@ class TestInstance:
     instruction: Instruction
     scene: Scene
     optimal_path_length: float = float("nan")
-    reference_path: tuple[tuple[float, float], ...] = ()
+    reference_path: tuple[tuple[float, ...], ...] = ()
     proof: Proof | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -11,9 +12,6 @@ from robocontrast_ros.domain.scene import Scene
 
 BASE = "base"
 """Stands in place of a perturbation's name: the unperturbed trial."""
-
-METRICS = {"spl": "SPL", "progress": "progress"}
-"""The scores that can be a task's metric M, and their names in text."""
 
 
 class Outcome(IntEnum):
@@ -105,41 +103,47 @@ class Observed:
 
 
 @dataclass(frozen=True)
+class Judgement:
+    """What somebody outside, a person or a camera, says of a trial at its end.
+
+    Attributes:
+        success: whether it is a success.
+        progress: progress-to-goal, in [0, 1].
+        by: who says it.
+        note: anything else, in words.
+    """
+
+    success: bool
+    progress: float
+    by: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Progress:
     """A trial's state at one instant.
 
     Attributes:
         stamp: time of the scene it was computed from [s].
         success: whether the goal predicate holds.
-        progress: progress-to-goal in [0, 1].
-        distance_to_goal: what the goal predicate measures [m], 0 at the goal.
-        path_length: length of the robot's path so far [m].
-        subgoals_reached: subgoals reached so far, in their order.
-        collisions: times that the robot began to touch something, so far.
+        scores: name -> value, up to now, of the scores that are live (``ScoreSpec.live``).
     """
 
     stamp: float
     success: bool
-    progress: float
-    distance_to_goal: float
-    path_length: float
-    subgoals_reached: int = 0
-    collisions: int = 0
+    scores: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The scores of one trial.
+    """How one trial ended, and its scores.
 
     Attributes:
         outcome: how it ended.
         fault: what went wrong, NONE when nothing did.
         detail: the fault in words.
-        success: 1.0 or 0.0; NaN when void.
-        spl: success weighted by path length, in [0, 1]; NaN when void.
-        progress: progress-to-goal at the end, in [0, 1]; NaN when void.
-        distance_to_goal: at the end [m]; NaN when void.
-        path_length: the robot's path [m].
+        scores: name -> value of every score of the session (``ScoreSpec`` says what each is); NaN where a score
+            does not exist, and all NaN when void. A score that an older record did not have is missing.
         optimal_path_length: the planner's [m].
         steps: control steps executed.
         duration: from the first to the last scored scene [s].
@@ -147,20 +151,12 @@ class TrialResult:
         final_scene: the scene at the end, which the next trial starts from.
         stopped: whether the policy itself ended the trial, by the action ``stop``.
         subgoals: subgoals of the trial, at least 1.
-        subgoals_reached: those reached, in their order.
-        ndtw: normalised dynamic time warping between the robot's path and the reference path, in [0, 1]; NaN
-            when void or without a reference path.
-        collisions: times that the robot began to touch something.
     """
 
     outcome: Outcome
     fault: Fault
     detail: str
-    success: float
-    spl: float
-    progress: float
-    distance_to_goal: float
-    path_length: float
+    scores: Mapping[str, float]
     optimal_path_length: float
     steps: int
     duration: float
@@ -168,6 +164,8 @@ class TrialResult:
     final_scene: Scene
     stopped: bool = False
     subgoals: int = 1
-    subgoals_reached: int = 0
-    ndtw: float = float("nan")
-    collisions: int = 0
+
+    @property
+    def success(self) -> float:
+        """S: 1.0 or 0.0; NaN when void."""
+        return self.scores["success"]

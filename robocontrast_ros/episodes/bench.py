@@ -8,11 +8,23 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 import yaml
+from pydantic import BeforeValidator
 
-from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.domain import SCORES_ONCE_FIELDS, Delivery, Fault, Observed, Scene, SetupMove, Trial, TrialResult
+
+
+def _with_scores(result: Any) -> Any:
+    if not isinstance(result, dict) or "scores" in result:
+        return result
+    others = {key: value for key, value in result.items() if key not in SCORES_ONCE_FIELDS}
+    return others | {"scores": {name: result[name] for name in SCORES_ONCE_FIELDS if name in result}}
+
+
+RecordedResult = Annotated[TrialResult, BeforeValidator(_with_scores)]
+"""A result that may be read from an older file, where each score is a field of its own."""
 
 
 class BenchFault(Exception):
@@ -53,7 +65,7 @@ class Execution:
         delivered: whether what the policy received is what was sent.
     """
 
-    result: TrialResult
+    result: RecordedResult
     observed: Observed
     recording: Recording
     wall_time: float

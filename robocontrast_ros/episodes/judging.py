@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
-from robocontrast_ros.domain import Scene, TestInstance
+from robocontrast_ros.domain import Judgement, Scene, TestInstance
 from robocontrast_ros.tasks.protocol import Goal, StagedGoal, Task
 
 
@@ -32,12 +32,21 @@ class Judging(Protocol):
     def update(self, scene: Scene) -> None:
         """Take the scene of one control step."""
 
+    def tell(self, judgement: Judgement) -> None:
+        """Take what somebody outside says of the trial at its end; only where the judge asks."""
+
     def success(self, stopped: bool) -> bool:
         """Tell whether the trial is a success if it ends here; ``stopped`` by the policy itself."""
 
 
 class Judge(Protocol):
-    """Says success and progress of trials."""
+    """Says success and progress of trials. Its entry point names the class, which takes no arguments.
+
+    Attributes:
+        asks: whether somebody outside is asked at the end of each trial; ``Judging.tell`` then hands the answer on.
+    """
+
+    asks: bool
 
     def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
         """Begin a trial of a test instance.
@@ -62,6 +71,7 @@ class TrueScene:
     """
 
     hold_steps: int = 1
+    asks: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.hold_steps < 1:
@@ -70,6 +80,16 @@ class TrueScene:
     def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
         """Begin with the goal of the instance in this scene."""
         return goal_progress(task.goal(instance.instruction, start_scene), start_scene, self.hold_steps)
+
+
+class Outside:
+    """The judge that asks somebody outside, a person or a camera, by the service ``judge/judge_trial``."""
+
+    asks = True
+
+    def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
+        """Begin with nothing known."""
+        return ToldProgress()
 
 
 TRUE_SCENE = TrueScene()
@@ -110,6 +130,35 @@ def progress_to_goal(distance: float, start_distance: float) -> float:
     if start_distance == 0.0:
         return 1.0 if distance == 0.0 else 0.0
     return min(max(1.0 - distance / start_distance, 0.0), 1.0)
+
+
+class ToldProgress:
+    """What was said of a trial when it had ended; nothing is known before, and no distance is measured."""
+
+    distance = math.nan
+    subgoals = 1
+    holds = False
+
+    def __init__(self) -> None:
+        """Begin a trial."""
+        self.progress = math.nan
+        self.succeeded = False
+
+    @property
+    def reached(self) -> int:
+        """1 where the trial is a success."""
+        return int(self.succeeded)
+
+    def update(self, scene: Scene) -> None:
+        """Do nothing: a scene decides nothing."""
+
+    def tell(self, judgement: Judgement) -> None:
+        """Take over what is said."""
+        self.succeeded, self.progress = judgement.success, judgement.progress
+
+    def success(self, stopped: bool) -> bool:
+        """Tell whether it was said to be a success."""
+        return self.succeeded
 
 
 class DistanceProgress:

@@ -13,7 +13,7 @@ from typing import Any
 
 from robocontrast_ros.bags.recorder_lag import history_depth
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
-from robocontrast_ros.messages.topics import TRIAL_TOPICS, Topic
+from robocontrast_ros.messages.topics import JUDGEMENT, TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.sessions.resolving import ResolvedSession
@@ -99,7 +99,7 @@ def checked_namespace(namespace: str) -> str:
 
 
 def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
-    """Return the processes of a session on the embedded simulator, each with its nodes.
+    """Return the processes of a session, each with its nodes.
 
     So that no fault spreads, the simulator, the recorder and the episode manager have processes of their own, and so
     has the policy server, unless the session says otherwise.
@@ -114,15 +114,16 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
 
 
 def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[GraphNode, ...]:
-    """Return the nodes of a session on the embedded simulator; ``episode_manager`` is the last.
+    """Return the nodes of a session; ``episode_manager`` is the last.
 
-    A policy server elsewhere is not among them. The session ends with ``episode_manager``; any other node that ends
-    before it is a fault.
+    A policy server elsewhere is not among them, nor a simulator that is not ours. The session ends with
+    ``episode_manager``; any other node that ends before it is a fault.
     """
     task, robot, timeouts = session.task, session.robot, session.parameters.timeouts
     task_file, robot_file = str(session.task_file), str(session.robot_file)
     period = 1.0 / task.control_rate
-    when_asked = session.parameters.camera_images == "when_asked"
+    world, named = session.world, session.parameters.world
+    when_asked = world.features.embedded and session.parameters.camera_images == "when_asked"
     start = [float(value) for value in task.start_position or ()]
     cameras, loading = session.parameters.cameras, 2.0 * timeouts.load
     simulator = {
@@ -138,8 +139,9 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     }
     bridge = {
         "task": task_file,
-        "frame_id": robot.world_frame,
-        "robot": robot.name if robot.mobile else "",
+        "robot": robot_file,
+        "backend": named.backend,
+        "stream": world.streams,
         "contacts_topic": robot.contacts_topic if robot.reports_contacts else "",
         "scene_period": period,
         "timeout": timeouts.set_up,
@@ -149,6 +151,9 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     rollout = {
         "robot": robot_file,
         "capture_images": "simulator/capture_images" if when_asked else "",
+        "pacing": named.pacing,
+        "world_resets_robot": world.features.resets_robot,
+        "sources": ["simulator", "sim_bridge"] if world.features.embedded else ["sim_bridge"],
         "steps_per_control": steps_per_control(task, task_file),
         "control_period": period,
         # The policy server answers within the policy's limit; after that, the server is lost.
@@ -174,6 +179,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "resume": resume,
         "setup_timeout": timeouts.set_up + 5.0,
         "answer_timeout": timeouts.scoring,
+        "judge_timeout": timeouts.judge,
         # The recorder answers when the last messages are there, or after its own limit.
         "recording_timeout": timeouts.recording + 5.0,
         # A policy that hung is loaded again and warmed up before the next episode's first step.
@@ -189,10 +195,10 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "load_timeout": timeouts.load,
     }
     led = {
-        "simulator": simulator,
+        **({"simulator": simulator} if world.features.embedded else {}),
         "sim_bridge": bridge,
         **({"policy_server": server} if session.policy_file else {}),
-        "scorer": {"task": task_file},
+        "scorer": {"task": task_file, "judge": named.judge},
         "rollout": rollout,
         "recorder": recorder,
     }
@@ -215,9 +221,11 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
         for c in robot.cameras
         if c.name in used
     )
+    world = session.world
     return (
-        Topic("clock", "rosgraph_msgs/msg/Clock"),
+        *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else ()),
         *TRIAL_TOPICS,
+        *((JUDGEMENT,) if world.judge.asks else ()),
         *robot.driver_topics,
         *robot.latched_topics,
         Topic(robot.command.topic, robot.command.type),

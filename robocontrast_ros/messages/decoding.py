@@ -7,12 +7,14 @@ field was added to the interfaces lacks it; the field then has its value when un
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from robocontrast_ros.domain import (
+    SCORES_ONCE_FIELDS,
     Fault,
     Instruction,
+    Judgement,
     ObjectState,
     Outcome,
     Pose,
@@ -28,7 +30,8 @@ from robocontrast_ros.domain import (
 
 NANOSECONDS = 1_000_000_000
 
-Record = TypeVar("Record")
+_PROGRESS_FIELDS = tuple(name for name in SCORES_ONCE_FIELDS if name != "success")
+"""The success of a running trial is no score."""
 
 
 def stamp_from_msg(message: Any) -> int:
@@ -70,9 +73,16 @@ def instance_from_msg(message: Any) -> TestInstance:
         instruction=Instruction(words.text, words.family, tuple((a.key, a.value) for a in words.arguments)),
         scene=scene_from_msg(message.scene),
         optimal_path_length=message.optimal_path_length,
-        reference_path=tuple((point.x, point.y) for point in getattr(message, "reference_path", ())),
+        reference_path=_path_from_msg(message),
         proof=Proof(claim, tuple((m.name, m.value) for m in message.proof)) if claim else None,
     )
+
+
+def _path_from_msg(message: Any) -> tuple[tuple[float, ...], ...]:
+    points = getattr(message, "reference_path", ())
+    if getattr(message, "path_dimensions", 0) == 3:
+        return tuple((point.x, point.y, point.z) for point in points)
+    return tuple((point.x, point.y) for point in points)
 
 
 def trial_from_msg(message: Any) -> Trial:
@@ -106,9 +116,24 @@ def start_scene_from_msg(message: Any) -> tuple[int, Scene]:
     return stamp_from_msg(message.start_scene.header.stamp), start
 
 
+def judgement_from_msg(message: Any) -> Judgement:
+    """Return a Judgement.
+
+    Raises:
+        ValueError: the progress is not in [0, 1].
+    """
+    if not 0.0 <= message.progress <= 1.0:
+        raise ValueError(f"judgement: got a progress of {message.progress}, expected a number from 0 to 1")
+    return Judgement(message.success, message.progress, message.by, message.note)
+
+
 def progress_from_msg(message: Any) -> Progress:
     """Return a Progress."""
-    return _record(Progress, message, stamp=stamp_from_msg(message.header.stamp) / NANOSECONDS)
+    return Progress(
+        stamp=stamp_from_msg(message.header.stamp) / NANOSECONDS,
+        success=message.success,
+        scores=_scores(message, _PROGRESS_FIELDS),
+    )
 
 
 def result_from_msg(message: Any) -> TrialResult:
@@ -117,14 +142,26 @@ def result_from_msg(message: Any) -> TrialResult:
     Raises:
         ValueError: an unknown outcome or fault code, or as ``scene_from_msg``.
     """
-    return _record(
-        TrialResult,
-        message,
+    return TrialResult(
         outcome=Outcome(message.outcome),
         fault=Fault(message.fault.code),
         detail=message.fault.detail,
+        scores=_scores(message),
+        optimal_path_length=message.optimal_path_length,
+        steps=message.steps,
+        duration=message.duration,
+        clamped_steps=message.clamped_steps,
         final_scene=scene_from_msg(message.final_scene),
+        stopped=getattr(message, "stopped", False),
+        subgoals=getattr(message, "subgoals", 1),
     )
+
+
+def _scores(message: Any, names: Sequence[str] = SCORES_ONCE_FIELDS) -> dict[str, float]:
+    """Return the scores of a message; an old one has each in a field of its own, and lacks those that came later."""
+    if hasattr(message, "scores"):
+        return {measure.name: measure.value for measure in message.scores}
+    return {name: float(getattr(message, name)) for name in names if hasattr(message, name)}
 
 
 def move_from_msg(message: Any) -> SetupMove:
@@ -135,9 +172,3 @@ def move_from_msg(message: Any) -> SetupMove:
         start=pose_from_msg(message.start) if message.has_start else None,
         goal=pose_from_msg(message.goal) if message.has_goal else None,
     )
-
-
-def _record(cls: type[Record], message: Any, **converted: Any) -> Record:
-    """Return a record of which the message has the other fields under the same names; one it lacks has its default."""
-    names = [f.name for f in fields(cls) if f.name not in converted and hasattr(message, f.name)]
-    return cls(**converted, **{name: getattr(message, name) for name in names})

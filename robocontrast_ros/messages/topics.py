@@ -47,3 +47,6 @@ TRIAL_TOPICS = (
     Topic("trial_result", "robocontrast_ros/msg/TrialResult"),
 )
 """What a trial is scored from again; each bag has them."""
+
+JUDGEMENT = Topic("judgement", "robocontrast_ros/msg/Judgement")
+"""What somebody outside says of a trial, where the session's judge asks; it is scored from that, too."""

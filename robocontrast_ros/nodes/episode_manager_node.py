@@ -14,11 +14,11 @@ from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.graph.description import recorded_topics
+from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.ros_bench import RosBench
-from robocontrast_ros.nodes.conversions.domain import TrialContext
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.episode_manager.services import SessionServices
 from robocontrast_ros.nodes.runtime.main import run_node
@@ -66,6 +66,7 @@ class EpisodeManager(Node):
             {topic.name for topic in recorded_topics(self._session)},
             lambda: bool(self._control.abort_reason),
             lambda description, source: check_description(description, self._session, source),
+            self._session.world.judge.asks,
         )
         self.exit_code: int | None = None
         self._thread = threading.Thread(target=self._work, name="session", daemon=True)
@@ -132,6 +133,8 @@ class EpisodeManager(Node):
             policy=session.policy_file.stem if session.policy_file else "",
             task_digest=hashlib.sha256(session.task_file.read_bytes()).hexdigest(),
             symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
+            judge=session.parameters.world.judge,
+            scene_when_asked=not session.world.streams,
         )
 
     def _publish(self, status: SessionStatus) -> None:

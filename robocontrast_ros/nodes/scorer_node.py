@@ -10,18 +10,20 @@ from geometry_msgs.msg import PoseStamped
 from pydantic import Field
 from rclpy.node import Node
 
-from robocontrast_ros.configuration import load_configured, record
+from robocontrast_ros.configuration import load_configured, load_plugin, record
 from robocontrast_ros.domain import Fault, Outcome
-from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, StampJoin
+from robocontrast_ros.episodes.judging import Judge
+from robocontrast_ros.episodes.scoring import EpisodeScorer, Join, Sample, make_join
 from robocontrast_ros.messages.decoding import (
     NANOSECONDS,
+    judgement_from_msg,
     pose_from_msg,
     scene_from_msg,
     stamp_from_msg,
     start_scene_from_msg,
     trial_from_msg,
 )
-from robocontrast_ros.msg import Progress, Scene, TrialResult
+from robocontrast_ros.msg import Judgement, Progress, Scene, TrialResult
 from robocontrast_ros.nodes.conversions.domain import (
     fault_from_msg,
     fault_to_msg,
@@ -40,17 +42,27 @@ class ScorerParameters(LedParameters):
     """Parameters of the scorer."""
 
     task: Path = Field(description="Parameter file of the task, which makes the goals.")
+    judge: str = Field(
+        default="true_scene", description="Who says success and progress: `true_scene`, `outside`, or a plug-in's name."
+    )
 
 
 class Scorer(Node):
-    """Pairs `scene` with `tool_pose` by stamp and scores each pair of the present trial."""
+    """Pairs `scene` with `tool_pose` by stamp and scores each pair of the present trial.
+
+    Where the scene is known only at set-up and at the end, it scores each `tool_pose`.
+    """
 
     def __init__(self) -> None:
         """Declare the parameters and load the task."""
         super().__init__("scorer")
-        self._task = load_configured("tasks", declare_record(self, ScorerParameters).task)
+        parameters = declare_record(self, ScorerParameters)
+        self._task = load_configured("tasks", parameters.task)
+        source = f"parameters of node '{self.get_name()}'"
+        self._judge: Judge = load_plugin("judges", parameters.judge, source, "judge")()
         self._scorer: EpisodeScorer | None = None
-        self._join = StampJoin()
+        self._join: Join = make_join(scene_when_asked=False)
+        self._judgement = self.create_publisher(Judgement, "judgement", RECORDED) if self._judge.asks else None
         self._progress = HandingPublisher(self, Progress, "progress", RECORDED)
         self._result = self.create_publisher(TrialResult, "trial_result", RECORDED)
         # Scenes and poses may come from other nodes' threads (intra_process).
@@ -64,12 +76,12 @@ class Scorer(Node):
         trial = trial_from_msg(request.trial)
         start, scene = start_scene_from_msg(request.trial)
         try:
-            scorer = EpisodeScorer.for_instance(self._task, trial.instance, scene)
+            scorer = EpisodeScorer.for_instance(self._task, trial.instance, scene, self._judge)
         except (KeyError, ValueError) as error:
             response.fault = fault_to_msg(Fault.SCORER_LOST, f"the trial cannot be scored: {error}")
             return response
         with self._lock:
-            self._scorer, self._join = scorer, StampJoin(after=start)
+            self._scorer, self._join = scorer, make_join(request.trial.scene_when_asked, after=start)
         return response
 
     def _on_scene(self, message: Scene) -> None:
@@ -85,7 +97,7 @@ class Scorer(Node):
     def _score(self, sample: Sample | None, frame_id: str) -> None:
         if sample is None or self._scorer is None:
             return
-        progress = self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+        progress = self._scorer.update(sample)
         self._progress.publish(progress_to_msg(progress, frame_id))
 
     def _finish(self, request: FinishScoring.Request, response: Any) -> Any:
@@ -103,10 +115,23 @@ class Scorer(Node):
             detail = f"the last scored scene is {late:.3f} s older than the last observation"
             response.fault = fault_to_msg(Fault.SCORER_LOST, detail)
             return response
+        try:
+            self._end(scorer, request)
+        except (KeyError, ValueError) as error:
+            response.fault = fault_to_msg(Fault.SCORER_LOST, f"the trial cannot be scored: {error}")
+            return response
         result = scorer.result(fault, detail, request.steps, request.clamped_steps, request.stopped)
         response.result = result_to_msg(result, scored / NANOSECONDS)
         self._result.publish(response.result)
         return response
+
+    def _end(self, scorer: EpisodeScorer, request: FinishScoring.Request) -> None:
+        judgement = None
+        if request.has_judgement:
+            judgement = judgement_from_msg(request.judgement)
+            request.judgement.header.stamp = request.last_stamp
+            self._judgement.publish(request.judgement)
+        scorer.end(scene_from_msg(request.final_scene) if request.has_final_scene else None, judgement)
 
 
 def main() -> None:

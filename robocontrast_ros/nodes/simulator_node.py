@@ -17,9 +17,8 @@ from simulation_interfaces.srv import (
 )
 
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
-from robocontrast_ros.nodes.conversions.sensors import sensor_to_msg
+from robocontrast_ros.nodes.conversions.sensors import clock_to_msg, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import FEATURES, FORMATS, Refusal, result_of
-from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
@@ -112,7 +111,7 @@ class Simulator(Node):
         self._world.reset(request.scope)
         if (request.scope or ResetScope.ALL) & ResetScope.TIME:
             self._cameras.reset()
-            self._clock_publisher.publish(ClockMsg(clock=time_to_msg(self._world.time)))
+            self._clock_publisher.publish(clock_to_msg(self._world.time))
 
     def _get_simulator_features(self, _: Any, response: Any) -> Any:
         response.features = SimulatorFeatures(
@@ -145,7 +144,7 @@ class Simulator(Node):
 
     def _publish(self) -> None:
         """Publish time and sensors as they are now, and see whether images of this time are due."""
-        self._clock_publisher.publish(ClockMsg(clock=time_to_msg(self._world.time)))
+        self._clock_publisher.publish(clock_to_msg(self._world.time))
         self._publish_sensors(self._world.sensors())
         self._cameras.time_passed()
 

@@ -12,8 +12,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial, TrialResult
-from robocontrast_ros.episodes.bench import Recording
+from robocontrast_ros.domain import (
+    Delivery,
+    Fault,
+    Observed,
+    Scene,
+    ScoreSpec,
+    SetupMove,
+    Trial,
+)
+from robocontrast_ros.episodes.bench import RecordedResult, Recording
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 """A cost, or a duration [s]: finite and not negative."""
@@ -32,12 +41,14 @@ class SessionStarted:
         cost_unit: what costs are counted in, ``m`` or ``s``.
         budget: K; infinity when there is none.
         time: seconds since the epoch.
-        metric: the task's score that summaries show.
+        metric: the score that summaries show.
         symbols: perturbation's name -> the paper's symbol.
         machine: what the session ran on: processor, its vectors, Python and C library.
         world: what simulates and renders the scenes, as the bench says; empty where unknown.
         pairs: maximum number of pairs of the sequential sign test of ``stop_early``; None where there is
             none, and in journals written before there was one.
+        scores: what the session's scores are, in the order of tables; of a journal written before it told them,
+            the standard ones.
     """
 
     session: str
@@ -48,11 +59,12 @@ class SessionStarted:
     cost_unit: str
     budget: Annotated[float, Field(ge=0.0)]
     time: float
-    metric: Literal["spl", "progress"] = "spl"
+    metric: str = "spl"
     symbols: dict[str, str] = field(default_factory=dict)
     machine: dict[str, str] = field(default_factory=dict)
     world: str = ""
     pairs: Annotated[int, Field(ge=1)] | None = None
+    scores: tuple[ScoreSpec, ...] = STANDARD_SPECS
     event: Literal["session_started"] = "session_started"
 
 
@@ -164,7 +176,7 @@ class TrialFinished:
 
     trial: Trial
     attempt: int
-    result: TrialResult
+    result: RecordedResult
     observed: Observed
     recording: Recording
     cost: Amount
@@ -219,7 +231,7 @@ class SequentialTest:
     """State of the sequential test of ``stop_early`` when the session ended.
 
     Attributes:
-        score: ``spl``, ``progress`` or ``success``.
+        score: its name, for instance ``spl``.
         question: ``threshold``, ``compare_with`` (then the mean is one of differences) or ``half_width``.
         decided: whether it is answered.
         instances: number of base instances in it.

@@ -10,8 +10,9 @@ from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.differences import first_difference
-from robocontrast_ros.domain import METRICS, TestInstance
+from robocontrast_ros.domain import ScoreSpec, TestInstance
 from robocontrast_ros.domain.words import counted
+from robocontrast_ros.episodes.scoring.success import Success
 from robocontrast_ros.runs.events import PolicyLoaded, SequentialTest, SessionStarted, TrialFinished
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import Journal, JournalError, read_journal
@@ -52,7 +53,7 @@ class Stopping:
     def __init__(
         self,
         parameters: StopEarlyParameters,
-        metric: str,
+        score: ScoreSpec,
         repeats: int,
         reference: Reference | None = None,
         pairs: int | None = None,
@@ -61,21 +62,22 @@ class Stopping:
 
         Args:
             parameters: the question.
-            metric: the task's.
+            score: that of the base trials; its range has two ends.
             repeats: of each base instance.
             reference: the run to compare with, where the question is about one.
             pairs: maximum number of pairs, where the sequential sign test is to decide; None where the betting test is.
         """
         self._parameters, self._repeats, self._reference = parameters, repeats, reference
         self.pairs = pairs
-        self._score = _score(parameters, metric)
+        self._score = score
         self._policy: tuple[str, str] | None = None
         self._restart()
 
     def _restart(self) -> None:
-        low = 0.0 if self._reference is None else -1.0
-        error_rate = self._parameters.error_rate
-        self._test = BettingTest(error_rate, low, 1.0)
+        error_rate, low, high = self._parameters.error_rate, self._score.low, self._score.high
+        if self._reference is not None:
+            low, high = low - high, high - low
+        self._test = BettingTest(error_rate, low, high)
         self._signs = None if self.pairs is None else SequentialSignTest(error_rate, self.pairs)
         self._of_instance: list[float] = []
 
@@ -95,7 +97,7 @@ class Stopping:
             return
         if trial.repeat == 0:
             self._of_instance = []
-        self._of_instance.append(getattr(finished.result, self._score))
+        self._of_instance.append(finished.result.scores[self._score.name])
         if len(self._of_instance) < self._repeats:
             return
         value = math.fsum(self._of_instance) / self._repeats
@@ -113,7 +115,7 @@ class Stopping:
         """State of the test, for the journal."""
         (low, high), signs = self._interval, self._signs
         return SequentialTest(
-            score=self._score,
+            score=self._score.name,
             question=next(q for q in _QUESTIONS if getattr(self._parameters, q) is not None),
             decided=self.decided,
             instances=self._test.number,
@@ -147,7 +149,7 @@ class Stopping:
     @property
     def detail(self) -> str:
         """The answer, or that there is none yet, in words."""
-        wanted, name = self._parameters, METRICS.get(self._score, self._score)
+        wanted, name = self._parameters, self._score.symbol
         low, high = self._interval
         known = (
             f"confidence sequence {low:.3f} to {high:.3f}, error rate {wanted.error_rate:g}, "
@@ -189,11 +191,12 @@ def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) 
         ConfigurationError: the run to compare with cannot be read, or is not of the same seed, task and test set; or
             it has repeats by now.
     """
-    parameters, metric, repeats = evaluation.stop_early, evaluation.task.metric, evaluation.repeats
+    parameters, repeats = evaluation.stop_early, evaluation.repeats
     if parameters is None:
         return None
+    score = stopping_score(parameters, evaluation)
     if parameters.compare_with is None:
-        return Stopping(parameters, metric, repeats)
+        return Stopping(parameters, score, repeats)
     path = Path(parameters.compare_with)
     try:
         journal = read_journal(path / "journal.jsonl")
@@ -209,7 +212,7 @@ def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) 
         raise ConfigurationError("session", KEY, str(path), "a run folder in which a session was begun")
     _refuse_other_trials(journal, evaluation.parameters)
     instances = {instance.instance_id: instance for instance in evaluation.test_set()}
-    reference = _reference(journal, path.name, instances, _score(parameters, metric))
+    reference = _reference(journal, path.name, instances, score)
     if begun is not None:
         if begun.pairs is not None and not reference.single:
             raise ConfigurationError(
@@ -219,15 +222,16 @@ def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) 
                 "one, as when the session began that is compared with it",
                 "Start a new session.",
             )
-        return Stopping(parameters, metric, repeats, reference, begun.pairs)
+        return Stopping(parameters, score, repeats, reference, begun.pairs)
     pairs = None
     if parameters.score == "success" and repeats == 1 and reference.single:
         pairs = min(len(reference.scores), evaluation.max_trials or len(reference.scores))
-    return Stopping(parameters, metric, repeats, reference, pairs)
+    return Stopping(parameters, score, repeats, reference, pairs)
 
 
-def _score(parameters: StopEarlyParameters, metric: str) -> str:
-    return metric if parameters.score == "metric" else "success"
+def stopping_score(parameters: StopEarlyParameters, evaluation: Evaluation) -> ScoreSpec:
+    """Return the score that the question is about."""
+    return evaluation.metric_spec if parameters.score == "metric" else Success.spec
 
 
 def _refuse_other_trials(journal: Journal, session: dict[str, Any]) -> None:
@@ -258,7 +262,7 @@ def _compared(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _reference(journal: Journal, name: str, instances: Mapping[str, TestInstance], score: str) -> Reference:
+def _reference(journal: Journal, name: str, instances: Mapping[str, TestInstance], score: ScoreSpec) -> Reference:
     """Return the mean score of the base trials of each base instance, for those of the test set."""
 
     def refused(got: str, expected: str, cure: str = "") -> ConfigurationError:
@@ -279,7 +283,7 @@ def _reference(journal: Journal, name: str, instances: Mapping[str, TestInstance
                 "limited_intervention or limited_intervention_skip, nor of another version of the task.",
             )
         policies.add((policy.name, policy.digest) if policy else None)
-        values.setdefault(trial.base_id, []).append(getattr(finished.result, score))
+        values.setdefault(trial.base_id, []).append(finished.result.scores[score.name])
     if not values:
         raise refused("no base trial of this test set", "some that count", "Let that session go on first.")
     if len(policies) > 1:

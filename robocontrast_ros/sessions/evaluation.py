@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from robocontrast_ros.domain import TestInstance
+from robocontrast_ros.domain import ScoreSpec, TestInstance, find_spec
+from robocontrast_ros.episodes.scoring import STANDARD, Score
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.sessions.schema import StopEarlyParameters
 from robocontrast_ros.sessions.seeding import generator
@@ -37,6 +38,8 @@ class Evaluation:
         void_retries: how often a void trial is tried again before the session stops.
         stop_early: the question after whose answer the session ends; None without one.
         tolerance: how far an object may be from its wanted pose and still stay.
+        scores: those of the session, in the order of tables.
+        metric: name of the one that summaries show; the task's when empty.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
 
@@ -54,7 +57,18 @@ class Evaluation:
     void_retries: int = 2
     stop_early: StopEarlyParameters | None = None
     tolerance: Tolerance = field(default_factory=Tolerance)
+    scores: tuple[type[Score], ...] = STANDARD
+    metric: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def metric_spec(self) -> ScoreSpec:
+        """What the metric M is.
+
+        Raises:
+            KeyError: it is none of the session's scores.
+        """
+        return find_spec((score.spec for score in self.scores), self.metric or self.task.metric)
 
     @property
     def digest(self) -> str:
@@ -87,4 +101,5 @@ class Evaluation:
             budget=self.budget,
             cost=self.cost_model,
             tolerance=self.tolerance,
+            metric=self.metric_spec,
         )

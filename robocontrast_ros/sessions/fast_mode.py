@@ -44,6 +44,23 @@ def open_bench(
             "a policy that is loaded here, for a session without ROS",
             "Name the policy's parameter file as `policy`.",
         )
+    given = session.parameters.world
+    if not session.world.features.embedded:
+        raise ConfigurationError(
+            str(session.source),
+            "world.backend",
+            given.backend,
+            "embedded, for a session without ROS",
+            "Leave `fast` out, so that the graph is started.",
+        )
+    if session.world.judge.asks:
+        raise ConfigurationError(
+            str(session.source),
+            "world.judge",
+            given.judge,
+            "a judge that asks nobody, for a session without ROS",
+            "Take `true_scene`, or leave `fast` out.",
+        )
     pin(os.environ)
     timeouts, task = session.parameters.timeouts, session.task
     # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
@@ -58,7 +75,14 @@ def open_bench(
             if camera.name in shown
         )
         world = World(session.robot, task.world, task.start_position, cameras, task.physics_step)
-        return InProcessBench(world, task, runner, stop_on_success=session.parameters.stop_on_success, aborted=aborted)
+        return InProcessBench(
+            world,
+            task,
+            runner,
+            stop_on_success=session.parameters.stop_on_success,
+            aborted=aborted,
+            judge=session.world.judge,
+        )
     except BaseException:
         runner.close()
         raise

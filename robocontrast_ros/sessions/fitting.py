@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names, resolve_uri
 from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
@@ -18,9 +19,11 @@ from robocontrast_ros.sessions.schema import (
     SessionParameters,
     StopEarlyParameters,
     StrategyParameters,
+    WorldParameters,
 )
 from robocontrast_ros.strategies.protocol import PerturbationUse, Strategy
 from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.worlds.backends import BackendFeatures
 
 Origin = tuple[str, str, Path]
 """Where a value was written: source and key for errors, and the folder that relative paths start from."""
@@ -107,6 +110,46 @@ def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, tas
         f"{robot_file} describes one that {kinds[robot.mobile]}",
         f"Name another task, or one of the robots {', '.join(fitting) or '(none is shipped)'}.",
     )
+
+
+@dataclass(frozen=True)
+class LoadedWorld:
+    """The parts of a world that a session names.
+
+    Attributes:
+        features: what its backend can do.
+        lockstep: whether the world is stepped.
+        judge: who says success and progress.
+    """
+
+    features: BackendFeatures
+    lockstep: bool
+    judge: Judge
+
+    @property
+    def streams(self) -> bool:
+        """Whether the scene is known at every control step; on the wall clock it is read when asked for alone."""
+        return self.features.streams and self.lockstep
+
+
+def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -> LoadedWorld:
+    """Return the parts of a world.
+
+    Raises:
+        ConfigurationError: one is not known, or backend and pacing do not fit.
+    """
+    kinds = (("backend", "scene_backends"), ("pacing", "pacers"), ("judge", "judges"))
+    backend, pacer, judge = (
+        load_plugin(kind, getattr(parameters, key), *origin(f"world.{key}")[:2]) for key, kind in kinds
+    )
+    features: BackendFeatures = backend.features
+    if pacer.steps_world and not features.steps:
+        expected = f"a pacing that steps no world, for backend '{parameters.backend}' cannot be stepped"
+        raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `wall_clock`.")
+    if features.embedded and not pacer.steps_world:
+        expected = f"a pacing that steps the world, for backend '{parameters.backend}' stands still otherwise"
+        raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `lockstep`.")
+    return LoadedWorld(features, pacer.steps_world, judge())
 
 
 def checked_stop_early(

@@ -195,11 +195,12 @@ class Session:
                     cost_unit=evaluation.cost_model.unit,
                     budget=evaluation.budget,
                     time=now,
-                    metric=evaluation.task.metric,
+                    metric=evaluation.metric_spec.name,
                     symbols={p.name: p.symbol for p in evaluation.perturbations},
                     machine=machine(),
                     world=self._bench.description() if isinstance(self._bench, DescribedBench) else "",
                     pairs=self._stopping.pairs if self._stopping is not None else None,
+                    scores=tuple(score.spec for score in evaluation.scores),
                 )
             )
             return

@@ -26,10 +26,12 @@ from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fitting import (
+    LoadedWorld,
     Origin,
     check_robot_fits_task,
     checked_stop_early,
     loaded_perturbations,
+    loaded_world,
     steps_per_control,
     wanted_cameras,
     with_cameras,
@@ -57,6 +59,7 @@ class ResolvedSession:
         strategy: the order of trials.
         perturbations: the perturbation set P.
         cost_model: what a set-up costs.
+        world: what the robot acts in, and who judges.
     """
 
     source: Path
@@ -69,6 +72,7 @@ class ResolvedSession:
     strategy: Strategy
     perturbations: tuple[Perturbation, ...]
     cost_model: CostModel
+    world: LoadedWorld
 
     def snapshot(self) -> dict[str, Any]:
         """Return every parameter that a result may depend on, as JSON: session, robot, policy, task."""
@@ -190,6 +194,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         strategy=strategy,
         perturbations=loaded_perturbations(parameters.strategy, strategy, task, *origin("strategy.perturbations")[:2]),
         cost_model=cost_model(parameters.cost, parameters.handling_times),
+        world=loaded_world(parameters.world, origin),
     )
 
 

@@ -92,6 +92,27 @@ class PolicyServerParameters:
 
 
 @record
+class WorldParameters:
+    """What the robot acts in, how time passes there, and who judges."""
+
+    backend: str = Field(
+        default="embedded",
+        min_length=1,
+        description="who sets scenes up: embedded, simulation_interfaces (a simulator that runs already), or a plug-in",
+    )
+    pacing: str = Field(
+        default="lockstep",
+        min_length=1,
+        description="how time passes: lockstep (the world waits for each control step), wall_clock, or a plug-in",
+    )
+    judge: str = Field(
+        default="true_scene",
+        min_length=1,
+        description="who says success and progress: true_scene, outside (a person or a camera), or a plug-in",
+    )
+
+
+@record
 class TimeoutParameters:
     """How long each part may take on the wall clock before it counts as lost."""
 
@@ -100,6 +121,7 @@ class TimeoutParameters:
     sensors: float = Field(default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]")
     set_up: float = Field(default=30.0, gt=0, le=86400, description="one set-up; a person may need long [s]")
     scoring: float = Field(default=10.0, gt=0, le=3600, description="one answer of the scorer [s]")
+    judge: float = Field(default=600.0, gt=0, le=86400, description="one answer of whoever judges from outside [s]")
     recording: float = Field(
         default=30.0,
         gt=0,
@@ -173,6 +195,7 @@ class SessionParameters:
         description="name in config/policies/, or path of a file; left out where policy_server.external is true",
     )
     policy_server: PolicyServerParameters = Field(default_factory=PolicyServerParameters)
+    world: WorldParameters = Field(default_factory=WorldParameters)
     composed: bool = Field(
         default=True,
         description="whether rollout, scorer and sim_bridge are in one process, which is faster, or each in its own",

@@ -69,7 +69,7 @@ class Adaptive(Strategy):
                     yield Skipped(base.instance_id, perturbation.name, reason)
             done = yield from run_contrasts(context, base, chosen)
             for name, repeats in done.items():
-                rows[name].add(repeats, context.task.metric)
+                rows[name].add(repeats, context.metric.name)
                 spent += rows[name].costs[-1]
             left -= bool(done)
 
@@ -88,7 +88,7 @@ class _Row:
 
     def add(self, repeats: Repeats, metric: str) -> None:
         """Add an instance."""
-        self.scores.append(math.fsum(getattr(r.result, metric) for r in repeats) / len(repeats))
+        self.scores.append(math.fsum(r.result.scores[metric] for r in repeats) / len(repeats))
         self.costs.append(math.fsum(r.cost for r in repeats))
 
     @property

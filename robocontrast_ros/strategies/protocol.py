@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from robocontrast_ros.domain import BASE, Start, TestInstance, TrialResult
+from robocontrast_ros.domain import BASE, ScoreSpec, Start, TestInstance, TrialResult
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.strategies.effort import CostModel, MetresMoved, Tolerance
 from robocontrast_ros.tasks.protocol import Task
@@ -68,6 +68,7 @@ class StrategyContext:
             plan with it.
         cost: what a set-up costs.
         tolerance: how far an object may be from its wanted pose and still stay.
+        metric: the session's metric M.
     """
 
     task: Task
@@ -78,6 +79,7 @@ class StrategyContext:
     budget: float = inf
     cost: CostModel = field(default_factory=MetresMoved)
     tolerance: Tolerance = field(default_factory=Tolerance)
+    metric: ScoreSpec = field(kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import Estimator
@@ -48,7 +47,7 @@ class Shown:
         policy: its name.
         contrast: label of the strategy whose perturbations are shown.
         symbols: its perturbations -> their symbols.
-        metric: ``spl`` or ``progress``.
+        metric: how the score is named.
         unit: of costs.
         control: name of the study's control; empty where there is none.
     """
@@ -118,7 +117,7 @@ def draw_estimators(picture: Picture, path: Path) -> None:
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
-        axes.set_ylabel(f"absolute error of mean {METRICS[shown.metric]},\nmean over random orders")
+        axes.set_ylabel(f"absolute error of mean {shown.metric},\nmean over random orders")
         axes.legend(frameon=False, fontsize=7)
         axes.set_title(f"{shown.policy}: estimators of '{shown.contrast}'", fontsize=9)
         _save(figure, path)
@@ -196,7 +195,7 @@ def _draw_perturbations(axes: Axes, picture: Picture) -> None:
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylim(0.0, 1.15)
     axes.set_yticks(np.linspace(0.0, 1.0, 6))
-    axes.set_ylabel(f"mean {METRICS[shown.metric]} (95 % interval)")
+    axes.set_ylabel(f"mean {shown.metric} (95 % interval)")
     axes.legend(frameon=False, fontsize=7, loc="upper right", ncols=2)
 
 
@@ -246,7 +245,7 @@ def _finish_errors(axes: Axes, curves: Sequence[Curve], shown: Shown) -> None:
     axes.set_xlim(left=0.0)
     axes.set_ylim(0.0, max(1.3 * float(np.nanmax(late)), 0.01))
     axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
-    axes.set_ylabel(f"absolute error of mean {METRICS[shown.metric]}")
+    axes.set_ylabel(f"absolute error of mean {shown.metric}")
     axes.legend(frameon=False, fontsize=7, ncols=2)
 
 

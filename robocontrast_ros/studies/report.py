@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 
-from robocontrast_ros.domain import METRICS
 from robocontrast_ros.studies.claims import Decided
 from robocontrast_ros.studies.curves import curves_table
 from robocontrast_ros.studies.figures import FIGURES
@@ -104,7 +103,7 @@ def summary(study: Study, results: StudyResults) -> str:
         "",
         f"{parameters.test_set.size} test instances; seeds {seeds}; policies {', '.join(study.policies)}. "
         f"Strategies asked for {results.asked} trials; {results.simulated} were simulated, the others were known "
-        f"from another strategy. Means are of {METRICS[results.metric]}, costs in {unit}.",
+        f"from another strategy. Means are of {results.metric_symbol}, costs in {unit}.",
         "",
         "## Strategies",
         "",

@@ -105,7 +105,8 @@ class StudyResults:
     """The results of a study.
 
     Attributes:
-        metric: the score.
+        metric: name of the score.
+        metric_symbol: how figures name it.
         unit: of costs.
         control: name of the policy that is the control; empty where there is none.
         sessions: how each session ended.
@@ -116,6 +117,7 @@ class StudyResults:
     """
 
     metric: str
+    metric_symbol: str
     unit: str
     control: str
     sessions: tuple[SessionOfStudy, ...]
@@ -159,7 +161,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
     """
     parameters = study.parameters
     some = study.session(next(iter(study.policies)), parameters.contrast, parameters.seeds[0], None)
-    metric, unit = some.task.metric, some.cost_model.unit
+    metric, unit = some.evaluation().metric_spec, some.cost_model.unit
     symbols = {perturbation.name: perturbation.symbol for perturbation in some.perturbations}
     labels = [strategy.label for strategy in parameters.strategies]
     instances = _instances(read)
@@ -172,7 +174,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
 
     @cache
     def seed_runs(policy: str, score: Score, cost: Cost) -> list[SeedRun]:
-        column = metric if score == "metric" else "success"
+        column = metric.column if score == "metric" else "success"
         return [
             SeedRun(table, labels, parameters.standard, column, cost, instances[job.seed])
             for job, (table, _) in read.items()
@@ -191,7 +193,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         )
 
     def drawn(policy: str, cost: Cost) -> Picture:
-        shown = Shown(policy, parameters.contrast, symbols, metric, UNITS.get(cost, unit), study.control)
+        shown = Shown(policy, parameters.contrast, symbols, metric.symbol, UNITS.get(cost, unit), study.control)
         curves = draw_curves(seed_runs(policy, "metric", cost), parameters.contrast, parameters.bins)
         controls = seed_runs(study.control, "metric", "budget") if study.control and policy != study.control else ()
         own = evidence(policy, "metric", cost)
@@ -213,7 +215,8 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         if policy != study.control or not claim.measure.less_control
     ]
     results = StudyResults(
-        metric=metric,
+        metric=metric.name,
+        metric_symbol=metric.symbol,
         unit=unit,
         control=study.control,
         sessions=tuple(session for _, ended in read.values() for session in ended),

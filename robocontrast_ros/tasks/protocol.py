@@ -71,11 +71,12 @@ class Plan:
     """The planner's answer for one test instance.
 
     Attributes:
-        path: robot path in the scene's frame, shape (n, 2), from the start position [m].
+        path: robot path in the scene's frame, shape (n, 2), or (n, 3) where the task's paths count in space, from the
+            start position [m].
         final_scene: the scene when the plan succeeds.
     """
 
-    path: tuple[tuple[float, float], ...]
+    path: tuple[tuple[float, ...], ...]
     final_scene: Scene
 
     @property
@@ -93,13 +94,18 @@ class Task(Protocol):
     Attributes:
         name: the name in its parameter file.
         families: its families of instructions.
-        metric: the M of its evaluations (seed 000, section 3), which summaries and figures show: a score of
-            ``TrialResult`` between 0 and 1.
+        metric: the M of its evaluations (seed 000, section 3), which summaries and figures show, where the session
+            names no other: one of its scores.
+
+    A task may also have
+
+    - ``scores``: names of its scores, in the order of tables; without it, those of ``episodes.scoring.standard``;
+    - ``path_dimensions``: 2 where paths count in the x-y plane of the scene's frame, as without it, 3 in space.
     """
 
     name: str
     families: tuple[str, ...]
-    metric: Literal["spl", "progress"]
+    metric: str
 
     @classmethod
     def from_file(cls, path: Path) -> Task:
@@ -195,6 +201,18 @@ class MappedTask(Task, Protocol):
 
     def backdrop(self) -> Backdrop:
         """Return the background."""
+
+
+def path_dimensions(task: Task) -> int:
+    """Return in how many dimensions the task's paths count: planned, driven and reference paths alike.
+
+    Raises:
+        ValueError: the task says neither 2 nor 3.
+    """
+    dimensions = getattr(task, "path_dimensions", 2)
+    if dimensions not in (2, 3):
+        raise ValueError(f"path_dimensions of the task '{task.name}': got {dimensions!r}, expected 2 or 3")
+    return int(dimensions)
 
 
 def robot_start(task: Task, scene: Scene) -> Pose:

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import Scene
 
-
-@dataclass(frozen=True)
-class Touching:
-    """Where everything is at one time, and what the robot has touched since the previous one.
-
-    Attributes:
-        stamp: of the poses [ns].
-        poses: every entity's pose in the world frame.
-        contacts: names of what was touched, sorted.
-    """
-
-    stamp: int
-    poses: Mapping[str, Pose]
-    contacts: tuple[str, ...]
+Stamped = tuple[int, Scene]
+"""A scene, and its stamp [ns]."""
 
 
 class ContactsJoin:
-    """Pairs states and contacts by stamp, whichever arrives first.
+    """Puts what the robot touched into scenes by stamp, whichever arrives first.
 
     Contacts come in the order of their stamps, so those of a time are complete once a message of that time, or a
-    later one, has arrived. Contacts between two states belong to the later one: none is dropped. Any thread
+    later one, has arrived. Contacts between two scenes belong to the later one: none is dropped. Any thread
     may call it.
     """
 
@@ -36,11 +23,11 @@ class ContactsJoin:
         """Begin with nothing touched."""
         self._changed = threading.Condition()
         self._contacts: dict[int, tuple[str, ...]] = {}
-        self._waiting: dict[int, Mapping[str, Pose]] = {}
+        self._waiting: dict[int, Scene] = {}
         self._latest = -1
 
-    def add_contacts(self, stamp: int, entities: tuple[str, ...]) -> list[Touching]:
-        """Take what was touched up to a time [ns]; return what that completes, in the order of time."""
+    def add_contacts(self, stamp: int, entities: tuple[str, ...]) -> list[Stamped]:
+        """Take what was touched up to a time [ns]; return the scenes that completes, in the order of time."""
         with self._changed:
             if stamp < self._latest:
                 # The simulator's time was set back.
@@ -51,10 +38,10 @@ class ContactsJoin:
             self._changed.notify_all()
             return [self._pair(waiting) for waiting in sorted(self._waiting) if waiting <= stamp]
 
-    def add_poses(self, stamp: int, poses: Mapping[str, Pose]) -> list[Touching]:
-        """Take the states of a time [ns]; return what that completes."""
+    def add_scene(self, stamp: int, scene: Scene) -> list[Stamped]:
+        """Take the scene of a time [ns], without contacts; return the scenes that completes."""
         with self._changed:
-            self._waiting[stamp] = poses
+            self._waiting[stamp] = scene
             return [self._pair(stamp)] if stamp <= self._latest else []
 
     def forget(self, stamp: int, timeout: float = 0.0) -> bool:
@@ -68,7 +55,7 @@ class ContactsJoin:
                 del self._contacts[old]
             return complete
 
-    def _pair(self, stamp: int) -> Touching:
+    def _pair(self, stamp: int) -> Stamped:
         touched = {name for s, names in self._contacts.items() if s <= stamp for name in names}
         self.forget(stamp)
-        return Touching(stamp, self._waiting.pop(stamp), tuple(sorted(touched)))
+        return stamp, replace(self._waiting.pop(stamp), contacts=tuple(sorted(touched)))

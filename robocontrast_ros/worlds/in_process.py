@@ -19,6 +19,7 @@ from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Pose, Progress, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
+from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
 from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
 from robocontrast_ros.episodes.pacing import Lockstep
 from robocontrast_ros.episodes.ports import Images, PendingAnswer
@@ -54,6 +55,15 @@ class WorldSimulation:
     def poses(self) -> tuple[float, dict[str, Pose]]:
         """Return the time [s] and every entity's pose in the world frame."""
         return self._world.time, self._world.poses()
+
+    def request_poses(self, then: Callable[[float, dict[str, Pose]], None]) -> None:
+        """Hand the poses over at once."""
+        then(*self.poses())
+
+    @property
+    def description(self) -> str:
+        """What simulates and draws the world."""
+        return self._world.description
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose."""
@@ -134,8 +144,7 @@ class WorldSurroundings:
 
     def progress(self, stamp: float) -> Progress:
         """Score the scene of this time."""
-        sample = self._sample
-        return self._scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+        return self._scorer.update(self._sample)
 
 
 @dataclass(frozen=True)
@@ -183,10 +192,11 @@ class InProcessBench:
         tolerance: float = 0.01,
         stop_on_success: bool = True,
         aborted: Callable[[], bool] = lambda: False,
+        judge: Judge = TRUE_SCENE,
     ) -> None:
         """Put the parts together; see the parameters of sim_bridge for the numbers.
 
-        ``aborted`` is asked before every action; true ends the trial, which is void.
+        ``aborted`` is asked before every action; true ends the trial, which is void. The judge asks nobody.
         """
         self._world, self._task, self._slot = world, task, PolicySlot(runner)
         self._scene = SimulatedScene(
@@ -200,7 +210,7 @@ class InProcessBench:
         self._steps = round(self._period / world.step_duration)
         self._estimator = make_state_estimator(world.profile)
         self._controller = self._make_controller()
-        self._stop_on_success, self._aborted = stop_on_success, aborted
+        self._stop_on_success, self._aborted, self._judge = stop_on_success, aborted, judge
 
     @property
     def cameras(self) -> tuple[Camera, ...]:
@@ -245,7 +255,7 @@ class InProcessBench:
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
         """Put the robot to its start and the objects to their poses."""
-        return self._scene.set_up(target, {move.name for move in moves})[1]
+        return self._scene.set_up(target, moves)[1]
 
     def bring(self, target: Scene) -> Scene:
         """Set up a scene, starting from the present one."""
@@ -261,7 +271,7 @@ class InProcessBench:
         began = time.monotonic()
         start = self.scene()
         instance = trial.instance
-        scorer = EpisodeScorer.for_instance(self._task, instance, start)
+        scorer = EpisodeScorer.for_instance(self._task, instance, start, self._judge)
         episode = EpisodeAssembly(
             WorldRobot(self._world, self._period),
             self._estimator,

@@ -7,12 +7,12 @@ entities that exist are moved, and every pose that was set is read back.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
 from typing import Protocol
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene
+from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.episodes.bench import BenchFault
 
 
@@ -38,13 +38,22 @@ class SimulationError(Exception):
 
 
 class Simulation(Protocol):
-    """The standard services as plain calls. Each raises SimulationError on a refusal, BenchFault on silence."""
+    """The standard services as plain calls. Each raises SimulationError on a refusal, BenchFault on silence.
+
+    Attributes:
+        description: what simulates and draws, in words, as the simulator says; known once its features are.
+    """
+
+    description: str
 
     def features(self) -> frozenset[int]:
         """Return the numbers of the simulator's features."""
 
     def poses(self) -> tuple[float, dict[str, Pose]]:
         """Return the time [s] and every entity's pose in the world frame."""
+
+    def request_poses(self, then: Callable[[float, dict[str, Pose]], None]) -> None:
+        """Ask for the poses without waiting; ``then`` is called with time [s] and poses when they come."""
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose in the world frame."""
@@ -120,14 +129,28 @@ class SimulatedScene:
             stamp, poses = self._simulation.poses()
         except SimulationError as error:
             raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
-        return stamp, self.scene(poses)
+        return stamp, self._scene(poses)
 
-    def scene(self, poses: Mapping[str, Pose], contacts: tuple[str, ...] = ()) -> Scene:
+    def request(self, then: Callable[[float, Scene], None], failed: Callable[[BenchFault], None]) -> None:
+        """Have the scene read without waiting; ``then`` is called with time [s] and scene when it is known."""
+
+        def received(stamp: float, poses: dict[str, Pose]) -> None:
+            try:
+                scene = self._scene(poses)
+            except BenchFault as error:
+                failed(error)
+            else:
+                then(stamp, scene)
+
+        self._simulation.request_poses(received)
+
+    @property
+    def description(self) -> str:
+        """What simulates and draws the scenes, in words."""
+        return self._simulation.description
+
+    def _scene(self, poses: Mapping[str, Pose]) -> Scene:
         """Return the objects among entities, in the order of the last set-up, others behind it by name.
-
-        Args:
-            poses: every entity's pose in the world frame.
-            contacts: what the robot has touched since the previous scene.
 
         Raises:
             BenchFault: the robot is not among them.
@@ -141,10 +164,9 @@ class SimulatedScene:
             tuple(ObjectState(name, str(self._model(name)), poses[name]) for name in ours),
             self._frame_id,
             poses[self._robot] if self._robot else None,
-            contacts,
         )
 
-    def set_up(self, target: Scene, moved: Collection[str] | None = None) -> tuple[float, Scene]:
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...] | None = None) -> tuple[float, Scene]:
         """Put the robot to its start and the objects to their poses; return the time and the scene as read back.
 
         The pose of an object that did not have to be moved is not checked: jammed blocks slide apart when the robot
@@ -152,7 +174,7 @@ class SimulatedScene:
 
         Args:
             target: the scene that is wanted.
-            moved: names of the objects that had to be moved; those that are elsewhere now, when None.
+            moves: of the objects that have to be moved; of those that are elsewhere now, when None.
 
         Raises:
             BenchFault: an object could not be spawned, it or the robot is not where it was put, or the simulator
@@ -165,8 +187,10 @@ class SimulatedScene:
         except SimulationError as error:
             raise _failed(str(error)) from None
         stamp, scene = self.read()
-        if moved is None:
+        if moves is None:
             moved = {o.name for o in target if not _is_at(before.get(o.name), o.pose)}
+        else:
+            moved = {move.name for move in moves}
         self._verify(target, scene, moved)
         return stamp, scene
 

@@ -93,7 +93,7 @@ def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_s
         assert len(event.policy_latency) >= event.result.steps and min(event.policy_latency) > 0.0
     for table in (polars.read_parquet(run / "trials.parquet"), polars.read_csv(run / "trials.csv")):
         assert table.height == len(trials)
-        assert table["spl"].to_list() == pytest.approx([event.result.spl for event in trials])
+        assert table["spl"].to_list() == pytest.approx([event.result.scores["spl"] for event in trials])
     assert (run / "summary.json").exists() and list((run / "figures").glob("*.png"))
     assert str(run) in output.replace("\n", "")
     code, output = place.run("score", run)
@@ -145,7 +145,7 @@ def test_a_robot_that_drives_into_a_wall_is_stopped_by_it_and_that_is_scored_liv
     end = first.result.final_scene.robot
     assert repr(first.result) == repr(second.result), "the same again, odometry included"
     assert (first.result.outcome, first.result.stopped) == (Outcome.FAILURE, True)
-    assert first.result.collisions == 1, "one bump, however long it pushed"
+    assert first.result.scores["collisions"] == 1, "one bump, however long it pushed"
     assert "walls" in first.result.final_scene.contacts
     assert abs(math.remainder(end.yaw - start.yaw - math.pi, math.tau)) < 0.2
     assert 0.17 < end.position[0] < 0.3, "the wall is at x = 0, the base has a radius of 0.178 m"
@@ -168,7 +168,7 @@ def test_a_policy_that_fails_fails_its_trials_and_the_session_goes_on(place):
     *failed, last = finished(place.runs[0])
     for event, (fault, _) in zip(failed, FAILURES, strict=True):
         assert (event.result.outcome, event.result.fault) == (Outcome.POLICY_FAULT, fault)
-        assert (event.result.success, event.result.spl, event.result.steps) == (0.0, 0.0, STEPS_BEFORE)
+        assert (event.result.success, event.result.scores["spl"], event.result.steps) == (0.0, 0.0, STEPS_BEFORE)
     assert (last.result.outcome, last.result.steps) == (Outcome.FAILURE, 200)
 
 

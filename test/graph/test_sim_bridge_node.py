@@ -66,7 +66,7 @@ def bridge(tmp_path) -> Iterator[Bridge]:
     processes = [start_process(tmp_path, robot=robot, world=TASK.world, physics_step=0.005, **camera)]
     parameters = {
         "task": str(TASK_FILE),
-        "robot": "locobot",
+        "robot": robot,
         "contacts_topic": "bumpers",
         "sensor_timeout": 0.5,
     }

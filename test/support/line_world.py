@@ -322,11 +322,16 @@ class LineBench:
             outcome=outcome,
             fault=fault,
             detail="ValueError: no idea" if fault else "",
-            success=success,
-            spl=success * optimal / max(path, optimal),
-            progress=success,
-            distance_to_goal=self.task.goal(trial.instance.instruction, start).distance(final),
-            path_length=path,
+            scores={
+                "success": success,
+                "spl": success * optimal / max(path, optimal),
+                "progress": success,
+                "subgoals_reached": 0.0,
+                "ndtw": math.nan,
+                "collisions": 0.0,
+                "distance_to_goal": self.task.goal(trial.instance.instruction, start).distance(final),
+                "path_length": path,
+            },
             optimal_path_length=optimal,
             steps=5,
             duration=0.5,
@@ -342,6 +347,11 @@ def _pushed(trial: Trial, start: Scene, by: float) -> Scene:
     while any(abs(x - x_of(start, n)) < APART for n in start.names if n != source):
         x += APART
     return start.moved(source, Pose((x, 0.0, 0.0)))
+
+
+def with_scores(result: TrialResult, **scores: float) -> TrialResult:
+    """Return the result with some of its scores changed."""
+    return replace(result, scores={**result.scores, **scores})
 
 
 def line_evaluation(**changes: object) -> Evaluation:

@@ -7,154 +7,44 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rosbags.typesys import get_types_from_msg
-from rosbags.typesys.store import Typestore
 
-from robocontrast_ros.bags.definitions import find_definition
+from robocontrast_ros.bags import messages as bag_messages
 from robocontrast_ros.bags.writer import BagTopic, BagWriter
-from robocontrast_ros.domain import Fault, Pose, Progress, Proof, Scene, Trial, TrialResult
+from robocontrast_ros.domain import Fault, Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import EpisodeScorer, StampJoin
 from robocontrast_ros.messages.decoding import NANOSECONDS
+from robocontrast_ros.messages.encoding import Encoder, TrialContext
 from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.worlds.driver_messages import DriverEncoder
 
 NO_SCENE = Scene()
 
 
-class Messages:
-    """Makes serialised messages of any installed type from plain values."""
+class Messages(bag_messages.Messages):
+    """Serialised messages of what a trial is scored from, with stamps in nanoseconds."""
 
     def __init__(self) -> None:
-        self._store = Typestore()
-        self._known: set[str] = set()
-
-    def make(self, type_name: str, **values: object) -> object:
-        if type_name not in self._known:
-            self._store.register(get_types_from_msg(find_definition(type_name).text, type_name))
-            self._known.add(type_name)
-        return self._store.types[type_name](**values)
-
-    def cdr(self, message: object) -> bytes:
-        return bytes(self._store.serialize_cdr(message, message.__msgtype__))
-
-    def header(self, stamp: int, frame_id: str = "world") -> object:
-        time = self.make("builtin_interfaces/msg/Time", sec=stamp // 10**9, nanosec=stamp % 10**9)
-        return self.make("std_msgs/msg/Header", stamp=time, frame_id=frame_id)
-
-    def pose(self, pose: Pose) -> object:
-        p = self.make("geometry_msgs/msg/Point", **dict(zip("xyz", pose.position, strict=True)))
-        q = self.make("geometry_msgs/msg/Quaternion", **dict(zip("xyzw", pose.orientation, strict=True)))
-        return self.make("geometry_msgs/msg/Pose", position=p, orientation=q)
+        super().__init__()
+        self._domain, self._driver = Encoder(self.make), DriverEncoder(self.make)
 
     def scene(self, scene: Scene, stamp: int = 0) -> object:
-        objects = [
-            self.make("robocontrast_ros/msg/ObjectState", name=o.name, model=o.model, pose=self.pose(o.pose))
-            for o in scene
-        ]
-        return self.make(
-            "robocontrast_ros/msg/Scene",
-            header=self.header(stamp, scene.frame_id),
-            objects=objects,
-            has_robot=scene.robot is not None,
-            robot=self.pose(scene.robot or Pose()),
-            contacts=list(scene.contacts),
-        )
+        return self._domain.scene(scene, stamp / NANOSECONDS)
 
     def tool_pose(self, pose: Pose, stamp: int) -> object:
-        return self.make("geometry_msgs/msg/PoseStamped", header=self.header(stamp), pose=self.pose(pose))
+        return self._domain.tool_pose(pose, "world", stamp / NANOSECONDS)
 
     def trial(self, trial: Trial, start: Scene = NO_SCENE, start_stamp: int = 0, task_digest: str = "") -> object:
-        words = trial.instance.instruction
-        arguments = [self.make("robocontrast_ros/msg/Argument", key=k, value=v) for k, v in words.arguments]
-        proof = trial.instance.proof or Proof("")
-        instance = self.make(
-            "robocontrast_ros/msg/TestInstance",
-            instance_id=trial.instance.instance_id,
-            task=trial.instance.task,
-            instruction=self.make(
-                "robocontrast_ros/msg/Instruction", text=words.text, family=words.family, arguments=arguments
-            ),
-            scene=self.scene(trial.instance.scene),
-            optimal_path_length=trial.instance.optimal_path_length,
-            reference_path=[
-                self.make("geometry_msgs/msg/Point", x=x, y=y, z=0.0) for x, y in trial.instance.reference_path
-            ],
-            claim=proof.claim,
-            proof=[self.make("robocontrast_ros/msg/Measure", name=n, value=v) for n, v in proof.measures],
-        )
-        perturbation = self.make(
-            "robocontrast_ros/msg/Perturbation", name=trial.perturbation, symbol="", axes="", note=trial.note
-        )
-        return self.make(
-            "robocontrast_ros/msg/Trial",
-            session="session",
-            index=trial.index,
-            base_id=trial.base_id,
-            perturbation=perturbation,
-            repeat=trial.repeat,
-            instance=instance,
-            task_digest=task_digest,
-            start_scene=self.scene(start, start_stamp),
-            seed=trial.seed,
-            start=int(trial.start),
-            robot="franka",
-            policy="oracle",
-            twin=trial.twin,
-            block=trial.block,
-        )
+        context = TrialContext("session", "franka", "oracle", task_digest, {})
+        return self._domain.trial(trial, context, start, start_stamp / NANOSECONDS)
 
-    def progress(self, progress: Progress, stamp: int) -> object:
-        return self.make(
-            "robocontrast_ros/msg/Progress",
-            header=self.header(stamp),
-            success=progress.success,
-            progress=progress.progress,
-            distance_to_goal=progress.distance_to_goal,
-            path_length=progress.path_length,
-            subgoals_reached=progress.subgoals_reached,
-            collisions=progress.collisions,
-        )
+    def progress(self, progress: Progress) -> object:
+        return self._domain.progress(progress, "world")
 
     def result(self, result: TrialResult, stamp: int) -> object:
-        values = {
-            name: getattr(result, name)
-            for name in (
-                "success",
-                "spl",
-                "progress",
-                "distance_to_goal",
-                "path_length",
-                "optimal_path_length",
-                "steps",
-                "duration",
-                "clamped_steps",
-                "stopped",
-                "subgoals",
-                "subgoals_reached",
-                "ndtw",
-                "collisions",
-            )
-        }
-        return self.make(
-            "robocontrast_ros/msg/TrialResult",
-            header=self.header(stamp),
-            outcome=int(result.outcome),
-            fault=self.make("robocontrast_ros/msg/Fault", code=int(result.fault or Fault.NONE), detail=result.detail),
-            final_scene=self.scene(result.final_scene, stamp),
-            **values,
-        )
+        return self._domain.result(result, stamp / NANOSECONDS)
 
     def image(self, pixels: np.ndarray, stamp: int) -> object:
-        height, width, _ = pixels.shape
-        return self.make(
-            "sensor_msgs/msg/Image",
-            header=self.header(stamp, "camera"),
-            height=height,
-            width=width,
-            encoding="rgb8",
-            is_bigendian=0,
-            step=3 * width,
-            data=pixels.reshape(-1),
-        )
+        return self._driver.image(pixels, "camera", stamp / NANOSECONDS)
 
 
 TRIAL_TOPICS = (
@@ -256,8 +146,8 @@ def record_trial(
                 add = join.add_scene if topic == "scene" else join.add_tool_pose
                 sample = add(stamp, value)
                 if sample is not None:
-                    progress.append(scorer.update(stamp, sample.scene, sample.robot_pose.position))
-                    write("progress", messages.progress(progress[-1], stamp))
+                    progress.append(scorer.update(sample))
+                    write("progress", messages.progress(progress[-1]))
         result = scorer.result(fault, "it broke" if fault else "", len(moves) - 1, 2)
         if with_result:
             write("trial_result", messages.result(result, stamps[-1]))

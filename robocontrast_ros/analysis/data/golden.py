@@ -36,10 +36,13 @@ UNRELATED = frozenset(
             "max_trials",
             "fast",
         ),
-        *("void_retries", "stop_early", "timeouts", "camera_images", "recording", "output"),
+        *("void_retries", "stop_early", "timeouts", "camera_images", "recording", "output", "scores"),
     }
 )
 """Keys of a session that no trial depends on, and those whose files are compared themselves."""
+
+DIGESTED = ("success", "spl", "progress", "distance_to_goal", "path_length")
+"""The scores that are part of a trial's digest."""
 
 DIGITS = 16
 """Of a digest, in hex: 64 bits."""
@@ -110,7 +113,7 @@ def trial_digest(event: TrialFinished) -> str:
         event.observed.image_digest,
         int(result.outcome),
         int(result.fault),
-        *(result.success, result.spl, result.progress, result.distance_to_goal, result.path_length),
+        *(result.scores[name] for name in DIGESTED),
         *(result.optimal_path_length, result.steps, result.duration, result.clamped_steps),
         _places(result.final_scene),
         event.cost,

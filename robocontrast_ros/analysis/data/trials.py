@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +13,8 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.data.serving_policies import serving_policies
-from robocontrast_ros.domain import Fault, Outcome, Trial, TrialResult
+from robocontrast_ros.domain import Fault, Outcome, ScoreSpec, Trial, TrialResult
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
 from robocontrast_ros.system.disk import write_file
 
@@ -22,28 +24,35 @@ ALL = "all"
 Columns = Mapping[str, tuple[type[pl.DataType], str]]
 """Name of each column of a table -> its type and its meaning."""
 
-RESULT_COLUMNS: Columns = {
+_ENDING: Columns = {
     "outcome": (pl.String, "SUCCESS, FAILURE, POLICY_FAULT or VOID"),
     "fault": (pl.String, "NONE, or the name of the fault"),
     "detail": (pl.String, "the fault in words"),
-    "success": (pl.Float64, "1 or 0"),
-    "spl": (pl.Float64, "success weighted by path length, 0 to 1"),
-    "progress": (pl.Float64, "progress to the goal at the end, 0 to 1"),
-    "subgoals_reached": (pl.Int64, "subgoals reached, in their order"),
+}
+
+_FACTS: Columns = {
     "subgoals": (pl.Int64, "subgoals of the trial; 1 where the goal has no stages"),
     "stopped": (pl.Boolean, "whether the policy itself ended the trial"),
-    "ndtw": (pl.Float64, "nDTW between the robot's path and the reference path, 0 to 1"),
-    "collisions": (pl.Int64, "times that the robot began to touch something"),
-    "distance_to_goal_m": (pl.Float64, "what the goal measures at the end [m]"),
-    "path_length_m": (pl.Float64, "the robot's path [m]"),
     "optimal_path_length_m": (pl.Float64, "the planner's path [m]"),
     "steps": (pl.Int64, "control steps"),
     "duration_s": (pl.Float64, "of the trial, in the time of the sensors [s]"),
     "clamped_steps": (pl.Int64, "control steps whose action was clamped to a limit"),
 }
-"""The columns of a trial's result (``scores_of``)."""
 
-COLUMNS: Columns = {
+_FACTS_AFTER = {"subgoals_reached": ("subgoals", "stopped")}
+"""Facts that stand beside a score; the others come after all scores."""
+
+
+def result_columns(scores: Sequence[ScoreSpec] = STANDARD_SPECS) -> Columns:
+    """Return the columns of a trial's result (``scores_of``)."""
+    columns = dict(_ENDING)
+    for spec in scores:
+        columns[spec.column] = (pl.Int64 if spec.whole else pl.Float64, spec.meaning)
+        columns |= {name: _FACTS[name] for name in _FACTS_AFTER.get(spec.name, ())}
+    return columns | _FACTS
+
+
+_CONDITIONS: Columns = {
     "index": (pl.Int64, "position of the trial in the session, from 0"),
     "attempt": (pl.Int64, "which execution of the trial, from 0; (index, attempt) is unique"),
     "counts": (pl.Boolean, "whether the row counts: false for void attempts, whose scores are null"),
@@ -62,7 +71,9 @@ COLUMNS: Columns = {
     "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),
     "policy": (pl.String, "name of the policy that ran it; different policies have different names"),
     "seed": (pl.Int64, "seed of the policy's own randomness"),
-    **RESULT_COLUMNS,
+}
+
+_EXECUTION: Columns = {
     "setup_moves": (pl.Int64, "objects moved, brought in or taken out to set this attempt up"),
     "setup_metres": (pl.Float64, "how far they were carried, together [m]"),
     "setup_seconds": (pl.Float64, "how long that took a person, measured or by the model [s]"),
@@ -90,13 +101,22 @@ COLUMNS: Columns = {
         "CONFIRMED where the policy received what was sent (instruction, first images), else UNKNOWN; null for void",
     ),
 }
-"""Name of each column -> its type and its meaning. NaN never occurs: what is unknown is null."""
+
+
+def trial_columns(scores: Sequence[ScoreSpec] = STANDARD_SPECS) -> Columns:
+    """Return name of each column -> its type and its meaning. NaN never occurs: what is unknown is null."""
+    return {**_CONDITIONS, **result_columns(scores), **_EXECUTION}
+
+
+COLUMNS = trial_columns()
+"""The columns of a session with the standard scores."""
 
 
 def trials_table(events: Sequence[Event]) -> pl.DataFrame:
-    """Return the trials of a journal, with the columns of ``COLUMNS``, in the order they were run."""
+    """Return the trials of a journal, with ``trial_columns`` of its scores, in the order they were run."""
     started = next((e for e in events if isinstance(e, SessionStarted)), None)
     model, unit = EffortModel(started), started.cost_unit if started else "m"
+    scores = started.scores if started else STANDARD_SPECS
     rows, spent = [], 0.0
     set_ups: list[SetUp] = []
     for event, policy in zip(events, serving_policies(events), strict=True):
@@ -110,10 +130,10 @@ def trials_table(events: Sequence[Event]) -> pl.DataFrame:
                 | {"attempt": event.attempt}
                 | _set_up(set_ups, model)
                 | given
-                | _results(event)
+                | _results(event, scores)
             )
             set_ups = []
-    return make_table(rows, COLUMNS)
+    return make_table(rows, trial_columns(scores))
 
 
 def make_table(rows: Sequence[dict[str, object]], columns: Columns) -> pl.DataFrame:
@@ -135,9 +155,9 @@ def write_table(table: pl.DataFrame, columns: Columns, parquet: Path, csv: Path)
     write_file(csv, table.write_csv())
 
 
-def write_trials(table: pl.DataFrame, parquet: Path, csv: Path) -> None:
-    """Write the table of ``trials_table`` in both forms."""
-    write_table(table, COLUMNS, parquet, csv)
+def write_trials(table: pl.DataFrame, parquet: Path, csv: Path, scores: Sequence[ScoreSpec] = STANDARD_SPECS) -> None:
+    """Write the table of ``trials_table`` in both forms, with the session's scores explained."""
+    write_table(table, trial_columns(scores), parquet, csv)
 
 
 def conditions_of(trial: Trial) -> dict[str, object]:
@@ -172,13 +192,13 @@ def _set_up(events: Sequence[SetUp], model: EffortModel) -> dict[str, object]:
     }
 
 
-def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
+def _results(event: TrialFinished | TrialVoid, scores: Sequence[ScoreSpec]) -> dict[str, object]:
     if isinstance(event, TrialVoid):
         return {"counts": False} | _ending(Outcome.VOID, event.fault, event.detail)
     result, recording = event.result, event.recording
     return {
         "counts": True,
-        **scores_of(result),
+        **scores_of(result, scores),
         "wall_time_s": event.wall_time,
         **_latency(event.policy_latency),
         "observed_instruction": event.observed.instruction,
@@ -190,24 +210,27 @@ def _results(event: TrialFinished | TrialVoid) -> dict[str, object]:
     }
 
 
-def scores_of(result: TrialResult) -> dict[str, object]:
-    """Return the columns of a trial's result."""
-    return _ending(result.outcome, result.fault, result.detail) | {
-        "success": result.success,
-        "spl": result.spl,
-        "progress": result.progress,
-        "subgoals_reached": result.subgoals_reached,
-        "subgoals": result.subgoals,
-        "stopped": result.stopped,
-        "ndtw": result.ndtw,
-        "collisions": result.collisions,
-        "distance_to_goal_m": result.distance_to_goal,
-        "path_length_m": result.path_length,
-        "optimal_path_length_m": result.optimal_path_length,
-        "steps": result.steps,
-        "duration_s": result.duration,
-        "clamped_steps": result.clamped_steps,
-    }
+def scores_of(result: TrialResult, scores: Sequence[ScoreSpec]) -> dict[str, object]:
+    """Return the ``result_columns`` of a trial's result."""
+    found = {spec.column: _cell(result.scores.get(spec.name, math.nan), spec) for spec in scores}
+    return (
+        _ending(result.outcome, result.fault, result.detail)
+        | found
+        | {
+            "subgoals": result.subgoals,
+            "stopped": result.stopped,
+            "optimal_path_length_m": result.optimal_path_length,
+            "steps": result.steps,
+            "duration_s": result.duration,
+            "clamped_steps": result.clamped_steps,
+        }
+    )
+
+
+def _cell(value: float, spec: ScoreSpec) -> float | int | None:
+    if math.isnan(value):
+        return None
+    return int(value) if spec.whole else value
 
 
 def _latency(answers: Sequence[float]) -> dict[str, object]:

@@ -9,11 +9,16 @@ import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.estimates.results import Results
+from robocontrast_ros.analysis.estimates.scores import (
+    score_bootstrap,
+    score_change_difference,
+    score_difference,
+    score_mean,
+)
 from robocontrast_ros.analysis.estimates.summary import ALL
-from robocontrast_ros.domain import BASE
+from robocontrast_ros.domain import BASE, ScoreSpec, find_spec
 from robocontrast_ros.runs.events import SessionStarted
-from robocontrast_ros.statistics.changes import difference_in_differences
-from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
+from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.decisions import (
     BOSCHLOO,
     MCNEMAR,
@@ -139,7 +144,8 @@ class Comparison:
         second: the second run's.
         first_run: name of the first run's folder.
         second_run: name of the second's.
-        metric: the score that is compared: ``spl`` or ``progress``.
+        metric: name of the score that is compared.
+        metric_spec: what it is.
         seed: of both sessions.
         rows: ``base``, each common perturbation in the order of the first session, ``all``.
         only_first: trials of the first run that count and have no partner.
@@ -151,6 +157,7 @@ class Comparison:
     first_run: str
     second_run: str
     metric: str
+    metric_spec: ScoreSpec
     seed: int
     rows: tuple[ComparedRow, ...]
     only_first: int
@@ -222,7 +229,7 @@ def _compare(a: Results, b: Results) -> Comparison:
         ComparisonError: as ``compare_all``.
     """
     _check(a, b)
-    metric, names = a.summary.metric, (_name(a), _name(b))
+    metric, names = a.summary.metric_spec, (_name(a), _name(b))
     first, second = (_counting(r, metric) for r in (a, b))
     pairs = first.join(second, on=KEY, suffix="_of_second", maintain_order="left")
     if pairs.is_empty():
@@ -247,7 +254,7 @@ def _compare(a: Results, b: Results) -> Comparison:
         replace(
             _row(name, symbols[name], found, metric),
             change=NO_CHANGE if name == BASE else _change(found, base, metric),
-            success_change=NO_CHANGE if name == BASE else _change(found, base, "success"),
+            success_change=NO_CHANGE if name == BASE else _change(found, base, find_spec(a.summary.scores, "success")),
         )
         for name in (BASE, *order)
         if len(found := pairs.filter(pl.col("perturbation") == name))
@@ -257,7 +264,8 @@ def _compare(a: Results, b: Results) -> Comparison:
         second=b.summary.policies[0],
         first_run=names[0],
         second_run=names[1],
-        metric=metric,
+        metric=metric.name,
+        metric_spec=metric,
         seed=a.summary.seed,
         rows=(*rows, _row(ALL, ALL, pairs, metric)),
         only_first=len(first) - len(pairs),
@@ -315,13 +323,13 @@ def _asked(results: Results) -> dict[str, str]:
     }
 
 
-def _counting(results: Results, metric: str) -> pl.DataFrame:
-    return results.trials.filter(pl.col("counts") & pl.col(metric).is_not_null())
+def _counting(results: Results, metric: ScoreSpec) -> pl.DataFrame:
+    return results.trials.filter(pl.col("counts") & pl.col(metric.column).is_not_null())
 
 
-def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: str) -> ComparedRow:
+def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> ComparedRow:
     clusters = pairs["base_id"].to_numpy()
-    first, second = pairs[metric].to_numpy(), pairs[f"{metric}_of_second"].to_numpy()
+    first, second = pairs[metric.column].to_numpy(), pairs[f"{metric.column}_of_second"].to_numpy()
     succeeded, succeeded_second = pairs["success"].to_numpy(), pairs["success_of_second"].to_numpy()
     instances = pairs["base_id"].n_unique()
     same = (pl.col("instruction") == pl.col("instruction_of_second")) & (
@@ -341,22 +349,22 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: str) -> ComparedRo
         pairs=len(pairs),
         instances=instances,
         same_start=len(pairs.filter(same)),
-        first=cluster_mean(first, clusters),
-        second=cluster_mean(second, clusters),
-        difference=paired_difference(first, second, clusters),
+        first=score_mean(first, clusters, metric),
+        second=score_mean(second, clusters, metric),
+        difference=score_difference(first, second, metric, clusters),
         first_success=cluster_mean(succeeded, clusters),
         second_success=cluster_mean(succeeded_second, clusters),
         success_difference=success.difference,
-        bootstrap=paired_bootstrap(first, second, clusters, np.random.default_rng(DRAWS_SEED)),
+        bootstrap=score_bootstrap(first, second, clusters, metric, np.random.default_rng(DRAWS_SEED)),
         success_bootstrap=success,
         mcnemar=exact,
         boschloo=unpaired,
     )
 
 
-def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: str) -> Change:
+def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> Change:
     """Return how a score changes in both runs from the base pairs of the same instances."""
-    first, second = score, f"{score}_of_second"
+    first, second = score.column, f"{score.column}_of_second"
     means = [pairs.group_by("base_id").agg(pl.col(first, second).mean()) for pairs in (perturbed, base)]
     both = means[0].join(means[1], on="base_id", suffix="_in_base").sort("base_id")
     if both.is_empty():
@@ -365,7 +373,7 @@ def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: str) -> Change:
     changes = [scores[name] - scores[f"{name}_in_base"] for name in (first, second)]
     return Change(
         instances=len(both),
-        first=paired_difference(scores[first], scores[f"{first}_in_base"]),
-        second=paired_difference(scores[second], scores[f"{second}_in_base"]),
-        difference=difference_in_differences(*changes),
+        first=score_difference(scores[first], scores[f"{first}_in_base"], score),
+        second=score_difference(scores[second], scores[f"{second}_in_base"], score),
+        difference=score_change_difference(*changes, score),
     )

@@ -24,7 +24,7 @@ from robocontrast_ros.analysis.estimates.test_set import (
     Runnable,
     test_set_estimates,
 )
-from robocontrast_ros.domain import BASE, Delivery
+from robocontrast_ros.domain import BASE, Delivery, find_spec
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
 from robocontrast_ros.runs.journal import Journal, JournalError
 
@@ -66,7 +66,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     if started is None:
         raise JournalError(f"{journal.path}: no session was started in it. Run the session first.")
     table = trials_table(journal.events)
-    model = EffortModel(started)
+    model, metric = EffortModel(started), find_spec(started.scores, started.metric)
     standard = standard_evaluation(journal.events, model)
     session = started.parameters.get("session", {})
     strategy = session.get("strategy", {})
@@ -92,6 +92,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
             table.filter(pl.col("policy") == policy),
             symbols,
             {name: len(ids) for name, ids in refused.items()},
+            started.scores,
             started.metric,
             policy,
             refused,
@@ -103,6 +104,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         strategy=strategy.get("name", ""),
         seed=started.seed,
         metric=started.metric,
+        scores=started.scores,
         cost_unit=started.cost_unit,
         budget=started.budget if math.isfinite(started.budget) else None,
         ended=_ending(journal),
@@ -110,7 +112,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         rows=tuple(rows),
         effort=compute_effort(journal.events, table, standard, model),
         estimates={
-            policy: test_set_estimates(table.filter(pl.col("policy") == policy), test_set, started.metric)
+            policy: test_set_estimates(table.filter(pl.col("policy") == policy), test_set, metric)
             for policy in policies
         },
         delivery_unknown=len(table.filter(pl.col("delivered") == Delivery.UNKNOWN.name)),

@@ -10,6 +10,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.effort_model import Effort
 from robocontrast_ros.analysis.estimates.results import Results
+from robocontrast_ros.analysis.estimates.scores import Scale
 from robocontrast_ros.analysis.estimates.test_set import ALL_TRIALS, BASE_TRIALS
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.clusters import cluster_mean
@@ -62,24 +63,27 @@ def sample_sizes(results: Results, half_widths: Sequence[float] = HALF_WIDTHS) -
     """Return the sample sizes for each policy of a run, for its base trials and for all its trials.
 
     Further instances are taken to cost as much (set-ups of void attempts included), to have as many trials and to vary
-    as much as those that were run.
+    as much as those that were run. There are none for a metric whose range is open.
     """
-    metric = results.summary.metric
+    metric = results.summary.metric_spec
+    if not metric.bounded:
+        return ()
+    scale = Scale.of(metric)
     rows = []
     for policy in results.summary.policies:
         attempts = results.trials.filter(pl.col("policy") == policy)
-        counting = attempts.filter(pl.col("counts") & pl.col(metric).is_not_null())
+        counting = attempts.filter(pl.col("counts") & pl.col(metric.column).is_not_null())
         number = counting["base_id"].n_unique()
         effort = Effort(float(attempts["setup_metres"].sum()), float(attempts["setup_seconds"].sum()))
         base = counting.filter(pl.col("perturbation") == BASE)
         for estimator, trials in ((BASE_TRIALS, base), (ALL_TRIALS, counting)):
-            scores, groups = trials[metric].to_numpy(), trials["base_id"].to_numpy()
+            scores, groups = scale.scaled(trials[metric.column].to_numpy()), trials["base_id"].to_numpy()
             needed = tuple(
-                _needed(width, further_instances(scores, groups, width), number, len(counting), effort)
+                _needed(width, further_instances(scores, groups, width / scale.width), number, len(counting), effort)
                 for width in half_widths
             )
             instances = trials["base_id"].n_unique()
-            rows.append(SampleSize(policy, estimator, cluster_mean(scores, groups), instances, needed))
+            rows.append(SampleSize(policy, estimator, scale.mean(cluster_mean(scores, groups)), instances, needed))
     return tuple(rows)
 
 

@@ -8,16 +8,16 @@ given. No estimate is over the trials of more than one policy.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from robocontrast_ros.analysis.data.trials import ALL
 from robocontrast_ros.analysis.estimates.effort import RunEffort
-from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates, mean_score
-from robocontrast_ros.domain import BASE, Outcome
-from robocontrast_ros.statistics.clusters import paired_difference
+from robocontrast_ros.analysis.estimates.scores import mean_score, score_difference
+from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates
+from robocontrast_ros.domain import BASE, Outcome, ScoreSpec, find_spec
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 from robocontrast_ros.statistics.unpaired import unpaired_difference
@@ -52,13 +52,8 @@ class Row:
         trials: trials that count.
         instances: test instances among them.
         skipped: test instances that the perturbation could not be applied to.
-        success: share of trials that succeeded; Wilson's interval where each instance has one trial, else the
-            one over instances.
-        success_exact: the same with Clopper and Pearson's interval; empty where an instance has more trials.
-        spl: mean success weighted by path length.
-        progress: mean progress-to-goal.
-        ndtw: mean nDTW, over the trials that have a reference path.
-        collisions: mean number of collisions; None without a trial.
+        scores: name of each score -> its mean over the trials that have it.
+        success_exact: that of success with Clopper and Pearson's interval; empty where an instance has more trials.
         difference: mean, over test instances, of the session's metric minus that of the instance's own base
             trials; empty for ``base`` and ``all``.
         success_difference: the same of success.
@@ -79,12 +74,8 @@ class Row:
     trials: int
     instances: int
     skipped: int
-    success: Estimate
+    scores: Mapping[str, Estimate]
     success_exact: Estimate
-    spl: Estimate
-    progress: Estimate
-    ndtw: Estimate
-    collisions: float | None
     difference: Estimate
     success_difference: Estimate
     pairs: int
@@ -103,9 +94,10 @@ class Row:
         """Whether each test instance has one trial."""
         return self.trials == self.instances
 
-    def score(self, metric: str) -> Estimate:
-        """Return the mean of a metric: ``spl`` or ``progress``."""
-        return {"spl": self.spl, "progress": self.progress}[metric]
+    @property
+    def success(self) -> Estimate:
+        """Share of trials that succeeded; Wilson's interval where each instance has one trial, else over instances."""
+        return self.scores["success"]
 
 
 @dataclass(frozen=True)
@@ -118,7 +110,8 @@ class Summary:
         policy: the policy's, or the names of all that were swapped for one another.
         strategy: the strategy's.
         seed: the session's seed.
-        metric: the task's score that is shown, ``spl`` or ``progress``.
+        metric: name of the score that is shown.
+        scores: what the session's scores are, in the order of tables.
         cost_unit: ``m`` or ``s``.
         budget: K; None when there is none.
         ended: how the session ended, in words; empty while it has not.
@@ -136,6 +129,7 @@ class Summary:
     strategy: str
     seed: int
     metric: str
+    scores: tuple[ScoreSpec, ...]
     cost_unit: str
     budget: float | None
     ended: str
@@ -144,6 +138,11 @@ class Summary:
     effort: RunEffort
     estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
     delivery_unknown: int = 0
+
+    @property
+    def metric_spec(self) -> ScoreSpec:
+        """What the score that is shown is."""
+        return find_spec(self.scores, self.metric)
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -172,6 +171,7 @@ def summary_rows(
     table: pl.DataFrame,
     perturbations: dict[str, str],
     skipped: dict[str, int],
+    scores: Sequence[ScoreSpec],
     metric: str,
     policy: str,
     refused: Mapping[str, Collection[str]] | None = None,
@@ -182,28 +182,31 @@ def summary_rows(
         table: its trials (``tables.trials_table``).
         perturbations: name -> symbol, in the order of the session, without ``base``.
         skipped: perturbation -> test instances that it could not be applied to.
-        metric: the score whose differences to the base trials are taken.
+        scores: those to take means of; those without a column are left out.
+        metric: name of the one whose differences to the base trials are taken.
         policy: its name.
         refused: perturbation -> the test instances that it could not be applied to; no row has a selection when left
             out.
     """
+    scores = [spec for spec in scores if spec.column in table.columns]
+    shown, success = find_spec(scores, metric), find_spec(scores, "success")
     base = table.filter(pl.col("perturbation") == BASE)
-    rows = [_row(policy, BASE, BASE, base, skipped.get(BASE, 0))]
+    rows = [_row(policy, BASE, BASE, base, skipped.get(BASE, 0), scores)]
     for name, symbol in perturbations.items():
         perturbed = table.filter(pl.col("perturbation") == name)
         trials, of_base = perturbed.filter("counts"), base.filter("counts")
-        difference, pairs = _difference(trials, of_base, metric)
-        row = _row(policy, name, symbol, perturbed, skipped.get(name, 0))
+        difference, pairs = _difference(trials, of_base, shown)
+        row = _row(policy, name, symbol, perturbed, skipped.get(name, 0), scores)
         rows.append(
             replace(
                 row,
                 difference=difference,
-                success_difference=_difference(trials, of_base, "success")[0],
+                success_difference=_difference(trials, of_base, success)[0],
                 pairs=pairs,
-                selection=_selection(trials, of_base, (refused or {}).get(name, ()), metric),
+                selection=_selection(trials, of_base, (refused or {}).get(name, ()), shown),
             )
         )
-    rows.append(_row(policy, ALL, ALL, table, sum(skipped.values())))
+    rows.append(_row(policy, ALL, ALL, table, sum(skipped.values()), scores))
     return tuple(rows)
 
 
@@ -213,6 +216,7 @@ def _row(
     symbol: str,
     attempts: pl.DataFrame,
     skipped: int,
+    scores: Sequence[ScoreSpec],
 ) -> Row:
     """Return a row without its differences to the base trials."""
     trials = attempts.filter("counts")
@@ -227,12 +231,9 @@ def _row(
         trials=len(trials),
         instances=trials["base_id"].n_unique(),
         skipped=skipped,
-        success=wilson(*share) if independent else mean_score(trials, "success"),
+        scores={spec.name: mean_score(trials, spec) for spec in scores}
+        | ({"success": wilson(*share)} if independent else {}),
         success_exact=clopper_pearson(*share) if independent else NO_ESTIMATE,
-        spl=mean_score(trials, "spl"),
-        progress=mean_score(trials, "progress"),
-        ndtw=mean_score(trials, "ndtw"),
-        collisions=float(trials["collisions"].mean()) if len(trials) else None,
         difference=NO_ESTIMATE,
         success_difference=NO_ESTIMATE,
         pairs=0,
@@ -247,18 +248,21 @@ def _row(
     )
 
 
-def _difference(trials: pl.DataFrame, base: pl.DataFrame, metric: str) -> tuple[Estimate, int]:
+def _difference(trials: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> tuple[Estimate, int]:
     """Return the mean paired difference to the instances' own base trials, and the number of pairs."""
-    means = [t.group_by("base_id").agg(pl.col(metric).mean()) for t in (trials, base)]
+    means = [t.group_by("base_id").agg(pl.col(score.column).mean()) for t in (trials, base)]
     pairs = means[0].join(means[1], on="base_id", suffix="_of_base").drop_nulls().sort("base_id")
-    return paired_difference(pairs[metric].to_numpy(), pairs[f"{metric}_of_base"].to_numpy()), len(pairs)
+    values = (pairs[column].to_numpy() for column in (score.column, f"{score.column}_of_base"))
+    return score_difference(*values, score), len(pairs)
 
 
-def _selection(trials: pl.DataFrame, base: pl.DataFrame, refused: Collection[str], metric: str) -> Selection | None:
+def _selection(
+    trials: pl.DataFrame, base: pl.DataFrame, refused: Collection[str], score: ScoreSpec
+) -> Selection | None:
     """Return which instances a perturbation was applied to; None where it was refused for none."""
     applied = set(trials["base_id"])
     groups = [base.filter(pl.col("base_id").is_in(list(ids))) for ids in (applied, set(refused) - applied)]
-    means = [mean_score(group, metric) for group in groups]
+    means = [mean_score(group, score) for group in groups]
     if means[1].mean is None:
         return None
     numbers = [group["base_id"].n_unique() for group in groups]

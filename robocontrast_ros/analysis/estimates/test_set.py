@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from robocontrast_ros.analysis.estimates.scores import Scale, mean_score
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record
-from robocontrast_ros.domain import BASE, TestInstance
+from robocontrast_ros.domain import BASE, ScoreSpec, TestInstance
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.schema import SessionParameters
-from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.strategies.protocol import solved_at_start
@@ -48,7 +48,7 @@ class TestSetEstimates:
     """Estimates of one policy's mean score on base instances.
 
     Attributes:
-        metric: the score: ``spl`` or ``progress``.
+        metric: name of the score.
         target: in words, what ``adjusted`` estimates.
         instances: N, runnable instances of the test set X; None where X could not be drawn again.
         run: n, those of them whose base trial ran and counts.
@@ -101,7 +101,7 @@ def draw_test_set(run: RunFolder) -> Runnable | str:
     return tuple(x for x in drawn.test_set() if not solved_at_start(task, x))
 
 
-def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: str) -> TestSetEstimates:
+def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: ScoreSpec) -> TestSetEstimates:
     """Return the estimates from one policy's trials.
 
     Args:
@@ -109,14 +109,16 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
         test_set: X, or why it is not known.
         metric: the score.
     """
-    known = trials.filter(pl.col("counts") & pl.col(metric).is_not_null())
+    known = trials.filter(pl.col("counts") & pl.col(metric.column).is_not_null())
     base = known.filter(pl.col("perturbation") == BASE)
     plain, of_base = mean_score(known, metric), mean_score(base, metric)
     run = base["base_id"].n_unique()
     without = test_set if isinstance(test_set, str) else _unfit(base, test_set)
+    if not metric.bounded:
+        without = f"the range of {metric.symbol} is open, and predictions need its two ends"
     if without:
         target = "the mean over the domain that the test set was drawn from"
-        return TestSetEstimates(metric, target, None, run, plain, of_base, None, None, None, without)
+        return TestSetEstimates(metric.name, target, None, run, plain, of_base, None, None, None, without)
     kinds = sorted({*known["family"], *(x.instruction.family for x in test_set)})
     perturbations = sorted({*known["perturbation"]} - {BASE})
     covariates = np.hstack(
@@ -132,7 +134,8 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
             np.zeros((len(test_set), len(perturbations))),
         ]
     )
-    scores, groups = known[metric].to_numpy(), known["base_id"].to_numpy()
+    scale = Scale.of(metric)
+    scores, groups = scale.scaled(known[metric.column].to_numpy()), known["base_id"].to_numpy()
     is_base = (known["perturbation"] == BASE).to_numpy()
     finite, domain = (
         adjusted_mean(scores, covariates, groups, is_base, of_all, finite=finite) for finite in (True, False)
@@ -142,22 +145,16 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: s
         scores[is_base], nothing, groups[is_base], is_base[is_base], of_all[:, :0], finite=True
     )
     return TestSetEstimates(
-        metric,
+        metric.name,
         f"the mean over the {counted(len(test_set), 'instance')} of the test set",
         len(test_set),
         run,
         plain,
         of_base,
-        base_of_test_set,
-        finite,
-        domain,
+        scale.mean(base_of_test_set),
+        scale.mean(finite),
+        scale.mean(domain),
     )
-
-
-def mean_score(trials: pl.DataFrame, score: str) -> Estimate:
-    """Return the mean of a score over the trials that have it."""
-    known = trials.filter(pl.col(score).is_not_null())
-    return cluster_mean(known[score].to_numpy(), known["base_id"].to_numpy())
 
 
 def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:

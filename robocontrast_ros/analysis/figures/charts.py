@@ -14,7 +14,7 @@ from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.effort import StandardTrial, cumulative
 from robocontrast_ros.analysis.estimates.latency import Latency
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
-from robocontrast_ros.domain import BASE, METRICS
+from robocontrast_ros.domain import BASE
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.curves import running_means
 from robocontrast_ros.statistics.estimate import Estimate
@@ -70,13 +70,13 @@ def draw_perturbations(axes: Axes, summary: Summary) -> None:
     axes.set_xticks(range(len(ticks)), ticks)
     axes.set_xlim(-0.6, len(ticks) - 0.4)
     axes.set_ylim(0.0, 1.02)
-    axes.set_ylabel(f"mean {METRICS[summary.metric]} (95 % interval)")
+    axes.set_ylabel(f"mean {summary.metric_spec.symbol} (95 % interval)")
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_reference(axes: Axes, summary: Summary, policy: str, begin: int, rows: int) -> None:
     """Draw the mean of a policy's base trials behind its bars."""
-    reference = summary.row(BASE, policy).score(summary.metric)
+    reference = summary.row(BASE, policy).scores[summary.metric]
     if reference.mean is None:
         return
     ends = begin - 0.5, begin + rows - 0.5
@@ -86,7 +86,7 @@ def _draw_reference(axes: Axes, summary: Summary, policy: str, begin: int, rows:
 
 
 def _draw_bar(axes: Axes, position: int, row: Row, metric: str, colour: str) -> None:
-    score = row.score(metric)
+    score = row.scores[metric]
     if score.mean is None:
         axes.text(position, 0.03, "no trial", ha="center", color=GREY)
         return
@@ -123,7 +123,7 @@ def draw_estimate(
     if len(counting):
         for number, policy in enumerate(summary.policies):
             run = counting.filter(pl.col("policy") == policy)
-            means = running_means(run[summary.metric].to_list())
+            means = running_means(run[summary.metric_spec.column].to_list())
             colour = POLICY_COLOURS[number % len(POLICY_COLOURS)] if several else ORANGE
             label = f"{policy if several else 'this session'}, {counted(len(run), 'trial')}"
             axes.step(run["cumulative_cost"], means, color=colour, linewidth=2.0, label=label, **step)
@@ -133,7 +133,7 @@ def draw_estimate(
         if standard and len(summary.rows) > 2 and not several:
             axes.step(
                 cumulative(standard, unit),
-                running_means([getattr(trial.result, summary.metric) for trial in standard]),
+                running_means([trial.result.scores[summary.metric] for trial in standard]),
                 color=BLUE,
                 linestyle="--",
                 label=f"standard evaluation of its test set, {counted(len(standard), 'trial')}",
@@ -150,7 +150,7 @@ def draw_estimate(
     axes.set_xlim(left=0.0)
     axes.set_ylim(0.0, 1.02)
     axes.set_xlabel(f"cumulative cost of set-ups [{unit}]")
-    axes.set_ylabel(f"mean {METRICS[summary.metric]} so far")
+    axes.set_ylabel(f"mean {summary.metric_spec.symbol} so far")
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -207,7 +207,7 @@ def draw_comparison(figure: Figure, comparison: Comparison, first: str, second: 
         first: label of the first run.
         second: label of the second run.
     """
-    rows, metric = comparison.rows, METRICS[comparison.metric]
+    rows, metric = comparison.rows, comparison.metric_spec.symbol
     shape = (1, 2) if figure.get_figwidth() >= PAGE else (2, 1)
     means, differences = figure.subplots(*shape)
     for offset, colour, name, label in ((-0.18, BLUE, "first", first), (0.18, ORANGE, "second", second)):

@@ -106,7 +106,8 @@ class TrialMap:
         """
         counter = CollisionCounter(start)
         models = {o.model for o in start} | {move.model for move in moves}
-        last = samples[-1].scene if samples else start
+        scenes = [(sample.scene, sample.robot_pose.xy) for sample in samples if sample.scene is not None]
+        last = scenes[-1][0] if scenes else start
         return cls(
             trial=trial,
             symbol=symbol or trial.perturbation,
@@ -114,7 +115,7 @@ class TrialMap:
             final=result.final_scene if result else last,
             path=(robot_start(task, start).xy, *(s.robot_pose.xy for s in samples)),
             heading=start.robot.yaw if start.robot else None,
-            collisions=tuple(s.robot_pose.xy for s in samples if counter.update(s.scene)),
+            collisions=tuple(xy for scene, xy in scenes if counter.update(scene)),
             moves=tuple(moves),
             backdrop=task.backdrop() if isinstance(task, MappedTask) else None,
             outlines={model: task.outline(model) for model in sorted(models)},
@@ -175,9 +176,9 @@ def _scores(result: TrialResult | None) -> str:
         return "void"
     parts = [
         "success" if result.success else result.outcome.name.lower().replace("_", " "),
-        f"progress {result.progress:.2f}",
+        f"progress {result.scores.get('progress', math.nan):.2f}",
     ]
-    for name, value in (("SPL", result.spl), ("nDTW", result.ndtw)):
+    for name, value in (("SPL", result.scores.get("spl", math.nan)), ("nDTW", result.scores.get("ndtw", math.nan))):
         parts += [] if math.isnan(value) else [f"{name} {value:.2f}"]
     return " · ".join(parts)
 

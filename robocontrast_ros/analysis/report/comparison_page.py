@@ -30,7 +30,6 @@ from robocontrast_ros.analysis.report.trials import (
     symbols_of,
 )
 from robocontrast_ros.analysis.tables.comparison import BEYOND, FAMILIES, number_files, write_numbers
-from robocontrast_ros.domain import METRICS
 from robocontrast_ros.runs.journal import Journal, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 
@@ -218,8 +217,8 @@ def write_comparison_page(
         "comparison.html",
         runs=compared,
         contrasts=contrasts,
-        metric=METRICS[results[0].summary.metric],
-        metric_name=results[0].summary.metric,
+        metric=results[0].summary.metric_spec.symbol,
+        metric_column=results[0].summary.metric_spec.column,
         task=results[0].parameters.get("session", {}).get("task"),
         families=FAMILIES,
         beyond=BEYOND,
@@ -272,7 +271,7 @@ def _contrast(
     firsts: dict[int, Attempt],
     seconds: dict[int, Attempt],
 ) -> Contrast:
-    metric = METRICS[comparison.metric]
+    metric = comparison.metric_spec.symbol
     symbols = {**symbols_of(second.results), **symbols_of(first.results)}
     differences = ", ".join(f"{row.symbol} {estimate(row.difference, sign=True)}" for row in comparison.rows)
     chart = make_chart(

@@ -32,7 +32,6 @@ from robocontrast_ros.analysis.report.trials import (
     symbols_of,
 )
 from robocontrast_ros.analysis.tables.summary import SELECTED, SPL_CHANGES
-from robocontrast_ros.domain import METRICS
 from robocontrast_ros.runs.events import (
     Event,
     PolicyLoaded,
@@ -108,7 +107,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "summary": summary,
         "spl_changes": SPL_CHANGES if summary.metric == "spl" else "",
         "selected": SELECTED,
-        "metric": METRICS[summary.metric],
+        "metric": summary.metric_spec.symbol,
         "symbols": symbols,
         "warning": journal.warning,
         "ended": journal.ended,
@@ -137,9 +136,9 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
     if results.trials.filter("counts").is_empty():
         return {}
     summary = results.summary
-    metric, unit = METRICS[summary.metric], summary.cost_unit
+    metric, unit = summary.metric_spec.symbol, summary.cost_unit
     bars = ", ".join(
-        f"{summary.name_of(row)} {number(row.score(summary.metric).mean)}" for row in summary.rows if row.trials
+        f"{summary.name_of(row)} {number(row.scores[summary.metric].mean)}" for row in summary.rows if row.trials
     )
     spent = ", ".join(f"{summary.name_of(row)} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows)
     charts = [

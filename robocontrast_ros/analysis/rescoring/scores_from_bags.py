@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import RecordedTrial, find_task, run_of
 from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds, load_other, rescore
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import TrialRecording, read_trial
-from robocontrast_ros.configuration import ConfigurationError, read_yaml
-from robocontrast_ros.domain import Outcome, Trial, TrialResult
+from robocontrast_ros.configuration import ConfigurationError, load_plugin, read_yaml
+from robocontrast_ros.domain import Trial, TrialResult
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
 from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.system.processes import ProcessLost, processors, run_in_processes
@@ -162,9 +162,16 @@ def _stops_on_success(recording: TrialRecording, went_on: bool) -> bool:
 
 
 def _differences(of: str, journal: object, bag: object) -> list[str]:
-    """Compare field by field; the text of a float is exact, and NaN reads as NaN."""
-    pairs = [(f.name, getattr(journal, f.name), getattr(bag, f.name)) for f in fields(journal)]
+    """Compare field by field, and score by score; the text of a float is exact, and NaN reads as NaN."""
+    a, b = _leaves(journal), _leaves(bag)
+    # A score that an older journal does not have, or that came from a plug-in, has nothing to be compared with.
+    pairs = [(name, a[name], b[name]) for name in a if name in b]
     return [f"{of}.{name}: journal {a!r}, bag {b!r}" for name, a, b in pairs if repr(a) != repr(b)]
+
+
+def _leaves(record: object) -> dict[str, object]:
+    values = {f.name: getattr(record, f.name) for f in fields(record)}
+    return values | dict(values.pop("scores", {}))
 
 
 @dataclass(frozen=True)
@@ -188,16 +195,16 @@ def _score(recording: TrialRecording, samples: Sequence[Sample], task: Task) -> 
     The recorded result gives the fault, the number of control steps and of clamped ones, and the last control step.
     Where the bag ends before it, the outcome is UNKNOWN, success and SPL are NaN, and scenes are counted as steps.
     """
-    scorer = EpisodeScorer.for_instance(task, recording.trial.instance, recording.start_scene)
-    states = [scorer.update(s.stamp, s.scene, s.robot_pose.position) for s in samples]
+    judge = load_plugin("judges", recording.judge, str(recording.bag), "judge")()
+    scorer = EpisodeScorer.for_instance(task, recording.trial.instance, recording.start_scene, judge)
+    states = [scorer.update(s) for s in samples]
     went_on = any(state.success for state in states[:-1])
     until = None if scorer.last_stamp is None else scorer.last_stamp / NANOSECONDS
     recorded = recording.result
     if recorded is not None:
+        scorer.end(recording.end_scene, recording.judgement)
         result = scorer.result(
             recorded.fault, recorded.detail, recorded.steps, recorded.clamped_steps, recorded.stopped
         )
         return _Scored(result, until, went_on)
-    so_far = scorer.result(steps=max(len(samples) - 1, 0))
-    unknown = replace(so_far, outcome=Outcome.UNKNOWN, success=math.nan, spl=math.nan)
-    return _Scored(unknown, until, went_on)
+    return _Scored(scorer.unfinished(max(len(samples) - 1, 0)), until, went_on)

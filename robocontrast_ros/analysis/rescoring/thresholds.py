@@ -164,7 +164,7 @@ class Scores:
     @classmethod
     def of(cls, result: TrialResult) -> Scores:
         """Return those of a result."""
-        return cls(result.success, result.spl, result.progress)
+        return cls(*(result.scores.get(name, math.nan) for name in ("success", "spl", "progress")))
 
 
 UNKNOWN = Scores()
@@ -222,6 +222,8 @@ def rescore(
     unknown = Rescored("void", "", Scores.of(before), UNKNOWN, UNKNOWN, before.steps, math.nan, other.changes)
     if recorded is not None and recorded.fault.voids:
         return replace(unknown, reason="the trial is void")
+    if recording.judge != "true_scene":
+        return replace(unknown, status="not_run", reason=f"the judge is '{recording.judge}', and not the true scene")
     instance, reason = _instance(recording.trial.instance, own, task)
     if instance is None:
         return replace(unknown, status="not_run", reason=f"no test instance any more: {reason}")
@@ -235,11 +237,12 @@ def rescore(
     scorer = EpisodeScorer.for_instance(task, instance, recording.start_scene)
     ended = False
     for step, sample in enumerate(samples):
-        progress = scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+        progress = scorer.update(sample)
         ended = progress.success and stop_on_success
         if ended:
             steps, stopped, fault = min(step, steps), False, Fault.NONE
             break
+    scorer.end(recording.end_scene)
     result = scorer.result(fault, "", steps, 0, stopped)
     reason = ""
     if not ended:
@@ -265,10 +268,10 @@ def rescore(
         rescored,
         low=Scores(
             0.0,
-            success_weighted_path_length(False, result.path_length, length),
-            result.progress if latched else 0.0,
+            success_weighted_path_length(False, scorer.path_length, length),
+            scores.progress if latched else 0.0,
         ),
-        high=Scores(1.0, success_weighted_path_length(True, result.path_length, length), 1.0),
+        high=Scores(1.0, success_weighted_path_length(True, scorer.path_length, length), 1.0),
     )
 
 

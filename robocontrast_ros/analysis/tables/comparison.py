@@ -18,7 +18,6 @@ from robocontrast_ros.analysis.estimates.comparison import TESTS, Change, Compar
 from robocontrast_ros.analysis.estimates.summary import ALL
 from robocontrast_ros.analysis.tables.summary import NONE, difference_in_words, in_words
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.system.disk import write_file
 
@@ -62,7 +61,7 @@ COLUMNS: Columns = {
     "second_run": (pl.String, "folder of the run that it is compared with"),
     "first_policy": (pl.String, "the first run's policy"),
     "second_policy": (pl.String, "the second run's"),
-    "metric": (pl.String, "the score that is compared: spl or progress"),
+    "metric": (pl.String, "name of the score that is compared"),
     "perturbation": (pl.String, "`base`, the perturbation's name, or `all`"),
     "symbol": (pl.String, "the paper's symbol of it"),
     "pairs": (pl.Int64, "trials that both runs have"),
@@ -99,7 +98,7 @@ def _fields(comparison: Comparison, row: ComparedRow) -> dict[str, object]:
         "second_run": comparison.second_run,
         "first_policy": comparison.first,
         "second_policy": comparison.second,
-        "metric": comparison.metric,
+        "metric": comparison.metric_spec.name,
     }
     found |= {name: getattr(row, name) for name in ("perturbation", "symbol", "pairs", "instances", "same_start")}
     for name in ("first", "second", "difference", "first_success", "second_success", "success_difference"):
@@ -178,7 +177,7 @@ _READ = (
 
 
 def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Text | str]:
-    metric = METRICS[comparison.metric]
+    metric = comparison.metric_spec.symbol
     parts: list[Table | Text | str] = [
         Text("\n".join(_named(comparison, first, second)), overflow="fold"),
         "",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from robocontrast_ros.analysis.estimates.summary import Row, Summary
-from robocontrast_ros.domain import METRICS
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
 NONE = "--"
@@ -20,7 +19,7 @@ SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$"}
 
 def summary_tex(summary: Summary) -> str:
     """Return a tabular with a row a perturbation: trials, both scores with intervals, differences to base trials."""
-    metric = METRICS[summary.metric]
+    metric = summary.metric_spec.symbol
     columns = {
         "perturbation": "l",
         "n": "r",
@@ -41,7 +40,7 @@ def summary_tex(summary: Summary) -> str:
 
 def estimates_tex(summary: Summary) -> str:
     """Return a tabular with a row an estimator of the test set's mean: for the domain, and for the set itself."""
-    columns = {f"test-set mean of {METRICS[summary.metric]}": "l", "domain": "l", "test set": "l"}
+    columns = {f"test-set mean of {summary.metric_spec.symbol}": "l", "domain": "l", "test set": "l"}
     policies, rows = [], []
     for policy, found in summary.estimates.items():
         for name, of_domain, of_test_set in found.by_name:
@@ -56,7 +55,7 @@ def _row(row: Row, metric: str) -> tuple[str, ...]:
     return (
         row.symbol,
         str(row.trials),
-        _estimate(row.score(metric)),
+        _estimate(row.scores[metric]),
         _estimate(row.success),
         _estimate(row.difference, "+.2f"),
         _estimate(row.success_difference, "+.2f"),

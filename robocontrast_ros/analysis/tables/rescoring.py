@@ -13,15 +13,16 @@ import polars as pl
 from robocontrast_ros.analysis.data.trials import (
     ALL,
     COLUMNS,
-    RESULT_COLUMNS,
     Columns,
     conditions_of,
     make_table,
+    result_columns,
     scores_of,
     write_table,
 )
 from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore
 from robocontrast_ros.analysis.rescoring.thresholds import UNKNOWN, Scores
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.system.disk import make_folder
 
 SCORES = ("success", "spl", "progress")
@@ -53,7 +54,7 @@ _CONDITIONS: Columns = {
 SCORE_COLUMNS: Columns = {
     **_WHICH,
     **_CONDITIONS,
-    **RESULT_COLUMNS,
+    **result_columns(),
     "complete": (
         pl.Boolean,
         "whether the bag holds the trial to its end; else the scores are of what there is",
@@ -189,7 +190,7 @@ def _row(score: OfflineScore) -> dict[str, object]:
     }
     if score.offline is None:
         return row
-    row |= scores_of(score.offline)
+    row |= scores_of(score.offline, STANDARD_SPECS)
     # These are known only at the end of a trial.
     return row if score.complete else row | dict.fromkeys(("fault", "steps", "clamped_steps", "stopped"))
 

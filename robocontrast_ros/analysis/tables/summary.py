@@ -10,7 +10,6 @@ from robocontrast_ros.analysis.data.effort_model import Effort
 from robocontrast_ros.analysis.estimates.effort import MeanEffort
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
 from robocontrast_ros.analysis.estimates.test_set import BIASES
-from robocontrast_ros.domain import METRICS
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
@@ -37,7 +36,7 @@ def summary_report(summary: Summary) -> Group:
 
 def summary_table(summary: Summary) -> Table:
     """Return the table of scores: a row for the base trials, each perturbation, and all together."""
-    unit, metric = summary.cost_unit, METRICS[summary.metric]
+    unit, metric = summary.cost_unit, summary.metric_spec.symbol
     budget = "no budget" if summary.budget is None else f"budget {summary.budget:g} {unit}"
     # Text, because rich takes the brackets of a plain string for markup.
     table = Table(
@@ -78,7 +77,7 @@ def delivery_report(summary: Summary) -> list[RenderableType]:
 
 def changes_report(summary: Summary) -> list[RenderableType]:
     """Return the table of differences to the instances' own base trials; none without a pair."""
-    metric = METRICS[summary.metric]
+    metric = summary.metric_spec.symbol
     rows = [(row, (row.difference, row.success_difference)) for row in summary.rows if row.pairs]
     if not rows:
         return []
@@ -95,7 +94,7 @@ def changes_report(summary: Summary) -> list[RenderableType]:
 
 def selections_report(summary: Summary) -> list[RenderableType]:
     """Return the table of instances that perturbations were applied to; none where all could be."""
-    metric = METRICS[summary.metric]
+    metric = summary.metric_spec.symbol
     table = small_table(f"base {metric}", "applied", "n", "refused", "n", "applied - refused")
     for row in summary.rows:
         if row.selection is not None:
@@ -122,7 +121,7 @@ def small_table(what: str, *headings: str) -> Table:
 
 def estimates_report(summary: Summary) -> Group:
     """Return the three estimates of the test set's mean, and the bias of each."""
-    table = small_table(f"test-set mean of {METRICS[summary.metric]}", "domain", "test set X")
+    table = small_table(f"test-set mean of {summary.metric_spec.symbol}", "domain", "test set X")
     for policy, found in summary.estimates.items():
         if len(summary.estimates) > 1:
             table.add_row(Text(policy), style="italic")
@@ -198,7 +197,7 @@ def _cells(row: Row, metric: str) -> tuple[str, ...]:
     return (
         row.symbol,
         str(row.trials),
-        in_words(row.score(metric)),
+        in_words(row.scores[metric]),
         in_words(row.success),
         str(row.policy_faults),
         str(row.void),

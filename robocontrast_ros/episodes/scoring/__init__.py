@@ -1,16 +1,25 @@
-"""The scores of a trial: success, SPL, progress, nDTW, collisions. The same code scores live and from bags."""
+"""The scores of a trial, one a file. The same code scores live and from bags."""
 
 from robocontrast_ros.episodes.scoring.collisions import CollisionCounter
-from robocontrast_ros.episodes.scoring.joining import Sample, StampJoin
+from robocontrast_ros.episodes.scoring.joining import Join, Sample, StampJoin, make_join
 from robocontrast_ros.episodes.scoring.ndtw import normalised_dtw
+from robocontrast_ros.episodes.scoring.score import End, Score, ScoredTrial
 from robocontrast_ros.episodes.scoring.scorer import EpisodeScorer
 from robocontrast_ros.episodes.scoring.spl import success_weighted_path_length
+from robocontrast_ros.episodes.scoring.standard import STANDARD, STANDARD_SPECS
 
 __all__ = [
+    "STANDARD",
+    "STANDARD_SPECS",
     "CollisionCounter",
+    "End",
     "EpisodeScorer",
+    "Join",
     "Sample",
+    "Score",
+    "ScoredTrial",
     "StampJoin",
+    "make_join",
     "normalised_dtw",
     "success_weighted_path_length",
 ]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from robocontrast_ros.domain import Scene
+import math
+
+from robocontrast_ros.domain import Scene, ScoreSpec
+from robocontrast_ros.episodes.scoring.joining import Sample
+from robocontrast_ros.episodes.scoring.score import End, ScoredTrial
 
 
 class CollisionCounter:
@@ -26,3 +30,32 @@ class CollisionCounter:
         self._touched = frozenset(scene.contacts)
         self.count += len(began)
         return began
+
+
+class Collisions:
+    """The collisions of a trial, in the scenes that are known."""
+
+    spec = ScoreSpec(
+        name="collisions",
+        symbol="collisions",
+        unit="count",
+        low=0.0,
+        high=math.inf,
+        better="lower",
+        live=True,
+        source="contacts",
+        description="times that the robot began to touch something",
+    )
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial."""
+        self._counter = CollisionCounter(trial.start_scene)
+
+    def update(self, sample: Sample) -> None:
+        """Take one control step."""
+        if sample.scene is not None:
+            self._counter.update(sample.scene)
+
+    def value(self, end: End) -> float:
+        """Return the collisions so far."""
+        return float(self._counter.count)

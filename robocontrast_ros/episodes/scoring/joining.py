@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from robocontrast_ros.domain import Pose, Scene
 
@@ -16,18 +16,58 @@ class Sample:
 
     Attributes:
         stamp: of the scene and of the tool's pose, which are equal [ns].
-        scene: ground truth.
+        scene: ground truth; None where it is not known at this control step.
         tool_pose: pose of the tool (or of the base) in the scene's frame.
     """
 
     stamp: int
-    scene: Scene
+    scene: Scene | None
     tool_pose: Pose
 
     @property
     def robot_pose(self) -> Pose:
         """What the robot's path is made of: the ground truth of a mobile robot's base, else the tool's pose."""
-        return self.scene.robot or self.tool_pose
+        truth = None if self.scene is None else self.scene.robot
+        return truth or self.tool_pose
+
+
+class Join(Protocol):
+    """Makes samples of scenes and tool poses, whichever arrives first; each is stamped [ns]."""
+
+    def add_scene(self, stamp: int, scene: Scene) -> Sample | None:
+        """Take a scene and return the sample that it completes, if any."""
+
+    def add_tool_pose(self, stamp: int, pose: Pose) -> Sample | None:
+        """Take a tool pose and return the sample that it completes, if any."""
+
+
+def make_join(scene_when_asked: bool, after: int = -1) -> Join:
+    """Return what makes the samples of a trial.
+
+    Args:
+        scene_when_asked: whether the scene is known only when it was asked for, and not at every control step.
+        after: stamp of the start scene [ns]; samples up to it are not part of the trial.
+    """
+    return PosesAlone(after) if scene_when_asked else StampJoin(after)
+
+
+class PosesAlone:
+    """Makes a sample of each tool pose, where the scene is not known at control steps."""
+
+    def __init__(self, after: int = -1) -> None:
+        """Begin a trial; see ``make_join``."""
+        self._last = after
+
+    def add_scene(self, stamp: int, scene: Scene) -> Sample | None:
+        """Leave the scene out: the one at the end is no control step."""
+        return None
+
+    def add_tool_pose(self, stamp: int, pose: Pose) -> Sample | None:
+        """Return the sample of a tool pose; none for one that is not later than the one before."""
+        if stamp <= self._last:
+            return None
+        self._last = stamp
+        return Sample(stamp, None, pose)
 
 
 class StampJoin:

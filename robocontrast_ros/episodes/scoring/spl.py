@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+from robocontrast_ros.domain import ScoreSpec
+from robocontrast_ros.episodes.scoring.score import End, OfTrial, ScoredTrial
+
 
 def success_weighted_path_length(success: bool, path_length: float, optimal_path_length: float) -> float:
     """Return the trial's term of SPL: S * l / max(p, l) (Anderson et al. 2018; seed 000, section 5.1).
@@ -33,3 +36,31 @@ def success_weighted_path_length(success: bool, path_length: float, optimal_path
         return 0.0
     longer = max(path_length, optimal_path_length)
     return optimal_path_length / longer if longer > 0.0 else 1.0
+
+
+class Spl(OfTrial):
+    """S * l / max(p, l); 0 after a fault of the policy."""
+
+    spec = ScoreSpec(
+        name="spl",
+        symbol="SPL",
+        unit="",
+        low=0.0,
+        high=1.0,
+        better="higher",
+        live=False,
+        source="judgement, robot path",
+        description="success weighted by path length",
+    )
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial; an optimal path length that could not be scored is refused before it."""
+        super().__init__(trial)
+        self._optimal = trial.instance.optimal_path_length
+        success_weighted_path_length(False, 0.0, self._optimal)
+
+    def value(self, end: End) -> float:
+        """Return the trial's term of SPL; NaN while the trial goes on."""
+        if math.isnan(end.success):
+            return math.nan
+        return success_weighted_path_length(end.success == 1.0, self.trial.path.length, self._optimal)

@@ -25,6 +25,8 @@ class BenchParameters:
         gt=0.0,
         description="Wait for a policy to be loaded and warmed up; longer than the server's own limits [s].",
     )
+    judge: str = Field(default="judge/judge_trial", description="JudgeTrial service, where the judge is outside.")
+    judge_timeout: float = Field(default=600.0, gt=0.0, description="Wait for whoever judges from outside [s].")
     answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for the scorer [s].")
     recording_timeout: float = Field(
         default=40.0, gt=0.0, description="Wait for the recorder; longer than its own limits [s]."

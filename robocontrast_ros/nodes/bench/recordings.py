@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from rclpy.node import Node
 
-from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.bags.recorder_lag import counts_in_words
 from robocontrast_ros.domain import Fault, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Recording
@@ -51,14 +50,11 @@ class RecordingClients:
         """Return the bag as the recorder knows it; empty where nothing is recorded."""
         return str(self._run_folder / bag) if bag else ""
 
-    def close(self, bag: str, episode: RunEpisode.Result | None) -> Recording:
-        """End a bag; wait for the messages of its episode, of which none may be missing, or for none."""
+    def close(self, bag: str, published: Iterable[TopicCount]) -> Recording:
+        """End a bag; wait for the messages that were published on its topics, of which none may be missing."""
         if not bag:
             return Recording()
-        expected = []
-        if episode is not None:
-            expected = [count for count in episode.published if count.topic in self._recorded]
-            expected += [TopicCount(topic="trial", count=1), TopicCount(topic="trial_result", count=1)]
+        expected = [count for count in published if count.topic in self._recorded]
         response = checked(self._end(StopRecording.Request(expected=expected)))
         if response.missing:
             lost = counts_in_words({c.topic: c.count for c in response.missing})

@@ -15,6 +15,8 @@ from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy
 from robocontrast_ros.messages.decoding import result_from_msg, scene_from_msg
+from robocontrast_ros.messages.encoding import TrialContext
+from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
 from robocontrast_ros.nodes.bench.asking import ask
 from robocontrast_ros.nodes.bench.episodes import EpisodeClient
@@ -22,7 +24,6 @@ from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.policies import PolicyClients
 from robocontrast_ros.nodes.bench.recordings import RecordingClients
 from robocontrast_ros.nodes.conversions.domain import (
-    TrialContext,
     fault_from_msg,
     fault_to_msg,
     move_to_msg,
@@ -34,7 +35,7 @@ from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, fault_without_answer
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.srv import FinishScoring, GetScene, SetupScene, StartScoring
+from robocontrast_ros.srv import FinishScoring, GetScene, JudgeTrial, SetupScene, StartScoring
 from robocontrast_ros.tasks.protocol import Task, robot_start
 
 START_UP_POLL = 0.5
@@ -55,6 +56,7 @@ class RosBench:
         recorded: Container[str],
         aborted: Callable[[], bool],
         check: Callable[[PolicyDescription, str], None],
+        asks_judge: bool = False,
     ) -> None:
         """Make the clients.
 
@@ -68,6 +70,7 @@ class RosBench:
             recorded: the topics that go into the bags.
             aborted: asked while an episode runs; true cancels it.
             check: given a policy's description and where it is from, raises ConfigurationError where it does not fit.
+            asks_judge: whether somebody outside judges the trials.
         """
         self._parameters, self._context = parameters, context
         self._task, self._stop_on_success, self._aborted = task, stop_on_success, aborted
@@ -77,6 +80,7 @@ class RosBench:
         self._get_scene = node.create_client(GetScene, f"{p.sim_bridge}/get_scene")
         self._start_scoring = node.create_client(StartScoring, f"{p.scorer}/start")
         self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
+        self._judge = node.create_client(JudgeTrial, p.judge) if asks_judge else None
         self._recordings = RecordingClients(node, p, run_folder, recorded)
         self._policies = PolicyClients(node, p, aborted, check)
         self.stage_policy, self.serve_policy = self._policies.stage, self._policies.serve
@@ -111,6 +115,7 @@ class RosBench:
             Fault.SIMULATOR_LOST: (self._get_scene, self._setup_scene),
             Fault.SCORER_LOST: (self._start_scoring, self._finish_scoring),
             Fault.RECORDER_LOST: self._recordings.clients,
+            Fault.JUDGE_LOST: (self._judge,) if self._judge else (),
         }
         deadline = time.monotonic() + self._parameters.startup_timeout
         for fault, clients in needed.items():
@@ -175,13 +180,22 @@ class RosBench:
             fault, detail = error.fault, error.detail
         # The first fault makes the trial void; scoring and recording are ended all the same.
         void = BenchFault(fault, detail) if fault.voids else None
+        request = FinishScoring.Request(
+            fault=fault_to_msg(fault, detail),
+            steps=episode.steps,
+            clamped_steps=episode.clamped_steps,
+            stopped=episode.stopped,
+            last_stamp=episode.last_stamp,
+        )
         try:
-            result = self._finish(episode, fault, detail)
+            if void is None:
+                self._complete(request, message)
+            result = self._ask(self._finish_scoring, request, Fault.SCORER_LOST).result
         except BenchFault as error:
             void = void or error
         try:
             # The bag of a void trial is not worth a wait for its last messages.
-            recording = self._recordings.close(bag, None if void else episode)
+            recording = self._recordings.close(bag, () if void else self._published(episode))
         except BenchFault as error:
             void = void or error
         if void is not None:
@@ -207,15 +221,22 @@ class RosBench:
             recording=self._recordings.folder(bag),
         )
 
-    def _finish(self, episode: RunEpisode.Result, fault: Fault, detail: str) -> Any:
-        request = FinishScoring.Request(
-            fault=fault_to_msg(fault, detail),
-            steps=episode.steps,
-            clamped_steps=episode.clamped_steps,
-            stopped=episode.stopped,
-            last_stamp=episode.last_stamp,
-        )
-        return self._ask(self._finish_scoring, request, Fault.SCORER_LOST).result
+    def _published(self, episode: RunEpisode.Result) -> list[TopicCount]:
+        """Return what was published during a trial that ended well, as far as is known."""
+        once = ["trial", "trial_result"]
+        once += ["scene"] if self._context.scene_when_asked else []
+        once += ["judgement"] if self._judge is not None else []
+        return [*episode.published, *(TopicCount(topic=topic, count=1) for topic in once)]
+
+    def _complete(self, request: FinishScoring.Request, trial: TrialMsg) -> None:
+        """Add what is known when the episode has ended alone: the scene, where no stream has it, and a judgement."""
+        if self._context.scene_when_asked:
+            response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
+            request.has_final_scene, request.final_scene = True, response.scene
+        if self._judge is not None:
+            asked = JudgeTrial.Request(trial=trial, fault=request.fault, stopped=request.stopped)
+            answer = ask(self._judge, asked, Fault.JUDGE_LOST, self._parameters.judge_timeout)
+            request.has_judgement, request.judgement = True, answer.judgement
 
     def _ask(self, client: Client, request: Any, lost: Fault) -> Any:
         return ask(client, request, lost, self._parameters.answer_timeout)

@@ -4,32 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import Twist, Vector3
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from geometry_msgs.msg import Twist
 
 from robocontrast_ros.messages.decoding import NANOSECONDS
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.encoders import DRIVER
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 
-
-def command_to_msg(command: RobotCommand, stamp: float) -> Any:
-    """Return the command as the driver takes it.
-
-    Args:
-        command: for the robot.
-        stamp: time of the observation that it answers [s]; a twist has no stamp.
-    """
-    if isinstance(command, TwistCommand):
-        return Twist(linear=Vector3(x=command.linear), angular=Vector3(z=command.angular))
-    duration = round(command.duration * NANOSECONDS)
-    point = JointTrajectoryPoint(
-        positions=list(command.positions),
-        time_from_start=Duration(sec=duration // NANOSECONDS, nanosec=duration % NANOSECONDS),
-    )
-    message = JointTrajectory(joint_names=list(command.names), points=[point])
-    message.header.stamp = time_to_msg(stamp)
-    return message
+command_to_msg = DRIVER.command
 
 
 def command_from_msg(message: Any) -> RobotCommand:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import Image, JointState
@@ -12,8 +10,11 @@ from robocontrast_ros.domain import Scene
 from robocontrast_ros.messages.decoding import pose_from_msg, scene_from_msg
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg, scene_to_msg
+from robocontrast_ros.nodes.conversions.encoders import DRIVER
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.policies.protocol import Observation
+
+array_to_image = DRIVER.image
 
 _CHANNELS = {"rgb8": (3, slice(None)), "bgr8": (3, slice(None, None, -1)), "rgba8": (4, slice(0, 3))}
 
@@ -30,16 +31,6 @@ def image_to_array(message: Image) -> NDArray[np.uint8]:
     rows = np.frombuffer(message.data, dtype=np.uint8).reshape(message.height, message.step)
     pixels = rows[:, : message.width * channels].reshape(message.height, message.width, channels)
     return pixels[:, :, order]
-
-
-def array_to_image(pixels: NDArray[np.uint8], frame_id: str, stamp: float) -> Image:
-    """Return uint8 pixels of shape (height, width, 3), RGB, as an image of encoding rgb8."""
-    message = Image(height=pixels.shape[0], width=pixels.shape[1], encoding="rgb8", step=3 * pixels.shape[1])
-    message.header.frame_id = frame_id
-    message.header.stamp = time_to_msg(stamp)
-    # An array assigned whole is copied once; any other sequence is checked number by number.
-    message.data = array("B", np.ascontiguousarray(pixels).tobytes())
-    return message
 
 
 def observation_from_msg(message: ObservationMsg) -> Observation:

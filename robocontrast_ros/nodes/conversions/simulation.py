@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 
 from geometry_msgs.msg import PoseStamped, Vector3
-from sensor_msgs.msg import CameraInfo as CameraInfoMsg
 from simulation_interfaces.msg import Bounds as BoundsMsg
 from simulation_interfaces.msg import EntityCategory, EntityFilters, EntityInfo, Result, SimulatorFeatures
 from simulation_interfaces.msg import EntityState as EntityStateMsg
@@ -16,12 +15,13 @@ from std_msgs.msg import Header
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.decoding import pose_from_msg
-from robocontrast_ros.nodes.conversions.domain import header
+from robocontrast_ros.nodes.conversions.encoders import DRIVER
 from robocontrast_ros.worlds.mujoco import entities
 from robocontrast_ros.worlds.mujoco.entities import Bounds, Category, EntityState
 from robocontrast_ros.worlds.mujoco.entities import Twist as WorldTwist
-from robocontrast_ros.worlds.mujoco.rendering import CameraInfo
 from robocontrast_ros.worlds.mujoco.world import World
+
+camera_info_to_msg = DRIVER.camera_info
 
 FEATURES = (
     SimulatorFeatures.SPAWNING,
@@ -148,21 +148,6 @@ def bounds_to_msg(bounds: Bounds | None) -> BoundsMsg:
 def entity_info_to_msg(category: Category, source: str) -> EntityInfo:
     """Return an entity's category, and where its model came from."""
     return EntityInfo(category=EntityCategory(category=_CATEGORIES[category]), description=source)
-
-
-def camera_info_to_msg(info: CameraInfo, frame_id: str, stamp: float) -> CameraInfoMsg:
-    """Return a camera's intrinsics: no distortion, no rectification."""
-    fx, _, cx, _, fy, cy, *_ = info.k
-    return CameraInfoMsg(
-        header=header(frame_id, stamp),
-        height=info.height,
-        width=info.width,
-        distortion_model="plumb_bob",
-        d=[0.0] * 5,
-        k=list(info.k),
-        r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
-        p=[fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
-    )
 
 
 def select(world: World, filters: EntityFilters) -> list[str]:

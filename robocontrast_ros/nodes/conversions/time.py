@@ -5,12 +5,9 @@ from __future__ import annotations
 from builtin_interfaces.msg import Time
 
 from robocontrast_ros.messages.decoding import NANOSECONDS, stamp_from_msg
+from robocontrast_ros.nodes.conversions.encoders import DOMAIN
 
-
-def time_to_msg(seconds: float) -> Time:
-    """Return the stamp of a time [s], to the nanosecond."""
-    total = round(seconds * NANOSECONDS)
-    return Time(sec=total // NANOSECONDS, nanosec=total % NANOSECONDS)
+time_to_msg = DOMAIN.time
 
 
 def seconds(stamp: Time) -> float:

@@ -13,7 +13,7 @@ from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.nodes.conversions.domain import header, pose_to_msg
+from robocontrast_ros.nodes.conversions.domain import tool_pose_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
@@ -69,7 +69,7 @@ class TopicSurroundings:
 
     def located(self, stamp: float, pose: Pose) -> None:
         """Publish the robot's own estimate of its pose."""
-        self._tool_pose.publish(PoseStamped(header=header(self._frame, stamp), pose=pose_to_msg(pose)))
+        self._tool_pose.publish(tool_pose_to_msg(pose, self._frame, stamp))
         self._recorder.step()
 
     def scene(self, stamp: float) -> Scene:

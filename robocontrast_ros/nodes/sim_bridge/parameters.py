@@ -16,10 +16,18 @@ class SimBridgeParameters(LedParameters, SimulationServices):
     """Parameters of the bridge to a simulator."""
 
     task: Path = Field(description="Parameter file of the task, which names the movable objects' models.")
-    frame_id: str = Field(default="world", description="The simulator's world frame.")
-    robot: str = Field(
-        default="",
-        description="Entity of a mobile robot, whose pose is part of the scene; empty for a fixed robot.",
+    robot: Path = Field(
+        description="Parameter file of the robot, which names the world's frame; the pose of a mobile robot, whose "
+        "entity has the robot's name, is part of the scene."
+    )
+    backend: str = Field(
+        default="simulation_interfaces",
+        description="Who sets scenes up: `embedded` or `simulation_interfaces`, by the services below, or a plug-in's "
+        "name.",
+    )
+    stream: bool = Field(
+        default=True,
+        description="Whether the scene is published at every control step; else only when it was asked for.",
     )
     clock_topic: str = Field(
         default="clock",

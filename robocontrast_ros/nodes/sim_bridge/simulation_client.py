@@ -9,7 +9,6 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 from pydantic import Field
 from rclpy.node import Node
-from rclpy.task import Future
 from simulation_interfaces.msg import EntityState, Result
 from simulation_interfaces.srv import (
     DeleteEntity,
@@ -110,11 +109,10 @@ class RosSimulation:
         response = self._checked(self._states, GetEntitiesStates.Request(), "to return the entities' states")
         return poses_from_response(response)
 
-    def request_poses(self, then: Callable[[float, dict[str, Pose]], None]) -> Future:
+    def request_poses(self, then: Callable[[float, dict[str, Pose]], None]) -> None:
         """Ask for the poses without waiting; ``then`` is called with time [s] and poses when they come."""
         future = self._states.call_async(GetEntitiesStates.Request())
         future.add_done_callback(lambda done: then(*poses_from_response(done.result())))
-        return future
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose in the world frame."""

@@ -13,7 +13,8 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.worlds.mujoco.bodies import Bodies
 from robocontrast_ros.worlds.mujoco.embodiment import xyzw
 from robocontrast_ros.worlds.mujoco.entities import InvalidModel
-from robocontrast_ros.worlds.mujoco.rendering import Camera, CameraInfo, Renderer, RenderingUnavailable
+from robocontrast_ros.worlds.mujoco.rendering import Camera, Renderer, RenderingUnavailable
+from robocontrast_ros.worlds.mujoco.sensors import CameraInfo
 
 
 class Cameras:

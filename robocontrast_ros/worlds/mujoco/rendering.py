@@ -49,21 +49,6 @@ class Camera:
     height: int = 180
 
 
-@dataclass(frozen=True)
-class CameraInfo:
-    """A pinhole camera without distortion, in its optical frame (REP-105: x right, y down, z forward).
-
-    Attributes:
-        width: [pixel].
-        height: [pixel].
-        k: intrinsic matrix, row-major, 9 numbers [pixel].
-    """
-
-    width: int
-    height: int
-    k: tuple[float, ...]
-
-
 @functools.cache
 def working_backend() -> str:
     """Return the OpenGL platform that works here: ``egl`` or ``osmesa``.

@@ -1,4 +1,4 @@
-"""What the driver of a simulated robot publishes besides images, as records."""
+"""What the driver of a simulated robot, and those of its cameras, publish besides images, as records."""
 
 from __future__ import annotations
 
@@ -78,3 +78,18 @@ class Sensor:
     topic: str
     frame_id: str
     value: JointState | Odometry | Transform | Contacts
+
+
+@dataclass(frozen=True)
+class CameraInfo:
+    """A pinhole camera without distortion, in its optical frame (REP-105: x right, y down, z forward).
+
+    Attributes:
+        width: [pixel].
+        height: [pixel].
+        k: intrinsic matrix, row-major, 9 numbers [pixel].
+    """
+
+    width: int
+    height: int
+    k: tuple[float, ...]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from line_world import LineBench, line_evaluation
+from line_world import LineBench, line_evaluation, with_scores
 
 from robocontrast_ros.analysis.data.golden import Golden, conditions_digest, golden_words, trial_digest
 from robocontrast_ros.domain import Pose
@@ -25,11 +25,11 @@ def folder(tmp_path, events):
     return tmp_path
 
 
-def with_trial(events, number, **changes):
+def with_trial(events, number, **scores):
     """Return the events with one finished trial's result changed."""
     places = [i for i, event in enumerate(events) if isinstance(event, TrialFinished)]
     event = events[places[number]]
-    other = replace(event, result=replace(event.result, **changes))
+    other = replace(event, result=with_scores(event.result, **scores))
     return [*events[: places[number]], other, *events[places[number] + 1 :]]
 
 
@@ -50,8 +50,8 @@ def test_the_first_trials_alone_are_compared_where_only_they_were_run(events, fo
 
 def test_one_bit_more_is_another_trial_and_it_is_named(events, folder):
     finished = [event for event in events if isinstance(event, TrialFinished)]
-    longer = finished[2].result.path_length * (1 + 2**-52)
-    assert longer != finished[2].result.path_length
+    longer = finished[2].result.scores["path_length"] * (1 + 2**-52)
+    assert longer != finished[2].result.scores["path_length"]
     said = golden_words(with_trial(events, 2, path_length=longer), folder)
     assert "the first that differs is 0002" in said
     assert f"{len(finished) - 1} of {len(finished)}" in said

@@ -65,7 +65,7 @@ def test_the_files_of_a_run_hold_the_summary(results):
     for cells, row in zip(rows, found.summary.rows, strict=True):
         assert int(cells[1]) == row.trials
         numbers = [float(n) for n in re.findall(r"[-+]?\d+\.\d+", cells[2])]
-        expected = (row.spl.mean, row.spl.low, row.spl.high)
+        expected = (row.scores["spl"].mean, row.scores["spl"].low, row.scores["spl"].high)
         assert numbers == pytest.approx([n for n in expected if n is not None], abs=0.005)
     assert sum(int(cells[6]) for cells in rows[:-1]) == int(rows[-1][6]) == 1
     header, *rows = read_tabular((folder.path / "estimates.tex").read_text())

@@ -53,7 +53,7 @@ def test_the_bags_give_exactly_the_numbers_of_the_journal(run):
     for score in scores:
         assert score.equal, (score.differences, score.problem)
         assert exactly(score.offline) == exactly(score.journal)
-    assert 0.0 < scores[0].offline.spl < 1.0
+    assert 0.0 < scores[0].offline.scores["spl"] < 1.0
 
 
 @settings(max_examples=20, deadline=None)
@@ -82,13 +82,13 @@ def test_a_mobile_robots_bag_gives_the_live_floats_with_its_ndtw_and_collisions(
         moves.append((scene, Pose.planar(0.0, 0.0)))
     bag = tmp_path_factory.mktemp("bags") / "bag"
     played = record_trial(bag, APARTMENT, Trial(0, "x", "base", 0, instance, 0), rng, moves=moves)
-    assert played.result.collisions > 0 and played.result.ndtw > 0.0
+    assert played.result.scores["collisions"] > 0 and played.result.scores["ndtw"] > 0.0
     assert exactly(scores_of(bag)[0].offline) == exactly(played.result)
 
 
 def test_a_number_that_differs_is_named_with_both_values(copy):
     line = (copy / "journal.jsonl").read_text().splitlines(keepends=True)
-    spl = scores_of(copy)[0].journal.spl
+    spl = scores_of(copy)[0].journal.scores["spl"]
     line[1] = line[1].replace(repr(spl), repr(math.nextafter(spl, 1.0)))
     (copy / "journal.jsonl").write_text("".join(line))
     score = scores_of(copy)[0]
@@ -138,8 +138,8 @@ def test_a_bag_that_ends_before_its_result_is_scored_as_far_as_it_goes_and_said_
     assert score.scored_until == pytest.approx(1.3)
     assert score.offline.outcome is Outcome.UNKNOWN
     assert math.isnan(score.offline.success)
-    assert math.isnan(score.offline.spl)
-    assert score.offline.path_length >= played.result.path_length > 0.0
+    assert math.isnan(score.offline.scores["spl"])
+    assert score.offline.scores["path_length"] >= played.result.scores["path_length"] > 0.0
 
 
 @settings(max_examples=25, deadline=None)

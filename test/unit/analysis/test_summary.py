@@ -6,11 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from robocontrast_ros.analysis.estimates.summary import summary_rows
+from robocontrast_ros.analysis.estimates.summary import summary_rows as rows_of
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 from robocontrast_ros.statistics.unpaired import unpaired_difference
+
+
+def summary_rows(trials, symbols, skipped, *rest):
+    """Return the rows of a table that has some of the standard scores."""
+    return rows_of(trials, symbols, skipped, STANDARD_SPECS, *rest)
 
 
 def table(*rows):
@@ -54,9 +60,9 @@ SYMBOLS = {"LB1": "ΔLB1", "SB1": "ΔSB1"}
 def test_a_row_counts_trials_instances_faults_voids_and_cost():
     base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {"LB1": 1, "SB1": 3}, "spl", "p")
     assert (base.trials, base.instances, base.void, base.cost) == (3, 3, 1, 4.5)
-    assert base.spl.mean == pytest.approx(0.7)
+    assert base.scores["spl"].mean == pytest.approx(0.7)
     assert (lb1.trials, lb1.instances, lb1.skipped, lb1.policy_faults) == (3, 2, 1, 1)
-    assert (sb1.trials, sb1.skipped, sb1.spl, sb1.success) == (0, 3, NO_ESTIMATE, NO_ESTIMATE)
+    assert (sb1.trials, sb1.skipped, sb1.scores["spl"], sb1.success) == (0, 3, NO_ESTIMATE, NO_ESTIMATE)
     assert (every.perturbation, every.trials, every.void, every.skipped) == ("all", 6, 1, 4)
     assert every.cost == pytest.approx(4.7)
 
@@ -86,24 +92,24 @@ def test_trials_that_share_an_instance_are_never_taken_as_independent():
 def test_means_of_scores_have_the_interval_over_instances():
     every = summary_rows(TABLE, SYMBOLS, {}, "spl", "p")[-1]
     values, clusters = [0.8, 0.5, 0.7, 0.4, 0.0, 0.9], ["x0", "x0", "x0", "x1", "x1", "x2"]
-    assert every.spl == cluster_mean(values, clusters)
-    assert every.progress == cluster_mean([min(1.0, value + 0.1) for value in values], clusters)
+    assert every.scores["spl"] == cluster_mean(values, clusters)
+    assert every.scores["progress"] == cluster_mean([min(1.0, value + 0.1) for value in values], clusters)
 
 
 def test_of_one_instance_there_is_no_interval_but_wilsons():
     base = summary_rows(table(("x0", "base", 0.4, 1.0)), {}, {}, "spl", "p")[0]
-    assert base.spl == Estimate(0.4)
+    assert base.scores["spl"] == Estimate(0.4)
     assert base.success == wilson(1, 1)
 
 
 def test_a_row_has_every_score_and_its_metres_and_seconds():
     base, lb1, sb1, every = summary_rows(TABLE, SYMBOLS, {}, "spl", "p")
     assert [row.symbol for row in (base, lb1, sb1, every)] == ["base", "ΔLB1", "ΔSB1", "all"]
-    assert base.progress.mean == pytest.approx(0.8)
-    assert base.score("progress") == base.progress
-    assert base.score("spl") == base.spl
-    assert base.ndtw == Estimate(0.8), "only one base trial has a reference path"
-    assert (base.collisions, sb1.collisions) == (2.0, None)
+    assert base.scores["progress"].mean == pytest.approx(0.8)
+    assert list(base.scores) == ["success", "spl", "progress", "ndtw", "collisions"]
+    assert base.scores["ndtw"] == Estimate(0.8), "only one base trial has a reference path"
+    assert base.scores["collisions"] == Estimate(2.0, 2.0, 2.0), "Student's interval, for its range is open"
+    assert sb1.scores["collisions"] == NO_ESTIMATE
     assert (base.metres, base.seconds) == (4.5, 45.0)
     assert (base.metres_per_trial, base.seconds_per_trial) == (1.5, 15.0)
     assert (sb1.metres_per_trial, sb1.seconds_per_trial) == (None, None)

@@ -15,6 +15,7 @@ from robocontrast_ros.analysis.report.headline import THE_TEST_SET, estimators_o
 from robocontrast_ros.analysis.tables.latex import estimates_tex
 from robocontrast_ros.analysis.tables.summary import summary_report
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.scoring.spl import Spl
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.loop import run_session
@@ -104,9 +105,9 @@ def test_instances_that_were_picked_from_the_order_are_no_random_sample(results)
     found, test_set = results(max_trials=36)
     ids = [x.instance_id for x in test_set]
     picked = found.trials.filter(pl.col("base_id") != ids[3])
-    assert "no random sample" in estimates_of(picked, test_set, "spl").without
+    assert "no random sample" in estimates_of(picked, test_set, Spl.spec).without
     later = found.trials.filter(pl.col("base_id").is_in(ids[4:]))
-    assert estimates_of(later, test_set, "spl").without == "", "those that a second policy went on with"
+    assert estimates_of(later, test_set, Spl.spec).without == "", "those that a second policy went on with"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_a_run_whose_parameters_are_gone_still_has_plain_and_base(tmp_path, resu
     why = draw_test_set(RunFolder(tmp_path))
     assert why.startswith("the test set cannot be drawn again")
     found, _ = results(max_trials=10)
-    estimates = estimates_of(found.trials, why, "spl")
+    estimates = estimates_of(found.trials, why, Spl.spec)
     assert (estimates.adjusted, estimates.without) == (None, why)
     assert estimates.base.mean is not None
 
@@ -140,7 +141,7 @@ def test_a_run_whose_parameters_are_gone_still_has_plain_and_base(tmp_path, resu
 def test_a_test_set_that_is_another_now_is_noticed(results):
     found, _ = results(max_trials=10)
     other = line_evaluation(test_set_size=30, seed=2).test_set()
-    assert "with the run's instruction" in estimates_of(found.trials, other, "spl").without
+    assert "with the run's instruction" in estimates_of(found.trials, other, Spl.spec).without
 
 
 def test_a_run_of_language_table_has_its_test_set_drawn_again(language_table_run):

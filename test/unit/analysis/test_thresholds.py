@@ -90,7 +90,7 @@ def live(
     for steps, (scene, tool) in enumerate(moves):
         sample = Sample((steps + 1) * 10**8, scene, tool)
         samples.append(sample)
-        progress = scorer.update(sample.stamp, scene, sample.robot_pose.position)
+        progress = scorer.update(sample)
         if (progress.success and stop_on_success) or steps == task.step_limit:
             result = scorer.result(steps=steps)
             break
@@ -120,7 +120,7 @@ def same(a: object, b: object) -> bool:
 
 
 def scores(result: TrialResult) -> tuple[float, float, float]:
-    return result.success, result.spl, result.progress
+    return result.success, result.scores["spl"], result.scores["progress"]
 
 
 def told(rescored_scores) -> tuple[float, float, float]:
@@ -199,7 +199,7 @@ def test_a_success_that_a_stricter_threshold_denies_is_censored_with_both_bounds
     assert (stricter.status, stricter.reason) == ("censored", "it ended at success under its own thresholds")
     assert told(stricter.low) == (0.0, 0.0, 0.0)
     assert stricter.high.success == stricter.high.progress == 1.0
-    longest = max(lived.result.path_length, stricter.optimal_path_length)
+    longest = max(lived.result.scores["path_length"], stricter.optimal_path_length)
     assert stricter.high.spl == stricter.optimal_path_length / longest
 
 
@@ -221,7 +221,7 @@ def test_a_trial_that_ran_into_its_step_limit_is_censored_under_a_higher_one_alo
 
 def test_a_step_limit_below_a_fault_of_the_policy_takes_the_fault_away(block_trial):
     lived = live(TASK, block_trial, pushed(block_trial)[:5], fault=Fault.POLICY_RAISED)
-    assert lived.under(OWN).low.progress == lived.result.progress
+    assert lived.under(OWN).low.progress == lived.result.scores["progress"]
     shorter = lived.under(other("step_limit=3"))
     expected = live(other("step_limit=3").task, block_trial, pushed(block_trial))
     assert same(told(shorter.low), scores(expected.result))

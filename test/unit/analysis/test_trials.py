@@ -34,8 +34,8 @@ def test_every_trial_that_counts_and_every_void_attempt_has_its_row_in_order(eve
 def test_the_numbers_are_those_of_the_journal_to_the_last_bit(events):
     table = trials_table(events).filter("counts")
     finished = [e for e in events if isinstance(e, TrialFinished)]
-    assert table["spl"].to_list() == [e.result.spl for e in finished]
-    assert table["path_length_m"].to_list() == [e.result.path_length for e in finished]
+    assert table["spl"].to_list() == [e.result.scores["spl"] for e in finished]
+    assert table["path_length_m"].to_list() == [e.result.scores["path_length"] for e in finished]
     assert table["bag"].to_list() == [e.recording.bag for e in finished]
     assert table["instruction"].to_list() == table["observed_instruction"].to_list()
 

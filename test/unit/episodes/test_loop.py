@@ -110,7 +110,7 @@ class Line:
         self._do("progress")
         assert stamp == self.time
         self.scored.append(stamp)
-        return Progress(stamp, self.position >= 0.35, self.position / 0.35, 0.0, 0.0)
+        return Progress(stamp, self.position >= 0.35, {"progress": self.position / 0.35})
 
     def command(self, command):
         self._do("command")

@@ -76,7 +76,7 @@ def test_the_oracle_solves_unperturbed_instances_by_contact(robot, family):
         result = on.execute(Trial(seed, base.instance_id, BASE, 0, base, seed=0), 0).result
         assert result.outcome is Outcome.SUCCESS, (base.instruction.text, result)
         assert result.clamped_steps <= 2
-        assert 0.2 < result.spl <= 1.0
+        assert 0.2 < result.scores["spl"] <= 1.0
 
 
 def test_the_oracle_goes_by_the_words_alone():

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from line_world import LineBench, line, line_evaluation
+from pydantic_core import to_json
 
 from robocontrast_ros.domain import Fault, Observed, Outcome, Pose, SetupMove, Trial, TrialResult
 from robocontrast_ros.episodes.bench import Recording
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import (
     Paused,
     SessionStarted,
@@ -32,11 +34,7 @@ RESULT = TrialResult(
     Outcome.VOID,
     Fault.SENSOR_LOST,
     "no image",
-    math.nan,
-    math.nan,
-    math.nan,
-    math.nan,
-    0.1,
+    dict.fromkeys((spec.name for spec in STANDARD_SPECS), math.nan),
     math.nan,
     3,
     0.3,
@@ -66,10 +64,46 @@ def test_not_a_number_comes_back_as_not_a_number_and_is_standard_json():
     written = to_line(event)
     json.loads(written, parse_constant=refuse_constant)
     back = from_line(written)
-    assert math.isnan(back.result.spl)
+    assert math.isnan(back.result.scores["spl"])
     assert to_line(back) == written
     assert back.result.fault is Fault.SENSOR_LOST
     assert back.trial == TRIAL
+
+
+OLD_RESULT = (
+    b'"result":{"outcome":1,"fault":0,"detail":"","success":1.0,"spl":0.5,"progress":1.0,"distance_to_goal":0.0,'
+    b'"path_length":0.8,"optimal_path_length":0.4,"steps":9,"duration":0.9,"clamped_steps":0,"final_scene":SCENE,'
+    b'"stopped":true,"subgoals":2,"subgoals_reached":2,"ndtw":"NaN","collisions":3}'
+)
+"""A trial's result as journals of version 0.1 have it."""
+
+
+def test_a_line_whose_scores_are_fields_of_their_own_is_read_with_a_table_of_them():
+    event = TrialFinished(TRIAL, 0, RESULT, Observed("push", "00"), Recording("b", (("t", 1),)), 0.0, 1.0, 2.0)
+    now = to_line(event)
+    result = to_json(RESULT, inf_nan_mode="strings")
+    assert now.count(result) == 1
+    old = now.replace(b'"result":' + result, OLD_RESULT.replace(b"SCENE", to_json(INSTANCE.scene)))
+    back = from_line(old).result
+    assert repr(dict(back.scores)) == repr(
+        {
+            "success": 1.0,
+            "spl": 0.5,
+            "progress": 1.0,
+            "distance_to_goal": 0.0,
+            "path_length": 0.8,
+            "subgoals_reached": 2.0,
+            "ndtw": math.nan,
+            "collisions": 3.0,
+        }
+    )
+    assert (back.outcome, back.steps, back.stopped, back.subgoals) == (Outcome.SUCCESS, 9, True, 2)
+
+
+def test_a_journal_that_does_not_tell_its_scores_has_the_standard_ones():
+    line = json.loads(to_line(STARTED))
+    del line["scores"]
+    assert from_line(json.dumps(line).encode()).scores == STANDARD_SPECS
 
 
 def test_what_is_appended_is_read_in_order_with_nothing_torn(tmp_path):
@@ -174,15 +208,19 @@ def test_the_scene_of_a_void_attempt_may_be_unknown():
 NEW_KEYS = {
     *("robot", "contacts", "reference_path", "proof"),
     *("stopped", "subgoals", "subgoals_reached", "ndtw", "collisions"),
-    *("metric", "symbols", "measured"),
+    *("metric", "symbols", "measured", "scores"),
 }
 """What events got after the first journals were written."""
+
+FIRST_SCORES = ("success", "spl", "progress", "distance_to_goal", "path_length")
 
 
 def test_a_journal_from_before_robots_moved_about_is_read(tmp_path):
     def without(value):
         if isinstance(value, dict):
-            return {key: without(part) for key, part in value.items() if key not in NEW_KEYS}
+            scores = value.get("scores", {})
+            once = value | scores if isinstance(scores, dict) else value
+            return {key: without(part) for key, part in once.items() if key not in NEW_KEYS}
         return [without(part) for part in value] if isinstance(value, list) else value
 
     path = tmp_path / "journal.jsonl"
@@ -191,4 +229,12 @@ def test_a_journal_from_before_robots_moved_about_is_read(tmp_path):
     old = tmp_path / "old.jsonl"
     old.write_text("".join(json.dumps(without(json.loads(line))) + "\n" for line in lines))
     assert "contacts" in path.read_text() and "contacts" not in old.read_text()
-    assert repr(read_journal(old).events) == repr(read_journal(path).events)
+
+    def as_known_then(event):
+        if not isinstance(event, TrialFinished):
+            return event
+        scores = {name: event.result.scores[name] for name in FIRST_SCORES}
+        return replace(event, result=replace(event.result, scores=scores))
+
+    expected = tuple(map(as_known_then, read_journal(path).events))
+    assert repr(read_journal(old).events) == repr(expected)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from line_world import LineBench, LineTask, SwappingLineBench, line_evaluation
+from line_world import LineBench, LineTask, SwappingLineBench, line_evaluation, with_scores
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import BASE, Scene, Trial, TrialResult
@@ -41,7 +41,7 @@ class Tossed(LineBench):
 
     def _result(self, trial: Trial, start: Scene, luck: float, share: float) -> TrialResult:
         success = float(luck < self.chance)
-        return replace(super()._result(trial, start, luck, share), success=success, spl=success * share)
+        return with_scores(super()._result(trial, start, luck, share), success=success, spl=success * share)
 
 
 @dataclass
@@ -210,7 +210,7 @@ def test_the_confidence_sequence_never_says_more_than_the_sign_test(path, other)
     finished = [e for e in read_journal(other / "journal.jsonl").events if isinstance(e, TrialFinished)]
     failed = [e for e in finished if not e.result.success]
     for number, event in enumerate(failed, 1):
-        stopping.add(replace(event, result=replace(event.result, success=1.0)), None)
+        stopping.add(replace(event, result=with_scores(event.result, success=1.0)), None)
         state = stopping.state
         assert stopping.decided == (state.low > 0.0), number
         if stopping.decided:

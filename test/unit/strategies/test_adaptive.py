@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from line_world import Invert, LineBench, LineTask, Mirrored, line, line_evaluation, to_place
+from line_world import Invert, LineBench, LineTask, Mirrored, line, line_evaluation, to_place, with_scores
 
 from robocontrast_ros.domain import BASE, Fault, Perturbed, TestInstance
+from robocontrast_ros.episodes.scoring.spl import Spl
 from robocontrast_ros.runs.events import TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
@@ -44,7 +45,7 @@ class Again:
 def context(number: int, rows: tuple[str, ...], budget: float) -> StrategyContext:
     """Return as many instances as wanted, with perturbations of these names."""
     instances = tuple(replace(ONE, instance_id=f"x{n:03d}") for n in range(number))
-    return StrategyContext(TASK, instances, tuple(map(Again, rows)), 1, partial(generator, 0), budget)
+    return StrategyContext(TASK, instances, tuple(map(Again, rows)), 1, partial(generator, 0), budget, metric=Spl.spec)
 
 
 Score = Callable[[str, str], float]
@@ -70,7 +71,7 @@ def run(given: StrategyContext, score: Score, costs: dict[str, float]) -> list[t
         spent += cost
         value = score(step.base_id, step.perturbation)
         out.append((step.base_id, step.perturbation, value))
-        answer = Completed(replace(DONE, spl=value), cost)
+        answer = Completed(with_scores(DONE, spl=value), cost)
 
 
 def coin(seed: int, chances: dict[str, float]) -> Score:

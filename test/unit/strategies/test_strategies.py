@@ -21,6 +21,7 @@ from line_world import (
 )
 
 from robocontrast_ros.domain import BASE, Start, Trial
+from robocontrast_ros.episodes.scoring.spl import Spl
 from robocontrast_ros.sessions.seeding import generator, trial_seed
 from robocontrast_ros.strategies.adaptive import Adaptive
 from robocontrast_ros.strategies.contrast_set import ContrastSet
@@ -65,7 +66,7 @@ def instance(name, instruction, **positions):
 
 
 def context(*test_set, perturbations=(), repeats=1):
-    return StrategyContext(TASK, test_set, perturbations, repeats, lambda *keys: generator(0, *keys))
+    return StrategyContext(TASK, test_set, perturbations, repeats, lambda *keys: generator(0, *keys), metric=Spl.spec)
 
 
 FAR = instance("x0", to_place("a", "left"), a=0.3, b=0.5, c=0.7, d=0.8)

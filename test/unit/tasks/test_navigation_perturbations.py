@@ -15,6 +15,7 @@ from vln_scenes import APARTMENT, ARRANGEMENTS, arranged, few_seeds, instance, s
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, resolve_uri
 from robocontrast_ros.domain import NotApplicable, Perturbed, Pose
+from robocontrast_ros.episodes.scoring.progress import ProgressToGoal
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.prediction import result_of_success
@@ -229,6 +230,7 @@ def test_a_contrast_set_of_the_arrangements_has_75_trials_each_from_the_start_of
         tuple(ALL.values()),
         3,
         lambda *keys: np.random.default_rng(list("/".join(map(str, keys)).encode())),
+        metric=ProgressToGoal.spec,
     )
     run, proposals, answer = ContrastSet().run(context), [], None
     while True:

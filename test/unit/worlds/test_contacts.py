@@ -1,18 +1,18 @@
-"""States and contacts of one time, in whatever order they arrive."""
+"""Scenes and contacts of one time, in whatever order they arrive."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.domain import Pose
-from robocontrast_ros.worlds.contacts import ContactsJoin, Touching
+from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.worlds.contacts import ContactsJoin
 
 names = st.lists(st.sampled_from(["bed", "couch", "walls"]), unique=True).map(tuple)
 
 
-def poses_at(stamp):
-    return {"robot": Pose.planar(stamp, 0.0)}
+def scene_at(stamp, contacts=()):
+    return Scene(robot=Pose.planar(stamp, 0.0), contacts=contacts)
 
 
 @given(st.lists(names, min_size=1, max_size=12), st.integers(1, 3), st.randoms(use_true_random=False))
@@ -22,25 +22,25 @@ def test_each_scene_has_what_was_touched_since_the_one_before_whichever_arrives_
     arrivals = [("contacts", stamp) for stamp in stamps]
     for stamp in wanted:
         # Each topic keeps its order; how far one runs ahead of the other is chance.
-        arrivals.insert(random.randint(0, len(arrivals)), ("poses", stamp))
-    poses = iter(wanted)
+        arrivals.insert(random.randint(0, len(arrivals)), ("scene", stamp))
+    scenes = iter(wanted)
     join, complete = ContactsJoin(), []
     for kind, stamp in arrivals:
         if kind == "contacts":
             complete += join.add_contacts(stamp, touched[stamp])
         else:
-            stamp = next(poses)
-            complete += join.add_poses(stamp, poses_at(stamp))
+            stamp = next(scenes)
+            complete += join.add_scene(stamp, scene_at(stamp))
     since = [set().union(*touched[stamp - every + 1 : stamp + 1]) for stamp in wanted]
     assert complete == [
-        Touching(stamp, poses_at(stamp), tuple(sorted(names))) for stamp, names in zip(wanted, since, strict=True)
+        (stamp, scene_at(stamp, tuple(sorted(names)))) for stamp, names in zip(wanted, since, strict=True)
     ]
 
 
-def test_states_without_contacts_are_no_scene():
+def test_scenes_without_contacts_wait_for_them():
     join = ContactsJoin()
     join.add_contacts(1, ("bed",))
-    assert join.add_poses(2, poses_at(2)) == []
+    assert join.add_scene(2, scene_at(2)) == []
 
 
 def test_what_was_touched_before_a_set_up_is_forgotten():
@@ -48,12 +48,12 @@ def test_what_was_touched_before_a_set_up_is_forgotten():
     join.add_contacts(1, ("bed",))
     join.add_contacts(2, ("couch",))
     join.forget(1)
-    assert join.add_poses(2, poses_at(2)) == [Touching(2, poses_at(2), ("couch",))]
+    assert join.add_scene(2, scene_at(2)) == [(2, scene_at(2, ("couch",)))]
 
 
 def test_a_time_that_is_set_back_begins_anew():
     join = ContactsJoin()
     join.add_contacts(5, ("bed",))
     join.add_contacts(1, ("couch",))
-    assert join.add_poses(1, poses_at(1)) == [Touching(1, poses_at(1), ("couch",))]
-    assert join.add_poses(3, poses_at(3)) == []
+    assert join.add_scene(1, scene_at(1)) == [(1, scene_at(1, ("couch",)))]
+    assert join.add_scene(3, scene_at(3)) == []

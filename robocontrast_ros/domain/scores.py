@@ -1,0 +1,95 @@
+"""What a score is: its name, unit, range and meaning, apart from how it is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class ScoreSpec:
+    """A row of the table of scores. Messages, journal, tables, figures and reports follow it.
+
+    Attributes:
+        name: its key in ``TrialResult.scores``, in messages and in the journal.
+        symbol: how tables and figures name it, for instance "SPL".
+        unit: "m", "s", …; "count" for whole numbers; "" for a number without dimension.
+        low: its least value; minus infinity where there is none.
+        high: its greatest value; infinity where there is none.
+        better: whether a higher or a lower value is better; empty where neither is.
+        live: whether it is also known, and published in ``Progress``, at every control step of a running trial.
+        source: what it is computed from, for instance "contacts".
+        description: what it is, in words.
+    """
+
+    name: str
+    symbol: str
+    unit: str
+    low: float
+    high: float
+    better: Literal["higher", "lower", ""]
+    live: bool
+    source: str
+    description: str
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise ValueError(f"name of a score: got '{self.name}', expected letters, digits and underscores")
+        if not self.low < self.high:
+            raise ValueError(f"score '{self.name}': got the range {self.low} to {self.high}, expected low below high")
+
+    @property
+    def bounded(self) -> bool:
+        """Whether its range has two ends."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it counts something."""
+        return self.unit == "count"
+
+    @property
+    def column(self) -> str:
+        """Name of its column in tables: with the unit, where it has a dimension."""
+        return self.name if self.unit in ("", "count") else f"{self.name}_{self.unit}"
+
+    @property
+    def best(self) -> float:
+        """The best possible value; NaN where there is none."""
+        ends = {"higher": self.high, "lower": self.low}
+        best = ends.get(self.better, math.nan)
+        return best if math.isfinite(best) else math.nan
+
+    @property
+    def meaning(self) -> str:
+        """What it is, with its unit or range, in words."""
+        if self.unit not in ("", "count"):
+            return f"{self.description} [{self.unit}]"
+        return f"{self.description}, {self.low:g} to {self.high:g}" if self.bounded else self.description
+
+
+SCORES_ONCE_FIELDS = (
+    "success",
+    "spl",
+    "progress",
+    "distance_to_goal",
+    "path_length",
+    "subgoals_reached",
+    "ndtw",
+    "collisions",
+)
+"""What older messages and journals have as fields of their own, in place of ``scores``."""
+
+
+def find_spec(specs: Iterable[ScoreSpec], name: str) -> ScoreSpec:
+    """Return the row of a table of scores that has a name.
+
+    Raises:
+        KeyError: there is none; its message names those that there are.
+    """
+    known = {spec.name: spec for spec in specs}
+    if name not in known:
+        raise KeyError(f"no score '{name}', expected one of {', '.join(known)}")
+    return known[name]

@@ -1,0 +1,88 @@
+"""What a score is made from, and what it has to offer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+from robocontrast_ros.domain import Fault, Scene, ScoreSpec, TestInstance
+from robocontrast_ros.episodes.judging import Judging
+from robocontrast_ros.episodes.scoring.joining import Sample
+from robocontrast_ros.episodes.scoring.path import RobotPath
+from robocontrast_ros.tasks.protocol import Goal, Task
+
+
+@dataclass(frozen=True)
+class ScoredTrial:
+    """A trial as its scores see it. ``judging`` and ``path`` go on by themselves, before the scores are told.
+
+    Attributes:
+        task: its task.
+        instance: its initial conditions, with the planner's optimal path length and the reference path.
+        start_scene: the scene as it was read back after set-up.
+        judging: the judgement so far.
+        path: the robot's path so far.
+    """
+
+    task: Task
+    instance: TestInstance
+    start_scene: Scene
+    judging: Judging
+    path: RobotPath
+
+    @cached_property
+    def goal(self) -> Goal:
+        """The expected behaviour b, as the task makes it."""
+        return self.task.goal(self.instance.instruction, self.start_scene)
+
+
+@dataclass(frozen=True)
+class End:
+    """How a trial ended, or that it goes on.
+
+    Attributes:
+        success: 1.0 or 0.0; NaN while the trial goes on, or where its end is not known.
+        stopped: whether the policy itself ended the trial.
+        fault: what went wrong.
+        steps: control steps executed.
+    """
+
+    success: float
+    stopped: bool
+    fault: Fault
+    steps: int
+
+
+class Score(Protocol):
+    """Computes one score of one trial; calling the class begins a trial.
+
+    Attributes:
+        spec: what the score is.
+    """
+
+    spec: ClassVar[ScoreSpec]
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial.
+
+        Raises:
+            ValueError: the trial could not be scored.
+        """
+
+    def update(self, sample: Sample) -> None:
+        """Take one control step; the trial's path, and its judgement where the scene is known, have gone on."""
+
+    def value(self, end: End) -> float:
+        """Return the score of the trial up to now, NaN where it does not exist; not asked for a void trial."""
+
+
+class OfTrial:
+    """A score that needs no more than the trial's path and judgement."""
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Keep the trial."""
+        self.trial = trial
+
+    def update(self, sample: Sample) -> None:
+        """Nothing is kept of one control step."""

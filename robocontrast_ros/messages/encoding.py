@@ -1,0 +1,202 @@
+"""Domain values to messages, of whatever classes these are made. The way back is in ``messages.decoding``.
+
+The live nodes make messages of rclpy's classes (``nodes/conversions/types.py``), and a recording without ROS makes
+those of rosbags (``bags/messages.py``). The same code fills both, so that they hold the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from robocontrast_ros import domain
+from robocontrast_ros.domain import Fault, Pose, Proof
+from robocontrast_ros.messages.decoding import NANOSECONDS
+
+
+class MakeMessage(Protocol):
+    """Makes a message."""
+
+    def __call__(self, type_name: str, /, **values: Any) -> Any:
+        """Return a message of a type such as ``sensor_msgs/msg/Image``; fields that are left out have their default."""
+
+
+@dataclass(frozen=True)
+class TrialContext:
+    """What a Trial message has besides the trial itself.
+
+    Attributes:
+        session: name of the run folder.
+        robot: name of the robot profile.
+        policy: name of the policy.
+        task_digest: SHA-256, in hex, of the task's parameter file.
+        symbols: perturbation's name -> its symbol and axes.
+        judge: name of who says success and progress.
+        scene_when_asked: whether the scene is published only when it was asked for.
+    """
+
+    session: str
+    robot: str
+    policy: str
+    task_digest: str
+    symbols: Mapping[str, tuple[str, str]]
+    judge: str = "true_scene"
+    scene_when_asked: bool = False
+
+
+class Encoder:
+    """Makes messages of domain values. Times are in seconds and are rounded to the nanosecond."""
+
+    def __init__(self, make: MakeMessage) -> None:
+        """Take what makes a message."""
+        self._make = make
+
+    def time(self, seconds: float) -> Any:
+        """Return a time [s] as builtin_interfaces/Time."""
+        total = round(seconds * NANOSECONDS)
+        return self._make("builtin_interfaces/msg/Time", sec=total // NANOSECONDS, nanosec=total % NANOSECONDS)
+
+    def header(self, frame_id: str, stamp: float = 0.0) -> Any:
+        """Return a header of a frame and a time [s]."""
+        return self._make("std_msgs/msg/Header", stamp=self.time(stamp), frame_id=frame_id)
+
+    def pose(self, pose: Pose) -> Any:
+        """Return the pose as geometry_msgs/Pose."""
+        make = self._make
+        x, y, z = pose.position
+        qx, qy, qz, qw = pose.orientation
+        return make(
+            "geometry_msgs/msg/Pose",
+            position=make("geometry_msgs/msg/Point", x=x, y=y, z=z),
+            orientation=make("geometry_msgs/msg/Quaternion", x=qx, y=qy, z=qz, w=qw),
+        )
+
+    def tool_pose(self, pose: Pose, frame_id: str, stamp: float) -> Any:
+        """Return the pose in a frame at a time [s] as geometry_msgs/PoseStamped."""
+        return self._make("geometry_msgs/msg/PoseStamped", header=self.header(frame_id, stamp), pose=self.pose(pose))
+
+    def scene(self, scene: domain.Scene, stamp: float = 0.0) -> Any:
+        """Return the scene, stamped with a time [s]."""
+        make, pose = self._make, self.pose
+        return make(
+            "robocontrast_ros/msg/Scene",
+            header=self.header(scene.frame_id, stamp),
+            objects=[
+                make("robocontrast_ros/msg/ObjectState", name=o.name, model=o.model, pose=pose(o.pose)) for o in scene
+            ],
+            has_robot=scene.robot is not None,
+            robot=pose(scene.robot or Pose()),
+            contacts=list(scene.contacts),
+        )
+
+    def instance(self, instance: domain.TestInstance) -> Any:
+        """Return the test instance."""
+        make = self._make
+        proof, words = instance.proof or Proof(""), instance.instruction
+        return make(
+            "robocontrast_ros/msg/TestInstance",
+            instance_id=instance.instance_id,
+            task=instance.task,
+            instruction=make(
+                "robocontrast_ros/msg/Instruction",
+                text=words.text,
+                family=words.family,
+                arguments=[
+                    make("robocontrast_ros/msg/Argument", key=key, value=value) for key, value in words.arguments
+                ],
+            ),
+            scene=self.scene(instance.scene),
+            optimal_path_length=instance.optimal_path_length,
+            reference_path=[
+                make("geometry_msgs/msg/Point", **dict(zip("xyz", point, strict=False)))
+                for point in instance.reference_path
+            ],
+            path_dimensions=len(instance.reference_path[0]) if instance.reference_path else 0,
+            claim=proof.claim,
+            proof=self._measures(proof.measures),
+        )
+
+    def trial(self, trial: domain.Trial, context: TrialContext, start_scene: domain.Scene, start: float) -> Any:
+        """Return the trial with the scene it starts in, as read back at a time [s]."""
+        symbol, axes = context.symbols.get(trial.perturbation, ("", ""))
+        return self._make(
+            "robocontrast_ros/msg/Trial",
+            session=context.session,
+            index=trial.index,
+            base_id=trial.base_id,
+            perturbation=self._make(
+                "robocontrast_ros/msg/Perturbation",
+                name=trial.perturbation,
+                symbol=symbol,
+                axes=axes,
+                note=trial.note,
+            ),
+            repeat=trial.repeat,
+            instance=self.instance(trial.instance),
+            task_digest=context.task_digest,
+            start_scene=self.scene(start_scene, start),
+            seed=trial.seed,
+            start=int(trial.start),
+            robot=context.robot,
+            policy=context.policy,
+            judge=context.judge,
+            scene_when_asked=context.scene_when_asked,
+            twin=trial.twin,
+            block=trial.block,
+        )
+
+    def fault(self, fault: Fault, detail: str = "") -> Any:
+        """Return the fault with its detail in words."""
+        return self._make("robocontrast_ros/msg/Fault", code=int(fault), detail=detail)
+
+    def progress(self, progress: domain.Progress, frame_id: str) -> Any:
+        """Return the progress, stamped with the time of the scene it was computed from."""
+        return self._make(
+            "robocontrast_ros/msg/Progress",
+            header=self.header(frame_id, progress.stamp),
+            success=progress.success,
+            scores=self._measures(progress.scores.items()),
+        )
+
+    def judgement(self, judgement: domain.Judgement, stamp: float) -> Any:
+        """Return what somebody outside says, stamped with the time of the last control step [s]."""
+        return self._make(
+            "robocontrast_ros/msg/Judgement",
+            header=self.header("", stamp),
+            success=judgement.success,
+            progress=judgement.progress,
+            by=judgement.by,
+            note=judgement.note,
+        )
+
+    def result(self, result: domain.TrialResult, stamp: float) -> Any:
+        """Return the scores, stamped with the time of the last scored scene [s]."""
+        return self._make(
+            "robocontrast_ros/msg/TrialResult",
+            header=self.header(result.final_scene.frame_id, stamp),
+            outcome=int(result.outcome),
+            fault=self.fault(result.fault, result.detail),
+            final_scene=self.scene(result.final_scene, stamp),
+            scores=self._measures(result.scores.items()),
+            **{name: getattr(result, name) for name in _RESULT},
+        )
+
+    def move(self, move: domain.SetupMove) -> Any:
+        """Return the set-up move."""
+        return self._make(
+            "robocontrast_ros/msg/SetupMove",
+            name=move.name,
+            model=move.model,
+            has_start=move.start is not None,
+            start=self.pose(move.start or Pose()),
+            has_goal=move.goal is not None,
+            goal=self.pose(move.goal or Pose()),
+        )
+
+    def _measures(self, numbers: Iterable[tuple[str, float]]) -> list[Any]:
+        return [self._make("robocontrast_ros/msg/Measure", name=name, value=float(value)) for name, value in numbers]
+
+
+_RESULT = ("optimal_path_length", "steps", "duration", "clamped_steps", "stopped", "subgoals")
+"""Fields of a result that its message has under the same names."""

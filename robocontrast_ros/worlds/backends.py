@@ -1,0 +1,113 @@
+"""Who sets scenes up and reads them: our simulator, another one, or something else that a plug-in brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from robocontrast_ros.domain import Scene, SetupMove
+from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.worlds.simulated_scene import SimulatedScene, Simulation
+
+
+@dataclass(frozen=True)
+class BackendFeatures:
+    """What a backend can do; a session is checked against it before anything starts.
+
+    Attributes:
+        embedded: whether it works on our own simulator, which the graph then starts.
+        steps: whether its world waits to be stepped; else it goes on by itself.
+        streams: whether the scene of every control step can be read; else it is known when it was set up, and when it
+            is asked for at the end of a trial.
+        resets_robot: whether setting a scene up brings the robot to its start; else the robot is sent there before a
+            trial, if it is an arm, or is brought there by whoever sets scenes up.
+    """
+
+    embedded: bool = False
+    steps: bool = False
+    streams: bool = False
+    resets_robot: bool = False
+
+
+@dataclass(frozen=True)
+class BackendContext:
+    """What a backend is made from.
+
+    Attributes:
+        task: the session's task.
+        robot: the robot's profile.
+        now: returns the time in the clock of the robot's stamps [s].
+        simulation: connects to a simulator's standard services, and returns them.
+        settle_steps: physics steps after objects were placed, before they are read, in a simulator.
+        tolerance: how far an object may be from where it was put [m].
+    """
+
+    task: Task
+    robot: RobotProfile
+    now: Callable[[], float]
+    simulation: Callable[[], Simulation]
+    settle_steps: int = 50
+    tolerance: float = 0.01
+
+
+class SceneBackend(Protocol):
+    """Sets scenes up and reads them. Its entry point names the class, which takes a ``BackendContext``.
+
+    A backend whose features say ``streams`` has ``request`` as well, see ``SimulatedScene.request``.
+
+    Attributes:
+        features: what it can do.
+        description: what its world is, in words, with versions; empty where nothing is known.
+    """
+
+    features: ClassVar[BackendFeatures]
+    description: str
+
+    def read(self) -> tuple[float, Scene]:
+        """Return the scene as it is, and its time [s].
+
+        Raises:
+            BenchFault: it cannot be read.
+        """
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
+        """Carry out moves, so that the scene is the target; return the scene as read back, and its time [s].
+
+        Args:
+            target: the scene that is wanted; an object without a move is to stay where it is.
+            moves: what has to be moved, in order.
+
+        Raises:
+            BenchFault: the scene could not be set up.
+        """
+
+
+class SimulatorBackend(SimulatedScene):
+    """Any simulator that serves simulation_interfaces, such as Gazebo or Isaac Sim; somebody else starts it."""
+
+    features: ClassVar[BackendFeatures] = BackendFeatures(steps=True, streams=True, resets_robot=True)
+
+    def __init__(self, context: BackendContext) -> None:
+        """Connect to the simulator.
+
+        Raises:
+            BenchFault: it does not come up.
+            ConfigurationError: it lacks a required feature, or the robot.
+        """
+        robot = context.robot
+        super().__init__(
+            context.simulation(),
+            context.task.models,
+            context.settle_steps,
+            context.tolerance,
+            robot.world_frame,
+            robot.name if robot.mobile else "",
+        )
+
+
+class EmbeddedBackend(SimulatorBackend):
+    """Our own simulator, which the graph starts."""
+
+    features: ClassVar[BackendFeatures] = BackendFeatures(embedded=True, steps=True, streams=True, resets_robot=True)

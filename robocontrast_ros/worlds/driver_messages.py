@@ -1,0 +1,138 @@
+"""Messages of a robot's driver and of the simulator's clock, of whatever classes they are made.
+
+As ``robocontrast_ros.messages.encoding``, for records of ``worlds`` and ``robots``.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.messages.decoding import NANOSECONDS
+from robocontrast_ros.messages.encoding import Encoder, MakeMessage
+from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
+from robocontrast_ros.worlds.mujoco.sensors import CameraInfo, Contacts, JointState, Odometry, Sensor, Transform
+
+
+class DriverEncoder:
+    """Makes the messages of a driver; stamps are times [s]."""
+
+    def __init__(self, make: MakeMessage) -> None:
+        """Take what makes a message."""
+        self._make, self._domain = make, Encoder(make)
+        self._sensors: dict[type, Callable[[Any, Any], Any]] = {
+            Contacts: self._contacts,
+            JointState: self._joint_state,
+            Odometry: self._odometry,
+            Transform: self._transform,
+        }
+
+    def clock(self, stamp: float) -> Any:
+        """Return a time as rosgraph_msgs/Clock."""
+        return self._make("rosgraph_msgs/msg/Clock", clock=self._domain.time(stamp))
+
+    def sensor(self, sensor: Sensor, stamp: float) -> Any:
+        """Return the message that the driver publishes for a sensor."""
+        return self._sensors[type(sensor.value)](sensor.value, self._domain.header(sensor.frame_id, stamp))
+
+    def command(self, command: RobotCommand, stamp: float) -> Any:
+        """Return the command as the driver takes it.
+
+        Args:
+            command: for the robot.
+            stamp: time of the observation that it answers [s]; a twist has no stamp.
+        """
+        if isinstance(command, TwistCommand):
+            return self._twist(command.linear, command.angular)
+        duration = round(command.duration * NANOSECONDS)
+        point = self._make(
+            "trajectory_msgs/msg/JointTrajectoryPoint",
+            positions=list(command.positions),
+            time_from_start=self._make(
+                "builtin_interfaces/msg/Duration", sec=duration // NANOSECONDS, nanosec=duration % NANOSECONDS
+            ),
+        )
+        return self._make(
+            "trajectory_msgs/msg/JointTrajectory",
+            header=self._domain.header("", stamp),
+            joint_names=list(command.names),
+            points=[point],
+        )
+
+    def image(self, pixels: NDArray[np.uint8], frame_id: str, stamp: float) -> Any:
+        """Return uint8 pixels of shape (height, width, 3), RGB, as an image of encoding rgb8."""
+        # Messages of all classes take an array of bytes whole; any other sequence is checked number by number.
+        data = array("B")
+        data.frombytes(np.ascontiguousarray(pixels).data)
+        return self._make(
+            "sensor_msgs/msg/Image",
+            header=self._domain.header(frame_id, stamp),
+            height=pixels.shape[0],
+            width=pixels.shape[1],
+            encoding="rgb8",
+            step=3 * pixels.shape[1],
+            data=data,
+        )
+
+    def camera_info(self, info: CameraInfo, frame_id: str, stamp: float) -> Any:
+        """Return a camera's intrinsics: no distortion, no rectification."""
+        fx, _, cx, _, fy, cy, *_ = info.k
+        return self._make(
+            "sensor_msgs/msg/CameraInfo",
+            header=self._domain.header(frame_id, stamp),
+            height=info.height,
+            width=info.width,
+            distortion_model="plumb_bob",
+            d=[0.0] * 5,
+            k=list(info.k),
+            r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
+            p=[fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
+        )
+
+    def _contacts(self, contacts: Contacts, header: Any) -> Any:
+        return self._make("robocontrast_ros/msg/Contacts", header=header, entities=list(contacts.entities))
+
+    def _joint_state(self, joints: JointState, header: Any) -> Any:
+        return self._make(
+            "sensor_msgs/msg/JointState",
+            header=header,
+            name=list(joints.names),
+            position=list(joints.positions),
+            velocity=list(joints.velocities),
+            effort=list(joints.efforts),
+        )
+
+    def _odometry(self, odometry: Odometry, header: Any) -> Any:
+        """Return the odometry; its covariances are left at zero, which stands for unknown."""
+        return self._make(
+            "nav_msgs/msg/Odometry",
+            header=header,
+            child_frame_id=odometry.child_frame,
+            pose=self._make("geometry_msgs/msg/PoseWithCovariance", pose=self._domain.pose(odometry.pose)),
+            twist=self._make(
+                "geometry_msgs/msg/TwistWithCovariance", twist=self._twist(odometry.linear, odometry.angular)
+            ),
+        )
+
+    def _transform(self, transform: Transform, header: Any) -> Any:
+        x, y, z = transform.pose.position
+        rotation = self._domain.pose(transform.pose).orientation
+        translation = self._make("geometry_msgs/msg/Vector3", x=x, y=y, z=z)
+        stamped = self._make(
+            "geometry_msgs/msg/TransformStamped",
+            header=header,
+            child_frame_id=transform.child_frame,
+            transform=self._make("geometry_msgs/msg/Transform", translation=translation, rotation=rotation),
+        )
+        return self._make("tf2_msgs/msg/TFMessage", transforms=[stamped])
+
+    def _twist(self, linear: float, angular: float) -> Any:
+        return self._make(
+            "geometry_msgs/msg/Twist",
+            linear=self._make("geometry_msgs/msg/Vector3", x=linear),
+            angular=self._make("geometry_msgs/msg/Vector3", z=angular),
+        )
