@@ -53,6 +53,7 @@ class Adaptive(Strategy):
     uses_perturbations = PerturbationUse.REQUIRED
     base_trials_iid = True
     needs_bounds = True
+    blocks_independent = False
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials."""
