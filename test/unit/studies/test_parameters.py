@@ -10,17 +10,18 @@ from robocontrast_ros.studies.parameters import load_study
 from robocontrast_ros.tasks.language_table import LanguageTable
 
 
-class CollisionTask(LanguageTable):
-    """A task whose metric has no greatest value."""
+class GradedTask(LanguageTable):
+    """A task whose metric is between 1 and 5."""
 
-    metric = "collisions"
+    scores = ("spl", "own_scores:Grade")
+    metric = "grade"
 
 
 def test_a_metric_that_is_not_between_0_and_1_is_refused_by_name(tmp_path):
     config = "package://robocontrast_ros/config"
     task = read_yaml(resolve_uri(f"{config}/tasks/language_table.yaml"))
     study = read_yaml(resolve_uri(f"{config}/studies/language_table_small.yaml"))
-    (tmp_path / "task.yaml").write_text(yaml.safe_dump({**task, "task": f"{__name__}:CollisionTask"}))
+    (tmp_path / "task.yaml").write_text(yaml.safe_dump({**task, "task": f"{__name__}:GradedTask"}))
     (tmp_path / "study.yaml").write_text(yaml.safe_dump({**study, "task": "./task.yaml"}))
-    with pytest.raises(ConfigurationError, match="whose metric is between 0 and 1.*collisions is not"):
+    with pytest.raises(ConfigurationError, match=r"whose metric is between 0 and 1.*grade is not"):
         load_study(tmp_path / "study.yaml")
