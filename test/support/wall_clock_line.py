@@ -1,7 +1,7 @@
 """The line of blocks as a place without a simulator: an arm that moves by itself, a helper who carries blocks.
 
 Nothing here can be stepped, there is no simulated time, and where the blocks are is known to the helper alone, who
-looks when asked. The arm's driver follows joint trajectories on the wall clock, and what its tool meets is pushed along.
+looks when asked. The arm's driver follows joint trajectories on the wall clock; what its tool meets is pushed along.
 """
 
 from __future__ import annotations
