@@ -233,6 +233,23 @@ class StrategyContract:
                 "with `base_trials_iid`, every base trial starts in its own scene",
             )
 
+    def test_blocks_that_are_said_to_be_independent_can_be_run_alone(self) -> None:
+        """The successive trials of one test instance, wherever they are run."""
+        if not getattr(self.make(), "blocks_independent", False):
+            return
+        context = self.context()
+        whole = [step.asked for step in self.runs()[0]]
+        alone = [
+            step.asked
+            for base in context.test_set
+            for step in self.played(self.make(), replace(context, test_set=(base,)))
+        ]
+        promise(
+            whole == alone,
+            "with `blocks_independent`, the trials of a test instance are the same, in the order of the test set, "
+            f"when each is run alone; together they are {_named(whole)}, alone {_named(alone)}",
+        )
+
     def test_a_full_reset_starts_in_the_scene_of_the_test_instance(self) -> None:
         """What ``start`` says is true."""
         own = {x.instance_id: x.scene for x in self.context().test_set}
@@ -242,6 +259,10 @@ class StrategyContract:
                     proposal.instance.scene == own[proposal.base_id],
                     f"a full reset is to the scene of the test instance; that of '{proposal.base_id}' is to another",
                 )
+
+
+def _named(steps: list[Proposal | Skipped]) -> str:
+    return ", ".join(f"{asked.base_id} {asked.perturbation}" for asked in steps)
 
 
 def _next(trials: object, answer: Completed | None) -> Proposal | Skipped | None:
