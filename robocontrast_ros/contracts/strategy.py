@@ -96,7 +96,7 @@ class StrategyContract:
                     return steps
                 spent += cost
                 luck = np.random.default_rng([seed, trial_seed(0, asked.base_id, asked.repeat)]).random()
-                answer = Completed(_result(context.task, asked.instance, luck < 0.5), cost)
+                answer = Completed(_result(context, asked.instance, luck < 0.5), cost)
                 scene = answer.result.final_scene
             else:
                 promise(isinstance(asked, Skipped), f"a strategy yields Proposal or Skipped; got {asked!r}")
@@ -276,9 +276,10 @@ def _cost(present: Scene, wanted: Scene, context: StrategyContext) -> float:
     return MetresMoved().cost(setup_moves(present, wanted, context.tolerance))
 
 
-def _result(task: Task, instance: TestInstance, success: bool) -> TrialResult:
+def _result(context: StrategyContext, instance: TestInstance, success: bool) -> TrialResult:
     """Return the result of a trial that succeeds as planned, or that moves nothing."""
-    planned = result_of_success(task, instance)
+    task = context.task
+    planned = result_of_success(task, instance, context.metric)
     if success:
         return planned
     left = task.goal(instance.instruction, instance.scene).distance(instance.scene)

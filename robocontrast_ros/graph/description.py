@@ -199,7 +199,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         **({"simulator": simulator} if world.features.embedded else {}),
         "sim_bridge": bridge,
         **({"policy_server": server} if session.policy_file else {}),
-        "scorer": {"task": task_file, "judge": named.judge},
+        "scorer": {"task": task_file, "judge": named.judge, "scores": list(session.parameters.scores)},
         "rollout": rollout,
         **({"recorder": recorder} if recording is not None else {}),
     }
