@@ -11,7 +11,7 @@ import numpy as np
 from robocontrast_ros.configuration import load_configured, make_plugin, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise
 from robocontrast_ros.domain import BASE, Outcome, Scene, Start, TestInstance, TrialResult, find_spec
-from robocontrast_ros.episodes.scoring import STANDARD
+from robocontrast_ros.episodes.scoring import load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.sessions.seeding import generator, trial_seed
 from robocontrast_ros.strategies.effort import MetresMoved, setup_moves
@@ -68,7 +68,7 @@ class StrategyContract:
         task = self.task()
         draws = (task.sample(np.random.default_rng([1, n]), f"x{n}") for n in range(self.test_set_size))
         used = () if self.make().uses_perturbations is PerturbationUse.NONE else self.perturbations()
-        metric = find_spec((score.spec for score in STANDARD), task.metric)
+        metric = find_spec((score.spec for score in load_scores(task, (), "the contract")), task.metric)
         return StrategyContext(task, tuple(draws), used, self.repeats, partial(generator, 1), metric=metric)
 
     def played(
