@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import csv
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import extending_page
 import pytest
 
-BLOCK = re.compile(r"^```\w+\n(# (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^\| an? (\w+) \| (`own_lab[^|]+`) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
 COUNTED = {
     **{"score": 1, "backend": 1, "judge": 1, "strategy": 1, "perturbation": 1},
@@ -30,11 +29,9 @@ def page(checkout):
 
 
 @pytest.fixture(scope="module")
-def blocks(page):
+def blocks():
     """Name of a file -> its text."""
-    found = [(name, text) for text, name in BLOCK.findall(page)]
-    assert len({name for name, _ in found}) == len(found)
-    return dict(found)
+    return extending_page.blocks()
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +41,10 @@ def rows(page):
 
 
 @pytest.fixture(scope="module")
-def environment(blocks, tmp_path_factory):
+def environment(tmp_path_factory):
     """The environment in which the package is installed, and the folder that it is installed in."""
-    project, site = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("site")
-    for name, text in blocks.items():
-        (project / name).parent.mkdir(exist_ok=True)
-        (project / name).write_text(text, encoding="utf-8")
-    variables = {**os.environ, "PYTHONPATH": str(site)}
-    offline = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
-    run(variables, project, sys.executable, "-m", "pip", "install", *offline, "--target", str(site), ".")
-    return variables, site
+    site = tmp_path_factory.mktemp("site")
+    return extending_page.install(tmp_path_factory.mktemp("project"), site), site
 
 
 def run(variables, folder, *command):
