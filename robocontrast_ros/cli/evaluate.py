@@ -164,7 +164,7 @@ def _server(session: ResolvedSession) -> str:
 
 def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Console) -> int:
     console.print(
-        "fast: one process without ROS; the same trials and scores, no bags, and no images but those the policy sees",
+        "fast: one process without ROS; the same trials, scores and bags",
         highlight=False,
     )
     command = fast.command(run, resuming)

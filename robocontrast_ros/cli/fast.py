@@ -15,6 +15,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.recording import trial_recorder
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.system.disk import DiskError
 
@@ -49,7 +50,8 @@ def _main() -> None:
         run = RunFolder.open(arguments.run)
         with JournalWriter(run.journal) as journal:
             session = resolve(run.session_file)
-            bench = open_bench(session, aborted=lambda: bool(control.abort_reason))
+            recorder = trial_recorder(session, run)
+            bench = open_bench(session, aborted=lambda: bool(control.abort_reason), recorder=recorder)
             end = run_session(session.evaluation(), bench, journal, resume=arguments.resume, control=control)
             bench.close()
     except DiskError as error:

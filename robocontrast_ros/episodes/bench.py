@@ -36,6 +36,11 @@ class BenchFault(Exception):
         self.fault, self.detail = fault, detail
 
 
+def bag_name(trial_id: str, attempt: int) -> str:
+    """Return where the bag of one execution of a trial goes, relative to the run folder."""
+    return f"bags/{trial_id}" + (f"_attempt{attempt}" if attempt else "")
+
+
 @dataclass(frozen=True)
 class Recording:
     """Where a trial was recorded.

@@ -5,7 +5,6 @@ The launch files and the ``robocontrast`` command are both made from it.
 
 from __future__ import annotations
 
-import itertools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Any
 
 from robocontrast_ros.bags.recorder_lag import history_depth
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
-from robocontrast_ros.messages.topics import JUDGEMENT, TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
+from robocontrast_ros.sessions.recording import recorded_topics
 from robocontrast_ros.sessions.resolving import ResolvedSession
 
 LEADER = "episode_manager"
@@ -170,13 +169,15 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     recorder = {
         "topics": [str(topic) for topic in recorded_topics(session)],
         "kept": [topic for topic, _ in robot.latched_topics],
-        "compression": session.parameters.recording.compression,
-        "format": session.parameters.recording.format,
         "stop_deadline": timeouts.recording,
     }
+    recording = session.parameters.recording
+    if recording is not None:
+        recorder |= {"compression": recording.compression, "format": recording.format}
     manager = {
         "run": str(run.path),
         "resume": resume,
+        "recorder": "recorder" if recording is not None else "",
         "setup_timeout": timeouts.set_up + 5.0,
         "answer_timeout": timeouts.scoring,
         "judge_timeout": timeouts.judge,
@@ -200,35 +201,9 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         **({"policy_server": server} if session.policy_file else {}),
         "scorer": {"task": task_file, "judge": named.judge},
         "rollout": rollout,
-        "recorder": recorder,
+        **({"recorder": recorder} if recording is not None else {}),
     }
     return (
         *(GraphNode(name, {**parameters, "leader": LEADER}) for name, parameters in led.items()),
         GraphNode(LEADER, manager),
-    )
-
-
-def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
-    """Return what goes into the bags.
-
-    Raises:
-        ConfigurationError: the session names a further topic without its type.
-    """
-    robot, recording = session.robot, session.parameters.recording
-    used = {camera.name for camera in session.parameters.cameras} if recording.images else set()
-    images = (
-        (Topic(c.image_topic, "sensor_msgs/msg/Image"), Topic(c.info_topic, "sensor_msgs/msg/CameraInfo"))
-        for c in robot.cameras
-        if c.name in used
-    )
-    world = session.world
-    return (
-        *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else ()),
-        *TRIAL_TOPICS,
-        *((JUDGEMENT,) if world.judge.asks else ()),
-        *robot.driver_topics,
-        *robot.latched_topics,
-        Topic(robot.command.topic, robot.command.type),
-        *itertools.chain.from_iterable(images),
-        *(Topic.parse(text, str(session.source), "recording.topics") for text in recording.topics),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 from pathlib import Path
@@ -13,8 +12,6 @@ from rclpy.node import Node
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.graph.description import recorded_topics
-from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
@@ -30,6 +27,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl, SessionStatus
 from robocontrast_ros.sessions.loop import SessionEnd, run_session
 from robocontrast_ros.sessions.policy_check import check_description
+from robocontrast_ros.sessions.recording import recorded_topics, trial_context
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.system.disk import DiskError
 
@@ -59,7 +57,7 @@ class EpisodeManager(Node):
         self._bench = RosBench(
             self,
             parameters,
-            self._trial_context(),
+            trial_context(self._session, self._run),
             self._run.path,
             self._session.task,
             self._session.parameters.stop_on_success,
@@ -124,18 +122,6 @@ class EpisodeManager(Node):
             self.get_logger().warning(text)
         else:
             self.get_logger().error(text)
-
-    def _trial_context(self) -> TrialContext:
-        session = self._session
-        return TrialContext(
-            session=self._run.name,
-            robot=session.robot.name,
-            policy=session.policy_file.stem if session.policy_file else "",
-            task_digest=hashlib.sha256(session.task_file.read_bytes()).hexdigest(),
-            symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
-            judge=session.parameters.world.judge,
-            scene_when_asked=not session.world.streams,
-        )
 
     def _publish(self, status: SessionStatus) -> None:
         self._steering.state = status.state

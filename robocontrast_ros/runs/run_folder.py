@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
+from robocontrast_ros.episodes.bench import bag_name
 from robocontrast_ros.system.disk import make_folder, write_file
 
 GRAPH_VARIABLES = (
@@ -160,7 +161,7 @@ class RunFolder:
 
     def bag(self, trial_id: str, attempt: int) -> Path:
         """Return where the bag of one execution of a trial goes."""
-        return self.bags / (trial_id if attempt == 0 else f"{trial_id}_attempt{attempt}")
+        return self.path / bag_name(trial_id, attempt)
 
 
 def _new_folder(parent: Path, name: str) -> Path:

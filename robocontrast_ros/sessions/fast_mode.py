@@ -1,4 +1,4 @@
-"""The fast mode: a session's bench in this process, without ROS and without bags (docs/fast_mode.md).
+"""The fast mode: a session's bench in this process, without ROS (docs/fast_mode.md).
 
 Robot, task, policy, limits and scores are the graph's own code, and so are the results, to the last bit.
 """
@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from robocontrast_ros.bags.trial_recorder import TrialRecorder
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.sessions.policy_check import check_description
@@ -20,16 +21,21 @@ from robocontrast_ros.worlds.mujoco.world import World
 
 
 def open_bench(
-    session: ResolvedSession, policy_file: Path | None = None, aborted: Callable[[], bool] = lambda: False
+    session: ResolvedSession,
+    policy_file: Path | None = None,
+    aborted: Callable[[], bool] = lambda: False,
+    recorder: TrialRecorder | None = None,
 ) -> InProcessBench:
     """Return the bench of a session; close it after use.
 
-    Only the cameras that the policy asks for are rendered. Numeric libraries use one thread while a trial runs.
+    Only the cameras that the policy asks for are rendered, unless images are recorded. Numeric libraries use one thread
+    while a trial runs.
 
     Args:
         session: the session: robot, task, cameras and time limits are taken from it.
         policy_file: parameter file of the policy; the session's own when left out.
         aborted: asked before every action; true ends the trial, which is void.
+        recorder: records the trials; none are recorded without it.
 
     Raises:
         ConfigurationError: the session's policy is on a policy server elsewhere, the policy cannot be loaded or
@@ -72,7 +78,7 @@ def open_bench(
         cameras = tuple(
             Camera(camera.name, camera.width, camera.height)
             for camera in session.parameters.cameras or ()
-            if camera.name in shown
+            if camera.name in shown or (recorder is not None and recorder.images)
         )
         world = World(session.robot, task.world, task.start_position, cameras, task.physics_step)
         return InProcessBench(
@@ -82,6 +88,7 @@ def open_bench(
             stop_on_success=session.parameters.stop_on_success,
             aborted=aborted,
             judge=session.world.judge,
+            recorder=recorder,
         )
     except BaseException:
         runner.close()

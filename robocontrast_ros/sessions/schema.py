@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from dataclasses import fields
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasChoices, Field
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
 from robocontrast_ros.strategies.effort import HandlingTimes
+
+NO_RECORDING = "none"
+"""In place of what is recorded: nothing is."""
 
 DEFAULT_IMAGE_SIZE = (320, 180)
 """Width and height of images where neither the session nor the policy's file gives them [pixel]."""
@@ -153,6 +157,17 @@ class RecordingParameters:
     topics: tuple[str, ...] = Field(default=(), description="further topics, relative to the session's namespace")
 
 
+def _recording(value: Any) -> Any:
+    """Return what a file says of the recording, None for the word `none`."""
+    if isinstance(value, str) and value != NO_RECORDING:
+        raise ValueError(f"`{NO_RECORDING}`, or the keys {', '.join(f.name for f in fields(RecordingParameters))}")
+    return None if value == NO_RECORDING else value
+
+
+def _recording_in_words(value: Any, as_mapping: SerializerFunctionWrapHandler) -> Any:
+    return NO_RECORDING if value is None else as_mapping(value)
+
+
 @record
 class StopEarlyParameters:
     """The question after whose answer the session ends, and the error rate of that answer."""
@@ -222,8 +237,7 @@ class SessionParameters:
     max_trials: int | None = Field(default=None, ge=1, description="trials after which it ends; no limit when left out")
     fast: bool = Field(
         default=False,
-        description="whether it runs in one process without ROS, many times as fast: the same trials and scores, "
-        "no bags",
+        description="whether it runs in one process without ROS, many times as fast: the same trials, scores and bags",
     )
     void_retries: int = Field(default=2, ge=0, le=100, description="how often a void trial is tried again")
     stop_early: StopEarlyParameters | None = Field(
@@ -242,7 +256,9 @@ class SessionParameters:
         description="whether cameras take images at every control step, or when the policy is asked; "
         "the policy sees the same",
     )
-    recording: RecordingParameters = Field(default_factory=RecordingParameters)
+    recording: Annotated[
+        RecordingParameters | None, BeforeValidator(_recording), WrapSerializer(_recording_in_words)
+    ] = Field(default_factory=RecordingParameters, description="what goes into the bags, or `none` for no bags")
     output: str = Field(
         default="runs",
         min_length=1,

@@ -6,6 +6,7 @@ whole studies run fast.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,10 +21,11 @@ from robocontrast_ros.domain import Pose, Progress, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
-from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
+from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.episodes.pacing import Lockstep
 from robocontrast_ros.episodes.ports import Images, PendingAnswer
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
+from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlot
@@ -38,6 +40,7 @@ from robocontrast_ros.tasks.protocol import Task, robot_start
 from robocontrast_ros.worlds.mujoco.entities import EntityState, ResetScope
 from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
+from robocontrast_ros.worlds.recording import EpisodePorts, TrialRecorder, TrialRecording, recorded
 from robocontrast_ros.worlds.simulated_scene import Feature, SimulatedScene, SimulationError
 
 
@@ -181,7 +184,7 @@ class LocalPolicy:
 
 
 class InProcessBench:
-    """A ``episodes.bench.Bench`` that records nothing."""
+    """A ``episodes.bench.Bench`` that records its trials where it is given a recorder."""
 
     def __init__(
         self,
@@ -193,11 +196,15 @@ class InProcessBench:
         stop_on_success: bool = True,
         aborted: Callable[[], bool] = lambda: False,
         judge: Judge = TRUE_SCENE,
+        recorder: TrialRecorder | None = None,
     ) -> None:
         """Put the parts together; see the parameters of sim_bridge for the numbers.
 
         ``aborted`` is asked before every action; true ends the trial, which is void. The judge asks nobody.
         """
+        self._recorder = recorder
+        if recorder is not None:
+            recorder.keep(world.time, world.latched_sensors())
         self._world, self._task, self._slot = world, task, PolicySlot(runner)
         self._scene = SimulatedScene(
             WorldSimulation(world),
@@ -270,31 +277,56 @@ class InProcessBench:
         """Run one trial in the scene as it is and score it."""
         began = time.monotonic()
         start = self.scene()
-        instance = trial.instance
-        scorer = EpisodeScorer.for_instance(self._task, instance, start, self._judge)
-        episode = EpisodeAssembly(
+        scorer = EpisodeScorer.for_instance(self._task, trial.instance, start, self._judge)
+        recording = None
+        if self._recorder is not None:
+            policy = self._slot.serving.description.name
+            recording = self._recorder.begin(trial, attempt, policy, start, self._world.time)
+        with contextlib.closing(recording) if recording is not None else contextlib.nullcontext():
+            report = self._run(trial, start, scorer, recording)
+            result = scorer.result(report.fault, report.detail, report.steps, report.clamped_steps, report.stopped)
+            # As in the graph: the first fault makes the trial void; recording it is ended all the same.
+            void = BenchFault(report.fault, report.detail) if report.fault.voids else None
+            where = Recording()
+            try:
+                if recording is not None:
+                    where = recording.end(result, (scorer.last_stamp or 0) / NANOSECONDS)
+            except BenchFault as error:
+                void = void or error
+        if void is not None:
+            raise void
+        took = time.monotonic() - began
+        return Execution(result, report.observed, where, took, report.policy_latency, report.delivered)
+
+    def _run(
+        self, trial: Trial, start: Scene, scorer: EpisodeScorer, recording: TrialRecording | None
+    ) -> EpisodeReport:
+        """Run the episode of a trial that starts in a scene."""
+        ports = EpisodePorts(
             WorldRobot(self._world, self._period),
-            self._estimator,
-            Lockstep(self._period, lambda: self._world.step(self._steps)),
             WorldSurroundings(self._world, self._scene, scorer),
+            lambda: self._world.step(self._steps),
+        )
+        if recording is not None:
+            ports = recorded(ports, self._world, recording, self._recorder.every_step, self._period)
+        episode = EpisodeAssembly(
+            ports.robot,
+            self._estimator,
+            Lockstep(self._period, ports.step),
+            ports.surroundings,
             LocalPolicy(self._slot.serving),
             self._period,
         )
         request = EpisodeRequest(
             trial_id=trial.trial_id,
-            instruction=instance.instruction.text,
+            instruction=trial.instance.instruction.text,
             seed=trial.seed,
             step_limit=self._task.step_limit,
             stop_on_success=self._stop_on_success,
             start=self._world.time,
             start_pose=robot_start(self._task, start),
         )
-        report = run_episode(episode, self._controller, episode.policy.description, request, cancelled=self._aborted)
-        if report.fault.voids:
-            raise BenchFault(report.fault, report.detail)
-        result = scorer.result(report.fault, report.detail, report.steps, report.clamped_steps, report.stopped)
-        took = time.monotonic() - began
-        return Execution(result, report.observed, Recording(), took, report.policy_latency, report.delivered)
+        return run_episode(episode, self._controller, episode.policy.description, request, cancelled=self._aborted)
 
 
 def _serving_policy(runner: PolicyRunner) -> ServingPolicy:

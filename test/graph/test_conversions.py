@@ -72,7 +72,7 @@ instances = st.builds(
     instructions,
     scenes,
     numbers,
-    st.lists(st.tuples(numbers, numbers), max_size=4).map(tuple),
+    st.sampled_from([2, 3]).flatmap(lambda d: st.lists(st.tuples(*[numbers] * d), max_size=4)).map(tuple),
     st.none() | proofs,
 )
 trials = st.builds(
@@ -93,24 +93,20 @@ results = st.builds(
     st.sampled_from(Outcome),
     st.sampled_from(Fault),
     words,
-    *[numbers] * 6,
+    st.dictionaries(words, numbers | st.just(math.nan), max_size=9),
+    numbers,
     st.integers(0, 2**32 - 1),
     numbers,
     st.integers(0, 2**32 - 1),
     scenes,
     st.booleans(),
     st.integers(1, 2**32 - 1),
-    counts,
-    st.floats(0.0, 1.0) | st.just(math.nan),
-    counts,
 )
 progresses = st.builds(
     Progress,
     st.integers(0, 10**12).map(lambda ns: ns / 1e9),
     st.booleans(),
-    *[numbers] * 3,
-    counts,
-    counts,
+    st.dictionaries(words, numbers, max_size=9),
 )
 CONTEXT = TrialContext("run", "franka", "oracle", "abc", {"LB1": ("ΔLB1", "LB")})
 

@@ -9,7 +9,7 @@ from rclpy.node import Node
 
 from robocontrast_ros.bags.recorder_lag import counts_in_words
 from robocontrast_ros.domain import Fault, Trial
-from robocontrast_ros.episodes.bench import BenchFault, Recording
+from robocontrast_ros.episodes.bench import BenchFault, Recording, bag_name
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.bench.asking import answer, ask, checked
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
@@ -40,7 +40,7 @@ class RecordingClients:
             # The recorder did not answer, so it may be recording still. What it has not received yet must not get
             # into the next bag.
             self._end(self._to_stop)
-        bag = f"bags/{trial.trial_id}" + (f"_attempt{attempt}" if attempt else "")
+        bag = bag_name(trial.trial_id, attempt)
         self._to_stop = StopRecording.Request()
         request = StartRecording.Request(bag=self.folder(bag), after=time_to_msg(start))
         ask(self._start, request, Fault.RECORDER_LOST, self._timeout)

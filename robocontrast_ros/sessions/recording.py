@@ -1,0 +1,83 @@
+"""What a session records of its trials, in the graph and in the fast mode."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+
+from robocontrast_ros.bags.definitions import find_definition
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.bags.trial_recorder import TrialRecorder
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.messages.encoding import TrialContext
+from robocontrast_ros.messages.topics import JUDGEMENT, TRIAL_TOPICS, Topic
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.resolving import ResolvedSession
+
+
+def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
+    """Return what goes into the bags; nothing where nothing is recorded.
+
+    Raises:
+        ConfigurationError: the session names a further topic without its type.
+    """
+    robot, recording = session.robot, session.parameters.recording
+    if recording is None:
+        return ()
+    used = {camera.name for camera in session.parameters.cameras} if recording.images else set()
+    images = (
+        (Topic(c.image_topic, "sensor_msgs/msg/Image"), Topic(c.info_topic, "sensor_msgs/msg/CameraInfo"))
+        for c in robot.cameras
+        if c.name in used
+    )
+    world = session.world
+    return (
+        *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else ()),
+        *TRIAL_TOPICS,
+        *((JUDGEMENT,) if world.judge.asks else ()),
+        *robot.driver_topics,
+        *robot.latched_topics,
+        Topic(robot.command.topic, robot.command.type),
+        *itertools.chain.from_iterable(images),
+        *(Topic.parse(text, str(session.source), "recording.topics") for text in recording.topics),
+    )
+
+
+def trial_context(session: ResolvedSession, run: RunFolder) -> TrialContext:
+    """Return what every Trial message of a run has besides the trial."""
+    return TrialContext(
+        session=run.name,
+        robot=session.robot.name,
+        policy=session.policy_file.stem if session.policy_file else "",
+        task_digest=hashlib.sha256(session.task_file.read_bytes()).hexdigest(),
+        symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
+        judge=session.parameters.world.judge,
+        scene_when_asked=not session.world.streams,
+    )
+
+
+def trial_recorder(session: ResolvedSession, run: RunFolder) -> TrialRecorder | None:
+    """Return what records the trials of a session without ROS; None where nothing is recorded.
+
+    Raises:
+        ConfigurationError: a type of a further topic is not installed.
+    """
+    recording = session.parameters.recording
+    if recording is None:
+        return None
+    topics = recorded_topics(session)
+    for topic in topics:
+        try:
+            find_definition(topic.type_name)
+        except BagError as error:
+            expected = "topics of message types that are installed"
+            raise ConfigurationError(str(session.source), "recording", str(topic), expected, str(error)) from None
+    return TrialRecorder(
+        run.path,
+        topics,
+        session.robot,
+        trial_context(session, run),
+        session.parameters.camera_images == "every_step",
+        recording.compression,
+        recording.format,
+    )

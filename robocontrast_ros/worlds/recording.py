@@ -1,0 +1,193 @@
+"""What a graph would publish of a trial in the embedded world, handed to a recorder as the trial goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.episodes.bench import Recording
+from robocontrast_ros.episodes.ports import Images, RobotPort, Surroundings
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.rest import stop_command
+from robocontrast_ros.robots.state_estimation import Reading
+from robocontrast_ros.worlds.mujoco.sensors import CameraInfo, Sensor
+from robocontrast_ros.worlds.mujoco.world import World
+
+
+class TakenImage(NamedTuple):
+    """A camera's image.
+
+    Attributes:
+        info: the camera's intrinsics.
+        pixels: uint8 of shape (height, width, 3), RGB.
+    """
+
+    info: CameraInfo
+    pixels: NDArray[np.uint8]
+
+
+class TrialRecording(Protocol):
+    """Takes what is published during one trial, in this order; stamps are in seconds.
+
+    All of it may raise BenchFault, RECORDER_LOST.
+    """
+
+    def sensors(self, stamp: float, sensors: Iterable[Sensor]) -> None:
+        """Take the clock and what the robot's driver publishes at the end of a control period."""
+
+    def images(self, stamp: float, images: Mapping[str, TakenImage]) -> None:
+        """Take an image of each camera, by its name."""
+
+    def scene(self, stamp: float, scene: Scene) -> None:
+        """Take the ground truth."""
+
+    def tool_pose(self, stamp: float, pose: Pose) -> None:
+        """Take the robot's own estimate of its pose."""
+
+    def progress(self, progress: Progress) -> None:
+        """Take the score of a control step."""
+
+    def command(self, command: RobotCommand, stamp: float) -> None:
+        """Take a command, which answers the observation of a time."""
+
+    def end(self, result: TrialResult, stamp: float) -> Recording:
+        """Take the scores, of the last scored scene's time, and end the recording; return what is in it."""
+
+    def close(self) -> None:
+        """End the recording as it is, unless it has been ended."""
+
+
+class TrialRecorder(Protocol):
+    """Records trials, one after the other.
+
+    Attributes:
+        every_step: whether images are taken at every control step, or when the policy is asked.
+    """
+
+    every_step: bool
+
+    def keep(self, stamp: float, sensors: Iterable[Sensor]) -> None:
+        """Take what the robot's driver publishes once: it belongs to every recording."""
+
+    def begin(self, trial: Trial, attempt: int, policy: str, start_scene: Scene, start: float) -> TrialRecording:
+        """Begin the recording of a trial.
+
+        Args:
+            trial: what is run.
+            attempt: how often its execution was begun before.
+            policy: name of the policy that serves.
+            start_scene: the scene that the trial starts in.
+            start: its time [s].
+
+        Raises:
+            BenchFault: RECORDER_LOST: it cannot be begun.
+        """
+
+
+@dataclass(frozen=True)
+class EpisodePorts:
+    """What of an episode is recorded.
+
+    Attributes:
+        robot: the robot.
+        surroundings: the surroundings.
+        step: lets one control period pass.
+    """
+
+    robot: RobotPort
+    surroundings: Surroundings
+    step: Callable[[], None]
+
+
+def recorded(
+    ports: EpisodePorts, world: World, recording: TrialRecording, every_step: bool, period: float
+) -> EpisodePorts:
+    """Return ports that do the same, and record it.
+
+    Args:
+        ports: those of an episode in the world.
+        world: what is recorded of it is what its simulator would publish.
+        recording: takes it.
+        every_step: whether images are taken at every control step, or when the policy is asked.
+        period: that of a control step [s].
+    """
+    cameras = _Cameras(world, recording)
+
+    def step() -> None:
+        ports.step()
+        recording.sensors(world.time, world.sensors())
+        if every_step:
+            cameras.take()
+
+    return EpisodePorts(
+        _RecordedRobot(ports.robot, recording, period),
+        _RecordedSurroundings(ports.surroundings, recording, cameras, every_step),
+        step,
+    )
+
+
+class _Cameras:
+    def __init__(self, world: World, recording: TrialRecording) -> None:
+        self._world, self._recording = world, recording
+        self.latest: dict[str, NDArray[np.uint8]] = {}
+
+    def take(self) -> None:
+        cameras = self._world.cameras
+        taken = {camera.name: TakenImage(cameras.info(camera.name), cameras.render(camera.name)) for camera in cameras}
+        self._recording.images(self._world.time, taken)
+        self.latest = {name: image.pixels for name, image in taken.items()}
+
+
+class _RecordedRobot:
+    def __init__(self, robot: RobotPort, recording: TrialRecording, period: float) -> None:
+        self._robot, self._recording, self._period = robot, recording, period
+
+    def state(self, after: float) -> Reading:
+        return self._robot.state(after)
+
+    def command(self, command: RobotCommand, stamp: float) -> None:
+        self._robot.command(command, stamp)
+        self._recording.command(command, stamp)
+
+    def hold(self, command: RobotCommand, stamp: float) -> None:
+        self._robot.hold(command, stamp)
+        self._recording.command(command, stamp)
+
+    def home(self, start: Pose) -> float:
+        return self._robot.home(start)
+
+    def stop(self) -> None:
+        reading = self._robot.state(-math.inf)
+        self.command(stop_command(reading, self._period), reading.stamp)
+
+
+class _RecordedSurroundings:
+    def __init__(
+        self, surroundings: Surroundings, recording: TrialRecording, cameras: _Cameras, every_step: bool
+    ) -> None:
+        self._surroundings, self._recording = surroundings, recording
+        self._cameras, self._every_step = cameras, every_step
+
+    def located(self, stamp: float, pose: Pose) -> None:
+        self._surroundings.located(stamp, pose)
+        self._recording.scene(stamp, self._surroundings.scene(stamp))
+        self._recording.tool_pose(stamp, pose)
+
+    def scene(self, stamp: float) -> Scene:
+        return self._surroundings.scene(stamp)
+
+    def images(self, stamp: float) -> Images:
+        if not self._every_step:
+            self._cameras.take()
+        return self._cameras.latest
+
+    def progress(self, stamp: float) -> Progress:
+        progress = self._surroundings.progress(stamp)
+        self._recording.progress(progress)
+        return progress
