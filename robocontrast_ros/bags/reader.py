@@ -235,15 +235,15 @@ class TrialRecording:
         policy: name of the policy.
         task_digest: SHA-256, in hex, of the task's parameter file; empty when unknown.
         start_scene: the scene as it was read back after set-up.
-        judge: name of who says success and progress.
-        end_scene: the scene as it was read at the end, where it was published only when asked for; else None.
-        judgement: what somebody outside said at the end; None where nobody was asked.
         samples: scene and tool pose of each control step, in order.
         progress: what the live scorer published, in order.
         result: what the live scorer concluded; None when the bag ends before it.
         result_stamp: stamp of the last control step in that result [ns]; None without result.
         counts: topic -> messages in the bag.
         broken: what is wrong with the bag, in words; empty for a whole one.
+        judge: name of who says success and progress.
+        end_scene: the scene as it was read at the end, where it was published only when asked for; else None.
+        judgement: what somebody outside said at the end; None where nobody was asked.
     """
 
     bag: Path
@@ -253,15 +253,15 @@ class TrialRecording:
     policy: str
     task_digest: str
     start_scene: Scene
-    judge: str
-    end_scene: Scene | None
-    judgement: Judgement | None
     samples: tuple[Sample, ...]
     progress: tuple[Progress, ...]
     result: TrialResult | None
     result_stamp: int | None
     counts: dict[str, int]
     broken: str
+    judge: str = "true_scene"
+    end_scene: Scene | None = None
+    judgement: Judgement | None = None
 
 
 def read_trial(bag: Path) -> TrialRecording:

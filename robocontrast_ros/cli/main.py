@@ -32,6 +32,7 @@ from robocontrast_ros.cli.options import (
 from robocontrast_ros.cli.signals import exit_code
 from robocontrast_ros.configuration import ConfigurationError, parse_settings, plugin_names
 from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.configuration.plugins import METHODS
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.system.disk import DiskError
@@ -383,10 +384,10 @@ def policies(
 @app.command("list")
 @one_line_errors
 def list_known() -> None:
-    """List the sessions, robots, policies, tasks, strategies and perturbations that can be used by name."""
+    """List what can be used by name: files of this package, and plug-ins of any (docs/extending.md)."""
     table = Table("kind", "names")
     for kind in ("sessions", "robots", "policies", "tasks", "studies", "training"):
         table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))
-    for kind in ("strategies", "perturbations", "policies", "tasks"):
-        table.add_row(f"{kind} (plug-ins)", ", ".join(plugin_names(kind)))
+    for kind in METHODS:
+        table.add_row(f"{kind.replace('_', ' ')} (plug-ins)", ", ".join(plugin_names(kind)))
     Console().print(table)

@@ -48,6 +48,8 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
             f"{cost:.2f} {unit} are for going back to the scene of the test instance "
             f"({counted(len(back), 'perturbed trial')}); another order of the perturbations may need less."
         )
+    independent = "independent of each other" if plan.blocks_independent else "each depends on those before it"
+    console.print(f"{counted(plan.blocks, 'block')} of trials, {independent}.")
     limit = "" if math.isinf(plan.budget) else f", within a budget of {plan.budget:g} {unit}"
     console.print(
         f"{len(plan.within_budget)} of {counted(len(plan.trials), 'trial')}, {plan.cost:.2f} {unit}{limit}, "

@@ -14,6 +14,7 @@ from robocontrast_ros.configuration.plugins import (
     import_object,
     load_configured,
     load_plugin,
+    make_plugin,
     plugin_names,
 )
 from robocontrast_ros.configuration.record import record
@@ -27,6 +28,7 @@ __all__ = [
     "load_configured",
     "load_plugin",
     "load_record",
+    "make_plugin",
     "parse_record",
     "parse_settings",
     "plugin_names",

@@ -1,9 +1,9 @@
-"""Find what users may add (tasks, perturbations, strategies, policies) by name."""
+"""Find what users may add by name: the kinds of ``METHODS``."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,25 @@ METHODS = {
     "tasks": ("from_file",),
     "strategies": ("run", "trials_expected"),
     "perturbations": ("supports", "apply"),
-    "scene_backends": ("read", "set_up"),
+    "scene_backends": ("read", "set_up", "features"),
     "judges": ("begin",),
-    "pacers": ("begin", "step"),
+    "pacers": ("begin", "step", "steps_world"),
     "robot_ports": ("state", "command", "hold", "home", "stop"),
 }
-"""Kind -> methods that a plug-in of it must have."""
+"""Kind -> methods and attributes that a plug-in of it must have."""
 
-MADE = {"policies": ("describe", "reset", "act"), "tasks": ("sample", "goal", "plan")}
-"""Kind -> methods that the result of ``from_file`` must have."""
+MADE = {
+    "policies": ("describe", "reset", "act"),
+    "tasks": (
+        *("outline", "conditions", "sample", "goal", "plan", "realise", "parse", "make_instance"),
+        *("name", "families", "metric", "world", "models", "start_position"),
+        *("control_rate", "physics_step", "step_limit"),
+    ),
+    "strategies": ("run", "trials_expected", "name", "description", "uses_perturbations", "base_trials_iid"),
+    "perturbations": ("supports", "apply", "name", "symbol", "axes", "description"),
+    "judges": ("begin", "asks"),
+}
+"""Kind -> methods and attributes that what a plug-in makes must have."""
 
 IMPORTABLE = "an importable `module:Object`"
 
@@ -34,7 +44,7 @@ _SINGULAR = {"policies": "policy", "strategies": "strategy", "robot_ports": "por
 
 
 def plugin_names(kind: str) -> tuple[str, ...]:
-    """Return the names registered for a kind: ``tasks``, ``perturbations``, ``strategies``, ``policies``."""
+    """Return the names registered for a kind, one of ``METHODS``."""
     return tuple(sorted({entry.name for entry in entry_points(group=GROUP_PREFIX + kind)}))
 
 
@@ -69,21 +79,45 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
         ConfigurationError: there is no such name, it cannot be imported, or it is no plug-in of that kind.
     """
     if ":" in name:
-        try:
-            found = import_object(name, source, key)
-        except ConfigurationError:
-            raise
-        except Exception as error:  # importing runs the user's code
-            said = str(error).partition("\n")[0]
-            raise ConfigurationError(
-                source, key, name, IMPORTABLE, f"It raises {type(error).__name__}: {said}."
-            ) from None
-        _require(found, METHODS.get(kind, ()), kind, source, key, name)
-        return found
-    for entry in entry_points(group=GROUP_PREFIX + kind):
-        if entry.name == name:
-            return entry.load()
-    raise ConfigurationError.unknown(source, key, name, plugin_names(kind), singular(kind))
+        found = _imported(lambda: import_object(name, source, key), name, source, key)
+    else:
+        entry = next((entry for entry in entry_points(group=GROUP_PREFIX + kind) if entry.name == name), None)
+        if entry is None:
+            raise ConfigurationError.unknown(source, key, name, plugin_names(kind), singular(kind))
+        found = _imported(entry.load, name, source, key)
+    _require(found, METHODS.get(kind, ()), kind, source, key, name)
+    return found
+
+
+def make_plugin(kind: str, name: str, source: str, key: str) -> Any:
+    """Return what the class of that name makes, without arguments; see ``load_plugin``.
+
+    Raises:
+        ConfigurationError: as ``load_plugin``, or the class cannot be called so, or lacks an attribute.
+    """
+    maker = load_plugin(kind, name, source, key)
+    try:
+        made = maker()
+    except Exception as error:  # the user's code
+        raise ConfigurationError(
+            source, key, name, f"a {singular(kind)}, made by calling its class without arguments", _said(error)
+        ) from None
+    _require(made, MADE.get(kind, ()), kind, source, key, name)
+    return made
+
+
+def _imported(load: Callable[[], Any], name: str, source: str, key: str) -> Any:
+    """Return what importing gives; whatever it raises is the one error."""
+    try:
+        return load()
+    except ConfigurationError:
+        raise
+    except Exception as error:  # importing runs the user's code
+        raise ConfigurationError(source, key, name, IMPORTABLE, _said(error)) from None
+
+
+def _said(error: Exception) -> str:
+    return f"It raises {type(error).__name__}: {str(error).partition(chr(10))[0]}."
 
 
 def find_configured(kind: str, path: Path) -> Any:
@@ -111,16 +145,13 @@ def load_configured(kind: str, path: Path) -> Any:
     return made
 
 
-def _require(found: Any, methods: Sequence[str], kind: str, source: str, key: str, name: str) -> None:
-    """Refuse what lacks methods of a plug-in of its kind."""
-    lacks = [method for method in methods if not callable(getattr(found, method, None))]
+def _require(found: Any, members: Sequence[str], kind: str, source: str, key: str, name: str) -> None:
+    """Refuse what lacks methods or attributes of a plug-in of its kind."""
+    missing = object()
+    lacks = [member for member in members if getattr(found, member, missing) is missing]
     if lacks:
         raise ConfigurationError(
-            source,
-            key,
-            name,
-            f"a {singular(kind)}, which has the methods {', '.join(methods)}",
-            f"It lacks {', '.join(lacks)}.",
+            source, key, name, f"a {singular(kind)}, which has {', '.join(members)}", f"It lacks {', '.join(lacks)}."
         )
 
 

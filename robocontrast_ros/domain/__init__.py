@@ -16,6 +16,7 @@ from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
 from robocontrast_ros.domain.scores import SCORES_ONCE_FIELDS, ScoreSpec, find_spec
 from robocontrast_ros.domain.trial import (
     BASE,
+    Delivery,
     Judgement,
     Observed,
     Outcome,
@@ -30,6 +31,7 @@ __all__ = [
     "SCORES_ONCE_FIELDS",
     "ActionConventions",
     "Budget",
+    "Delivery",
     "Fault",
     "Instruction",
     "Judgement",

@@ -27,6 +27,7 @@ class Fault(IntEnum):
     RECORDER_LOST = 205
     ROBOT_NOT_READY = 206
     ABORTED = 207
+    PERTURBATION_NOT_DELIVERED = 208
     JUDGE_LOST = 209
 
     @property

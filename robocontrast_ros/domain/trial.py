@@ -49,6 +49,10 @@ class Trial:
         seed: seed of the policy's own randomness in this trial.
         note: in words, what was perturbed or why a scene was reset; never shown to the policy.
         start: which scene it starts in; never shown to the policy.
+        twin: trial_id of the base trial of the same repeat, which it is compared with; never shown to the policy. Empty
+            for a base trial, where no such trial was proposed before it, and in older journals and bags.
+        block: position in the session, from 0, of its block: the successive trials of one test instance. -1 when
+            unknown, in older journals and bags.
     """
 
     index: int
@@ -59,6 +63,8 @@ class Trial:
     seed: int
     note: str = ""
     start: Start = Start.UNKNOWN
+    twin: str = ""
+    block: int = -1
 
     @property
     def trial_id(self) -> str:
@@ -71,9 +77,20 @@ class Trial:
         return self.perturbation == BASE
 
 
+class Delivery(IntEnum):
+    """Whether what was sent to the policy is what it received. The values are those of ``RunEpisode.action``."""
+
+    UNKNOWN = 0
+    """The policy server does not say all of what it received; or the journal is older."""
+    CONFIRMED = 1
+    """The policy server received the instruction and the first images that were sent."""
+    DIFFERENT = 2
+    """It received others: the trial is void."""
+
+
 @dataclass(frozen=True)
 class Observed:
-    """What the policy received, recorded to find leaks.
+    """What the policy received, recorded to find leaks; or what was sent to it.
 
     Attributes:
         instruction: the text it was given.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from robocontrast_ros.domain import Fault, Progress
+from robocontrast_ros.domain import Fault, Observed, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.episodes.ports import Pacer, PendingAnswer, PolicyConnection, RobotPort, Surroundings
 from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator
 
@@ -18,6 +20,7 @@ class EpisodeAssembly:
 
     Attributes:
         policy: the policy that serves; another may take its place between two episodes.
+        sent: what was sent to it in this episode: the instruction, and the digest of the first images.
     """
 
     def __init__(
@@ -34,6 +37,7 @@ class EpisodeAssembly:
         self._robot, self._estimator, self._pacer = robot, estimator, pacer
         self._surroundings, self._period = surroundings, period
         self._stamp = 0.0
+        self.sent, self._asked = Observed(), False
 
     def begin(self, request: EpisodeRequest) -> None:
         """Bring the robot to its start, where the world has not, and tell the estimator where that is."""
@@ -44,6 +48,7 @@ class EpisodeAssembly:
 
     def reset_policy(self, instruction: str, seed: int) -> None:
         """Tell the policy the instruction."""
+        self.sent, self._asked = Observed(instruction), False
         self.policy.reset(instruction, seed)
 
     def step(self) -> None:
@@ -71,7 +76,12 @@ class EpisodeAssembly:
 
     def request_actions(self, observation: Observation) -> PendingAnswer:
         """Ask the policy, with images of this control step, without waiting for it."""
-        return self.policy.request_actions(observation, self._surroundings.images(observation.stamp))
+        images = self._surroundings.images(observation.stamp)
+        if not self._asked:
+            # Before the policy has them: one in this process could change them. Of the first alone, for it costs time.
+            self.sent = replace(self.sent, image_digest=image_digest(self.policy.shown(images)))
+            self._asked = True
+        return self.policy.request_actions(observation, images)
 
     def progress(self, stamp: float) -> Progress:
         """Return the score of a time [s]."""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 import yaml
 from pydantic import BeforeValidator
 
-from robocontrast_ros.domain import SCORES_ONCE_FIELDS, Fault, Observed, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.domain import SCORES_ONCE_FIELDS, Delivery, Fault, Observed, Scene, SetupMove, Trial, TrialResult
 
 
 def _with_scores(result: Any) -> Any:
@@ -67,6 +67,7 @@ class Execution:
         recording: where it was recorded.
         wall_time: how long it took on the wall clock [s].
         policy_latency: time that the policy itself took for each answer [s].
+        delivered: whether what the policy received is what was sent.
     """
 
     result: RecordedResult
@@ -74,6 +75,7 @@ class Execution:
     recording: Recording
     wall_time: float
     policy_latency: tuple[float, ...] = ()
+    delivered: Delivery = Delivery.UNKNOWN
 
 
 class PolicyRefusal(Exception):

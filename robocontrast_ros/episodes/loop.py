@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from robocontrast_ros.domain import Fault, Observed, Pose, Progress
+from robocontrast_ros.domain import Delivery, Fault, Observed, Pose, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.chunks import ChunkedActions
+from robocontrast_ros.episodes.delivery import compare_delivery
 from robocontrast_ros.episodes.ports import PendingAnswer
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
@@ -55,7 +56,8 @@ class EpisodeReport:
         clamped_steps: control steps whose action was clamped to a limit of the robot.
         observations: observations made.
         last_stamp: time of the last observation [s]; the start when there was none.
-        observed: what the policy reports that it received.
+        observed: what the policy server says it received.
+        delivered: whether that is what was sent.
         policy_latency: time of each answer [s].
         stopped: whether the policy itself ended the episode.
     """
@@ -67,6 +69,7 @@ class EpisodeReport:
     observations: int
     last_stamp: float
     observed: Observed
+    delivered: Delivery
     policy_latency: tuple[float, ...]
     stopped: bool
 
@@ -75,11 +78,17 @@ class EpisodeReport:
         """Return the report of an episode that could not begin, because the bench failed; it is void."""
         fault = error.fault if isinstance(error, BenchFault) else Fault.POLICY_SERVER_LOST
         detail = error.detail if isinstance(error, BenchFault) else str(error)
-        return cls(fault, detail, 0, 0, 0, request.start, Observed(), (), False)
+        return cls(fault, detail, 0, 0, 0, request.start, Observed(), Delivery.UNKNOWN, (), False)
 
 
 class EpisodeBench(Protocol):
-    """What the loop needs: a policy, sensors, a scorer, a robot and a clock. All of it may raise BenchFault."""
+    """What the loop needs: a policy, sensors, a scorer, a robot and a clock. All of it may raise BenchFault.
+
+    Attributes:
+        sent: what was sent to the policy since its reset: the instruction, and the digest of the first images.
+    """
+
+    sent: Observed
 
     def begin(self, request: EpisodeRequest) -> None:
         """Prepare for an episode: the robot is, or should be, at the request's start pose."""
@@ -124,7 +133,8 @@ def run_episode(
        execute, the policy is asked, and meanwhile the scorer says whether the goal is reached. 3. The
        next action is executed, clamped to the robot's limits, in as many control periods as the
        controller needs. A faulty answer never reaches the robot; the action that says that the robot is
-       done ends the episode.
+       done ends the episode. Where the policy server received something else than was sent to it, the
+       episode ends with PERTURBATION_NOT_DELIVERED.
 
     Args:
         bench: policy, sensors, scorer, robot and clock.
@@ -149,6 +159,7 @@ def run_episode(
         observations=state.observations,
         last_stamp=state.last_stamp,
         observed=state.observed,
+        delivered=state.delivered,
         policy_latency=tuple(state.latency),
         stopped=state.stopped,
     )
@@ -162,6 +173,7 @@ class _State:
         self.last_stamp = start
         self.observation: Observation | None = None
         self.observed = Observed()
+        self.delivered = Delivery.UNKNOWN
         self.latency: list[float] = []
         self.stopped = False
 
@@ -191,7 +203,7 @@ def _loop(
             pending = bench.request_actions(state.observation)
             done = _scored(bench, request, state, feedback)
             # Wait for the answer even when it is not needed: no request may be open when the next trial begins.
-            answer = _answer(pending, state, needed=not done)
+            answer = _answer(bench, pending, state, needed=not done)
             if done or answer is None:
                 return
             actions.add(actions.step, answer.actions)
@@ -231,7 +243,7 @@ def _scored(
     return progress.success and request.stop_on_success
 
 
-def _answer(pending: PendingAnswer, state: _State, needed: bool) -> Answer | None:
+def _answer(bench: EpisodeBench, pending: PendingAnswer, state: _State, needed: bool) -> Answer | None:
     try:
         answer = pending.result()
     except PolicyFault:
@@ -239,8 +251,11 @@ def _answer(pending: PendingAnswer, state: _State, needed: bool) -> Answer | Non
             raise
         return None
     state.latency.append(answer.latency)
-    if answer.observed.instruction or answer.observed.image_digest:
+    if state.observed == Observed() != answer.observed:
         state.observed = answer.observed
+        state.delivered, difference = compare_delivery(bench.sent, answer.observed)
+        if state.delivered is Delivery.DIFFERENT:
+            raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, difference)
     return answer
 
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robocontrast_ros.domain import Pose, Progress, Scene
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.runner import Answer
@@ -93,6 +96,9 @@ class PolicyConnection(Protocol):
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial."""
+
+    def shown(self, images: Images) -> dict[str, NDArray[np.uint8]]:
+        """Return those of the images that the policy is shown, as it receives them: shape (height, width, 3), RGB."""
 
     def request_actions(self, observation: Observation, images: Images) -> PendingAnswer:
         """Ask for actions, without waiting for them; the observation has no images yet."""

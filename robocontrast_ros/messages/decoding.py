@@ -100,6 +100,8 @@ def trial_from_msg(message: Any) -> Trial:
         seed=message.seed,
         note=message.perturbation.note,
         start=Start(getattr(message, "start", Start.UNKNOWN)),
+        twin=getattr(message, "twin", ""),
+        block=getattr(message, "block", -1),
     )
 
 

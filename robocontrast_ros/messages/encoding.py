@@ -142,6 +142,8 @@ class Encoder:
             policy=context.policy,
             judge=context.judge,
             scene_when_asked=context.scene_when_asked,
+            twin=trial.twin,
+            block=trial.block,
         )
 
     def fault(self, fault: Fault, detail: str = "") -> Any:

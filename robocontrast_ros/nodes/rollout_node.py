@@ -99,6 +99,7 @@ def _result(report: EpisodeReport, published: dict[str, int]) -> RunEpisode.Resu
         last_stamp=time_to_msg(report.last_stamp),
         observed_instruction=report.observed.instruction,
         image_digest=report.observed.image_digest,
+        delivered=int(report.delivered),
         published=[TopicCount(topic=topic, count=count) for topic, count in published.items()],
         policy_latency=list(report.policy_latency),
     )

@@ -1,7 +1,7 @@
 """The events of a journal: frozen records, each written as one line of standard JSON and read back without loss.
 
 Numbers that JSON cannot write are the strings "NaN", "Infinity" and "-Infinity". Codes (outcome,
-fault) are the numbers of the messages of the same name.
+fault, delivered) are the numbers of the messages that have them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from robocontrast_ros.domain import (
+    Delivery,
     Fault,
     Observed,
     Scene,
@@ -170,6 +171,7 @@ class TrialFinished:
         wall_time: of the execution, on the wall clock [s].
         time: seconds since the epoch.
         policy_latency: time that the policy itself took for each answer [s], without warm-up.
+        delivered: whether what the policy received is what was sent; unknown in journals of older versions.
     """
 
     trial: Trial
@@ -181,6 +183,7 @@ class TrialFinished:
     wall_time: Amount
     time: float
     policy_latency: tuple[float, ...] = ()
+    delivered: Delivery = Delivery.UNKNOWN
     event: Literal["trial_finished"] = "trial_finished"
 
 

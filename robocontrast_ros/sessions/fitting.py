@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, plugin_names, resolve_uri
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.perturbations.protocol import Perturbation
@@ -138,10 +138,9 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     Raises:
         ConfigurationError: one is not known, or backend and pacing do not fit.
     """
-    kinds = (("backend", "scene_backends"), ("pacing", "pacers"), ("judge", "judges"))
-    backend, pacer, judge = (
-        load_plugin(kind, getattr(parameters, key), *origin(f"world.{key}")[:2]) for key, kind in kinds
-    )
+    backend = load_plugin("scene_backends", parameters.backend, *origin("world.backend")[:2])
+    pacer = load_plugin("pacers", parameters.pacing, *origin("world.pacing")[:2])
+    judge: Judge = make_plugin("judges", parameters.judge, *origin("world.judge")[:2])
     features: BackendFeatures = backend.features
     if pacer.steps_world and not features.steps:
         expected = f"a pacing that steps no world, for backend '{parameters.backend}' cannot be stepped"
@@ -149,7 +148,7 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     if features.embedded and not pacer.steps_world:
         expected = f"a pacing that steps the world, for backend '{parameters.backend}' stands still otherwise"
         raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `lockstep`.")
-    return LoadedWorld(features, pacer.steps_world, judge())
+    return LoadedWorld(features, pacer.steps_world, judge)
 
 
 def checked_stop_early(
@@ -193,10 +192,10 @@ def loaded_perturbations(
             f"none, for strategy '{strategy.name}' uses no perturbations",
             "Take `contrast_set`, or leave them out.",
         )
-    found = tuple(load_plugin("perturbations", name, source, key)() for name in parameters.perturbations)
+    found = tuple(make_plugin("perturbations", name, source, key) for name in parameters.perturbations)
     for perturbation in found:
         if not perturbation.supports(task):
-            known = (load_plugin("perturbations", name, source, key)() for name in plugin_names("perturbations"))
+            known = (make_plugin("perturbations", name, source, key) for name in plugin_names("perturbations"))
             supported = [other.name for other in known if other.supports(task)]
             raise ConfigurationError(
                 source,

@@ -26,9 +26,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from robocontrast_ros.domain import Budget, Fault, Outcome, Scene, Trial, TrialResult
+from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, TimedBench
+from robocontrast_ros.episodes.delivery import unchanged_words
 from robocontrast_ros.runs.events import (
     Event,
     Paused,
@@ -46,11 +47,11 @@ from robocontrast_ros.runs.events import (
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import EventSink, Journal, JournalError, JournalWriter
 from robocontrast_ros.runs.versions import session_versions
+from robocontrast_ros.sessions.blocks import TrialSequence
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.early_stopping import Stopping, begin_stopping
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
-from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import scenes_match, setup_moves
 from robocontrast_ros.strategies.protocol import Completed, Skipped, solved_at_start
@@ -228,7 +229,7 @@ class Session:
         self._report(SessionState.RUNNING, "planning the trials")
         steps = evaluation.strategy.run(context)
         answer: Completed | None = None
-        index = 0
+        sequence = TrialSequence(evaluation.seed)
         while True:
             try:
                 step = steps.send(answer)
@@ -239,8 +240,8 @@ class Session:
                     self._append(TrialSkipped(step.base_id, step.perturbation, step.reason, self._clock()))
                 answer = None
                 continue
-            seed = trial_seed(evaluation.seed, step.base_id, step.repeat)
-            trial = Trial(index=index, seed=seed, **vars(step))
+            trial = sequence.next(step)
+            index = trial.index
             if index < len(done):
                 refuse_other_trial(done[index].trial, trial)
             else:
@@ -254,7 +255,6 @@ class Session:
                 self._stopping.add(finished, self._history.served[index])
                 if self._stopping.decided:
                     raise _Finished("decided", self._stopping.detail)
-            index += 1
 
     def _with_sequential_test(self, end: SessionEnd) -> SessionEnd:
         """Add the state of the sequential test, where there is one."""
@@ -278,7 +278,8 @@ class Session:
                 self._prepare(trial)
                 self._execute(trial)
                 return
-            except BenchFault as fault:
+            except BenchFault as error:
+                fault = _explained(error, trial)
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
                     raise
@@ -386,6 +387,7 @@ class Session:
         result = execution.result
         if result.outcome is Outcome.VOID or result.fault.voids:
             raise BenchFault(result.fault, result.detail)
+        self._check_words(trial, execution.observed)
         self._append(
             TrialFinished(
                 trial=trial,
@@ -397,6 +399,19 @@ class Session:
         )
         self._result = result
         self._report(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
+
+    def _check_words(self, trial: Trial, received: Observed) -> None:
+        """Refuse a trial whose perturbation changes the words, where the policy received those of its base trial.
+
+        Raises:
+            BenchFault: it did.
+        """
+        if not trial.twin:
+            return
+        axes = next((p.axes for p in self._evaluation.perturbations if p.name == trial.perturbation), "")
+        twin = self._history.finished[int(trial.twin)]
+        if words := unchanged_words(axes, received, twin.observed):
+            raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, words)
 
     def _void(self, trial: Trial, fault: BenchFault) -> None:
         """Write down a void attempt, with the scene that it left where the next attempt needs it."""
@@ -450,3 +465,10 @@ class Session:
         if math.isfinite(budget.limit) and budget.spent > 0.0:
             left = min(left, budget.remaining / (budget.spent / len(finished)))
         return left * math.fsum(trial.wall_time for trial in finished) / len(finished)
+
+
+def _explained(fault: BenchFault, trial: Trial) -> BenchFault:
+    """Return the fault; where nothing was perturbed, with why its trial is void all the same."""
+    if fault.fault is not Fault.PERTURBATION_NOT_DELIVERED or not trial.is_base:
+        return fault
+    return BenchFault(fault.fault, f"{fault.detail}; a base trial is void, too: perturbed trials are compared with it")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from robocontrast_ros.configuration import ConfigurationError, load_plugin, parse_record, with_settings
+from robocontrast_ros.configuration import ConfigurationError, make_plugin, parse_record, with_settings
 from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.strategies.protocol import PerturbationUse
 
@@ -89,7 +89,7 @@ def given_keys(parameters: SessionParameters, overrides: Overrides) -> dict[str,
             "Name it to `robocontrast serve`, or to `robocontrast swap` while the session runs.",
         )
     if overrides.strategy is not None and "strategy.perturbations" not in given:
-        strategy = load_plugin("strategies", overrides.strategy, "command line", "strategy.name")()
+        strategy = make_plugin("strategies", overrides.strategy, "command line", "strategy.name")
         if strategy.uses_perturbations is PerturbationUse.NONE:
             given["strategy.perturbations"] = []
     return given

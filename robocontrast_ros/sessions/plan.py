@@ -14,6 +14,7 @@ from robocontrast_ros.domain import Budget, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import Execution, Recording
 from robocontrast_ros.runs.events import TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import EventsInMemory
+from robocontrast_ros.sessions.blocks import SettledTrial, blocks_of, settle
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.loop import Session
@@ -47,17 +48,24 @@ class Plan:
         skipped: (base_id, perturbation, reason) of what cannot be applied before the budget ends the session.
         cost_unit: what costs are counted in, ``m`` or ``s``.
         budget: K; infinity when there is none.
+        blocks_independent: whether the strategy's blocks can be run each on its own.
     """
 
     trials: tuple[PlannedTrial, ...]
     skipped: tuple[tuple[str, str, str], ...]
     cost_unit: str
     budget: float
+    blocks_independent: bool
 
     @property
     def within_budget(self) -> tuple[PlannedTrial, ...]:
         """The trials that would be run."""
         return tuple(trial for trial in self.trials if trial.within_budget)
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks that these trials are of."""
+        return len({planned.trial.block for planned in self.within_budget})
 
     @property
     def cost(self) -> float:
@@ -85,16 +93,19 @@ def plan_session(evaluation: Evaluation) -> Plan:
     )
     session.run()
     budget = Budget(evaluation.budget, unit=evaluation.cost_model.unit)
-    trials, skipped, cut = [], [], False
-    spent = 0.0
+    settled = settle(blocks_of(events.kept), Scene(), budget, evaluation.cost_model, evaluation.tolerance)
+    trials, skipped = [], []
     for event in events.kept:
         if isinstance(event, TrialFinished):
-            cut = cut or not replace(budget, spent=spent).allows(event.cost)
-            spent += event.cost
-            trials.append(PlannedTrial(event.trial, event.cost, spent, not cut))
-        elif isinstance(event, TrialSkipped) and not cut:
+            trials.append(_planned(event.trial, settled[len(trials)]))
+        elif isinstance(event, TrialSkipped) and all(trial.within_budget for trial in trials[-1:]):
             skipped.append((event.base_id, event.perturbation, event.reason))
-    return Plan(tuple(trials), tuple(skipped), budget.unit, budget.limit)
+    independent = getattr(evaluation.strategy, "blocks_independent", False)
+    return Plan(tuple(trials), tuple(skipped), budget.unit, budget.limit, independent)
+
+
+def _planned(trial: Trial, settled: SettledTrial) -> PlannedTrial:
+    return PlannedTrial(trial, settled.cost, settled.cumulative_cost, settled.within_budget)
 
 
 class _PredictingBench:
@@ -112,4 +123,4 @@ class _PredictingBench:
     def execute(self, trial: Trial, attempt: int) -> Execution:
         result = result_of_success(self._task, trial.instance)
         self._scene = result.final_scene
-        return Execution(result, Observed(trial.instance.instruction.text), Recording(), 0.0)
+        return Execution(result, Observed(), Recording(), 0.0)

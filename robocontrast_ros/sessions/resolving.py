@@ -16,7 +16,7 @@ from robocontrast_ros.configuration import (
     dump_record,
     find_configured,
     load_configured,
-    load_plugin,
+    make_plugin,
     parse_record,
     read_yaml,
 )
@@ -179,7 +179,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
             raise ConfigurationError.unknown(*where, family, task.families, f"family of the task '{task.name}'")
     if parameters.cost not in COST_MODELS:
         raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
-    strategy: Strategy = load_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])()
+    strategy: Strategy = make_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])
     if parameters.stop_early is not None:
         early = checked_stop_early(parameters.stop_early, strategy, origin)
         parameters = replace(parameters, stop_early=early)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import yaml
 from pydantic_core import to_json
 
@@ -37,6 +39,9 @@ def refuse_other_policy(served: PolicyLoaded, present: ServingPolicy) -> None:
 
 def refuse_other_trial(recorded: Trial, proposed: Trial) -> None:
     """Raise JournalError when the strategy does not propose the trial that the journal has."""
+    if recorded.block < 0:
+        # The journal was begun by a version that did not write twin and block.
+        proposed = replace(proposed, twin=recorded.twin, block=recorded.block)
     if to_json(recorded, inf_nan_mode="strings") != to_json(proposed, inf_nan_mode="strings"):
         raise JournalError(
             f"trial {recorded.trial_id}: the journal has {_in_words(recorded)}, this evaluation proposes "

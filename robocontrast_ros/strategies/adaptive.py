@@ -52,6 +52,7 @@ class Adaptive(Strategy):
     description = "a contrast set without the perturbed trials that give the least information for their cost"
     uses_perturbations = PerturbationUse.REQUIRED
     base_trials_iid = True
+    blocks_independent = False
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials."""

@@ -33,6 +33,7 @@ class ContrastSet(Strategy):
     description = "each test instance, then its perturbations without a reset between them (Algorithm 1)"
     uses_perturbations = PerturbationUse.REQUIRED
     base_trials_iid = True
+    blocks_independent = True
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials."""

@@ -54,6 +54,7 @@ class CostOrdered(Strategy):
     description = "a random part of the test set, as the budget allows, in the order that costs least"
     uses_perturbations = PerturbationUse.OPTIONAL
     base_trials_iid = False
+    blocks_independent = False
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials."""

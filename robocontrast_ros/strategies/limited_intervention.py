@@ -34,6 +34,7 @@ class LimitedIntervention(Strategy):
     description = "the test set's instructions without reset until one is infeasible or fulfilled already"
     uses_perturbations = PerturbationUse.NONE
     base_trials_iid = False
+    blocks_independent = False
     skips_fulfilled = False
 
     def run(self, context: StrategyContext) -> StrategyRun:

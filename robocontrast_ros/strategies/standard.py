@@ -24,6 +24,7 @@ class Standard(Strategy):
     description = "the i.i.d. test set in shuffled order, the scene fully reset before each trial"
     uses_perturbations = PerturbationUse.NONE
     base_trials_iid = True
+    blocks_independent = True
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials."""

@@ -12,6 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Pose, Progress, Scene, SetupMove, Trial
@@ -171,10 +174,13 @@ class LocalPolicy:
         """Begin a trial."""
         self.runner.reset(instruction, seed)
 
+    def shown(self, images: Images) -> dict[str, NDArray[np.uint8]]:
+        """Return the images of the cameras that the policy asks for."""
+        return {name: images[name] for name in self.description.cameras}
+
     def request_actions(self, observation: Observation, images: Images) -> PendingAnswer:
         """Return the policy's answer, computed when it is waited for."""
-        shown = {name: images[name] for name in self.description.cameras}
-        return _PendingAnswer(self.runner, replace(observation, images=shown))
+        return _PendingAnswer(self.runner, replace(observation, images=self.shown(images)))
 
 
 class InProcessBench:
@@ -289,7 +295,8 @@ class InProcessBench:
                 void = void or error
         if void is not None:
             raise void
-        return Execution(result, report.observed, where, time.monotonic() - began, report.policy_latency)
+        took = time.monotonic() - began
+        return Execution(result, report.observed, where, took, report.policy_latency, report.delivered)
 
     def _run(
         self, trial: Trial, start: Scene, scorer: EpisodeScorer, recording: TrialRecording | None

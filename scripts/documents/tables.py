@@ -21,6 +21,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.estimates.summary import Row, summary_rows
 from robocontrast_ros.domain import BASE
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.estimate import Estimate
@@ -86,7 +87,8 @@ def _rows(folder: Path, name: str, metric: str, family: str) -> Mapping[str, Row
     kept, table = _read(folder, name).values["session"], _trials(folder, name)
     if family:
         table = table.filter(pl.col("family") == family)
-    rows = summary_rows(table, dict(kept["symbols"]), kept["skipped"], metric or kept["metric"], kept["policy"])
+    shown = metric or kept["metric"]
+    rows = summary_rows(table, dict(kept["symbols"]), kept["skipped"], STANDARD_SPECS, shown, kept["policy"])
     return {row.perturbation: row for row in rows}
 
 
@@ -288,7 +290,7 @@ def scores(name: str) -> str:
     """Return in words the mean of a session's metric in trials of each kind."""
     metric = result(name).values["session"]["metric"]
     rows = session(name).items()
-    return _list([f"{row.symbol} {estimate(row.score(metric))}" for key, row in rows if key != "all"])
+    return _list([f"{row.symbol} {estimate(row.scores[metric])}" for key, row in rows if key != "all"])
 
 
 def made_with(name: str) -> str:
@@ -312,7 +314,7 @@ def navigation_table(name: str) -> str:
         ["trials", *(str(row.trials) for row in rows.values())],
     ]
     for metric in ("progress", "success"):
-        lines.append([metric, *(estimate(getattr(row, metric)) for row in rows.values())])
+        lines.append([metric, *(estimate(row.scores[metric]) for row in rows.values())])
         differences = [_bold(row.difference) if row.pairs else "" for row in session(name, metric).values()]
         lines.append(["difference to base", *differences])
     return markdown(lines)
@@ -381,7 +383,7 @@ def families_table(*names: str, column: str = "policy", spl: bool = False) -> st
             base = session(name, family=family)[BASE]
             steps = _trials(Source.folder, name).filter(pl.col("counts") & (pl.col("perturbation") == BASE))
             mean = (steps.filter(pl.col("family") == family) if family else steps)["steps"].mean()
-            line += [solved(base), f"{mean:.0f}", *[f"{base.spl.mean:.2f}"] * spl]
+            line += [solved(base), f"{mean:.0f}", *[f"{base.scores['spl'].mean:.2f}"] * spl]
         lines.append(line)
     return markdown(lines)
 
@@ -443,9 +445,9 @@ DRIVING = ("progress", "success")
 def _driven(row: Row) -> list[str]:
     return [
         str(row.trials) if row.independent else f"{row.trials} ({row.instances} instances)",
-        *(estimate(score) for score in (row.progress, row.success, row.spl)),
-        f"{row.ndtw.mean:.2f}",
-        f"{row.collisions:.1f}",
+        *(estimate(row.scores[name]) for name in ("progress", "success", "spl")),
+        f"{row.scores['ndtw'].mean:.2f}",
+        f"{row.scores['collisions'].mean:.1f}",
     ]
 
 

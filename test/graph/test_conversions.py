@@ -84,6 +84,9 @@ trials = st.builds(
     instances,
     st.integers(0, 2**32 - 1),
     words,
+    st.sampled_from(Start),
+    words,
+    st.integers(-1, 2**31 - 1),
 )
 results = st.builds(
     TrialResult,

@@ -8,6 +8,8 @@ import signal
 import time
 from pathlib import Path
 
+from line_world import LineTask
+
 
 class Deadly:
     """Takes its process with it."""
@@ -20,7 +22,7 @@ class Deadly:
         return cls()
 
 
-class Slow:
+class Slow(LineTask):
     """Says in its file's folder that it has begun, and waits there for the word to go on."""
 
     name = "slow"
@@ -35,7 +37,5 @@ class Slow:
         time.sleep(2.0)
         return cls()
 
-    def sample(self, *arguments: object) -> None:
+    def goal(self, *arguments: object) -> None:
         raise AssertionError("nothing is scored")
-
-    goal = plan = sample

@@ -68,11 +68,12 @@ def _not_found(path: str, messages: dict[str, BagMessage], wanted: Any) -> Itera
         yield f"{path}: no such topic"
         return
     values = [messages[topic].decode()]
-    for name, slice_of in re.findall(r"(\w+)(\[:\])?", fields):
+    for name, slice_of, key, wanted_key in re.findall(r'(\w+)(\[:\])?(?:\{(\w+)=="(\w+)"\})?', fields):
         if not all(hasattr(value, name) for value in values):
             yield f"{path}: no field {name}"
             return
         values = [getattr(value, name) for value in values]
         values = [item for value in values for item in value] if slice_of else values
+        values = [value for value in values if getattr(value, key) == wanted_key] if key else values
     if not values or not all(isinstance(value, wanted) for value in values):
         yield f"{path}: nothing that the panel can show"

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.domain import (
+    Delivery,
     Fault,
     Instruction,
     NotApplicable,
@@ -212,10 +213,21 @@ class MoveSource(_Named):
         return NotApplicable(f"no place found for {source}")
 
 
+class Mirrored(_Named):
+    """A perturbation whose set-up is dear: all blocks change sides."""
+
+    name, symbol, axes, description = "M", "ΔM", "SB", "mirror the scene of the test instance"
+
+    def apply(self, task: LineTask, base: TestInstance, scene: Scene, rng: np.random.Generator):
+        """Perturb."""
+        mirrored = line(**{name: 1.0 - x_of(base.scene, name) for name in base.scene.names})
+        return self._made(task, base, base.instruction, mirrored, "mirrored")
+
+
 class OnlyAtHome(_Named):
     """Applies to the scene of the test instance alone."""
 
-    name, symbol, axes, description = "HOME", "ΔHOME", "L", "the base instance again, in its own scene"
+    name, symbol, axes, description = "HOME", "ΔHOME", "S", "the base instance again, in its own scene"
 
     def apply(self, task: LineTask, base: TestInstance, scene: Scene, rng: np.random.Generator):
         """Perturb."""
@@ -290,6 +302,7 @@ class LineBench:
             recording=Recording(bag, (("scene", 3),)),
             wall_time=0.25,
             policy_latency=tuple(0.01 * (k + 1) for k in range(21)),
+            delivered=Delivery.CONFIRMED,
         )
 
     def _result(self, trial: Trial, start: Scene, luck: float, share: float) -> TrialResult:

@@ -94,6 +94,12 @@ _EXECUTION: Columns = {
     "bag": (pl.String, "folder of the bag, relative to the run folder; empty when there is none"),
     "messages": (pl.Int64, "messages in the bag"),
     "messages_missing": (pl.Int64, "messages known to be missing from it"),
+    "twin": (pl.Int64, "index of the base trial of the same repeat that it is compared with; null where there is none"),
+    "block": (pl.Int64, "block of the trial, from 0: the successive trials of one test instance; null when unknown"),
+    "delivered": (
+        pl.String,
+        "CONFIRMED where the policy received what was sent (instruction, first images), else UNKNOWN; null for void",
+    ),
 }
 
 
@@ -170,6 +176,8 @@ def conditions_of(trial: Trial) -> dict[str, object]:
         "claim": proof.claim if proof else "",
         "proof": json.dumps(dict(proof.measures)) if proof else "",
         "seed": trial.seed,
+        "twin": int(trial.twin) if trial.twin else None,
+        "block": trial.block if trial.block >= 0 else None,
     }
 
 
@@ -198,6 +206,7 @@ def _results(event: TrialFinished | TrialVoid, scores: Sequence[ScoreSpec]) -> d
         "bag": recording.bag,
         "messages": sum(count for _, count in recording.messages),
         "messages_missing": sum(count for _, count in recording.missing),
+        "delivered": event.delivered.name,
     }
 
 

@@ -24,7 +24,7 @@ from robocontrast_ros.analysis.estimates.test_set import (
     Runnable,
     test_set_estimates,
 )
-from robocontrast_ros.domain import BASE, find_spec
+from robocontrast_ros.domain import BASE, Delivery, find_spec
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
 from robocontrast_ros.runs.journal import Journal, JournalError
 
@@ -115,6 +115,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
             policy: test_set_estimates(table.filter(pl.col("policy") == policy), test_set, metric)
             for policy in policies
         },
+        delivery_unknown=len(table.filter(pl.col("delivered") == Delivery.UNKNOWN.name)),
     )
     return Results(
         summary,

@@ -120,6 +120,7 @@ class Summary:
             is more than one.
         effort: of the run, beside that of a standard evaluation.
         estimates: policy -> the test set's performance as its trials estimate it.
+        delivery_unknown: trials that count of which it is unknown whether the policy received what was sent.
     """
 
     session: str
@@ -136,6 +137,7 @@ class Summary:
     rows: tuple[Row, ...]
     effort: RunEffort
     estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
+    delivery_unknown: int = 0
 
     @property
     def metric_spec(self) -> ScoreSpec:

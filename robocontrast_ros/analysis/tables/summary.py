@@ -24,12 +24,13 @@ SELECTED = (
     "Base trials of the instances that a perturbation was applied to, and of those that it could not be applied to "
     "(refused). Where they differ, the perturbed trials are of easier or harder instances than the test set's."
 )
+NOT_SAID = "the policy server does not say which instruction and which images it received."
 """Explanations under the tables."""
 
 
 def summary_report(summary: Summary) -> Group:
     """Return the scores, the test set's mean and the effort of a run; at most 80 columns wide."""
-    parts = [summary_table(summary), *changes_report(summary), *selections_report(summary)]
+    parts = [summary_table(summary), *delivery_report(summary), *changes_report(summary), *selections_report(summary)]
     return Group(*parts, "", estimates_report(summary), "", effort_table(summary))
 
 
@@ -63,6 +64,15 @@ def summary_table(summary: Summary) -> Table:
         cells = _cells(row, summary.metric)
         table.add_row(*map(Text, cells), style="bold" if row.perturbation == ALL else None)
     return table
+
+
+def delivery_report(summary: Summary) -> list[RenderableType]:
+    """Return for how many trials it is unknown whether the policy received what was sent; nothing where for none."""
+    if not summary.delivery_unknown:
+        return []
+    trials = sum(row.trials for row in summary.rows if row.perturbation == ALL)
+    words = f"delivered: unknown for {summary.delivery_unknown} of {counted(trials, 'trial')}; {NOT_SAID}"
+    return ["", Text(words, style="dim italic")]
 
 
 def changes_report(summary: Summary) -> list[RenderableType]:

@@ -12,7 +12,7 @@ from rclpy.client import Client
 from rclpy.node import Node
 
 from robocontrast_ros.action import RunEpisode
-from robocontrast_ros.domain import Fault, Observed, Scene, SetupMove, Trial
+from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy
 from robocontrast_ros.messages.decoding import result_from_msg, scene_from_msg
 from robocontrast_ros.messages.encoding import TrialContext
@@ -206,6 +206,7 @@ class RosBench:
             recording=recording,
             wall_time=time.monotonic() - began,
             policy_latency=tuple(episode.policy_latency),
+            delivered=Delivery(episode.delivered),
         )
 
     def _goal(self, trial: Trial, bag: str, start: float, scene: Scene) -> RunEpisode.Goal:

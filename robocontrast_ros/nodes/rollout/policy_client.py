@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from sensor_msgs.msg import Image
@@ -86,11 +87,22 @@ class PolicyClient:
             answer = patient_call(self._reset, request, limit)
         _raise(*fault_from_msg(answer.fault))
 
+    def shown(self, images: dict[str, Image]) -> dict[str, NDArray[np.uint8]]:
+        """Return the images as the policy receives them.
+
+        Raises:
+            BenchFault: one cannot be read.
+        """
+        try:
+            return {name: image_to_array(image) for name, image in images.items()}
+        except ValueError as error:
+            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+
     def request_actions(self, observation: Observation, images: dict[str, Image]) -> PendingActions | LocalActions:
         """Ask for actions, without waiting for them; the images are as they were received."""
         # The local connection carries no ground truth.
         if self._local is not None and observation.scene is None:
-            return LocalActions(self._local, observation, images)
+            return LocalActions(self._local, replace(observation, images=self.shown(images)))
         request = Act.Request(observation=observation_to_msg(observation, self._frame, images))
         response = PendingResponse(self._act, request)
         return PendingActions(response, observation.stamp, self._parameters.policy_timeout)
@@ -129,21 +141,15 @@ class PendingActions:
 class LocalActions:
     """Actions that were requested over the local connection."""
 
-    def __init__(
-        self, client: LocalClient | InProcessClient, observation: Observation, images: dict[str, Image]
-    ) -> None:
-        """Request them, with the images as they were received.
+    def __init__(self, client: LocalClient | InProcessClient, observation: Observation) -> None:
+        """Request them.
 
         Raises:
-            BenchFault: an image cannot be read, or the server is lost.
+            BenchFault: the server is lost.
         """
-        try:
-            pixels = {name: image_to_array(image) for name, image in images.items()}
-        except ValueError as error:
-            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
         self._client = client
         with _faults_by_owner():
-            self._number = client.ask(replace(observation, images=pixels))
+            self._number = client.ask(observation)
 
     def result(self) -> Answer:
         """Wait for the actions."""

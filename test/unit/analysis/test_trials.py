@@ -40,6 +40,17 @@ def test_the_numbers_are_those_of_the_journal_to_the_last_bit(events):
     assert table["instruction"].to_list() == table["observed_instruction"].to_list()
 
 
+def test_perturbed_trials_name_the_row_of_their_base_trial_and_void_attempts_do_too(events):
+    rows = trials_table(events).to_dicts()
+    for row in rows:
+        if row["perturbation"] == "base":
+            assert row["twin"] is None
+        else:
+            (twin,) = [r for r in rows if r["counts"] and r["index"] == row["twin"]]
+            assert (twin["perturbation"], twin["base_id"], twin["block"]) == ("base", row["base_id"], row["block"])
+    assert [row["twin"] for row in rows if not row["counts"]] == [0]
+
+
 def test_the_policys_latency_is_in_every_row_that_counts(events):
     table = trials_table(events)
     counting = table.filter("counts")

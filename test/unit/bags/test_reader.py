@@ -31,7 +31,7 @@ TASK = LineTask()
 
 def make_trial(seed: int = 0) -> Trial:
     instance = TASK.sample(np.random.default_rng(seed), "x-0")
-    return Trial(3, "x-0", "LB2", 1, instance, 2**32 - 1, "left became right")
+    return Trial(3, "x-0", "LB2", 1, instance, 2**32 - 1, "left became right", twin="0001", block=1)
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,7 @@ def test_everything_that_was_recorded_comes_back_equal(recorded):
 NEW_FIELDS = {
     "Scene": ("has_robot", "robot", "contacts"),
     "TestInstance": ("reference_path", "path_dimensions", "claim", "proof"),
+    "Trial": ("start", "twin", "block"),
     "Progress": ("scores",),
     "TrialResult": ("stopped", "subgoals", "scores"),
 }
@@ -98,7 +99,7 @@ def test_a_bag_from_before_robots_moved_about_is_read_with_what_it_did_not_know_
         return {name: scores[name] for name in FIRST_SCORES[kind]}
 
     old = {m.topic: as_it_was(m.decode()) for m in content.messages}
-    assert decoding.trial_from_msg(old["/eval/trial"]) == recording.trial
+    assert decoding.trial_from_msg(old["/eval/trial"]) == replace(recording.trial, twin="", block=-1)
     last = recording.progress[-1]
     expected = replace(last, scores=known_then(last.scores, "Progress"))
     assert decoding.progress_from_msg(old["/eval/progress"]) == expected

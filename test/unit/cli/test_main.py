@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from typer.testing import CliRunner
 
@@ -59,7 +61,8 @@ def test_a_plan_shows_trials_costs_and_what_the_budget_cuts():
     assert result.exit_code == 0
     assert "cost [m]" in result.output and "LB2" in result.output
     assert "within a budget of 5 m, if every trial succeeds." in result.output
-    last = result.output.strip().splitlines()[-1]
+    *_, blocks, last = result.output.strip().splitlines()
+    assert re.fullmatch(r"([1-9]|1[01]) blocks of trials, independent of each other\.", blocks)
     kept, _, everything = last.split()[:3]
     assert 0 < int(kept) < int(everything)
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from robocontrast_ros.configuration import ConfigurationError, load_configured, load_plugin
+from robocontrast_ros.configuration import ConfigurationError, load_configured, load_plugin, make_plugin, plugins
 
 
 class Maker:
@@ -25,9 +25,79 @@ def test_what_a_plug_in_makes_and_that_is_no_policy_is_refused(tmp_path, monkeyp
     with pytest.raises(ConfigurationError) as caught:
         load_configured("policies", path)
     assert str(caught.value) == (
-        f"{path}: `policy`: got 'SimpleNamespace, made by its `from_file`', expected a policy, which has the methods "
+        f"{path}: `policy`: got 'SimpleNamespace, made by its `from_file`', expected a policy, which has "
         "describe, reset, act. It lacks reset, act."
     )
+
+
+class Registered:
+    """Stands for an entry point of an installed package."""
+
+    name = "mine"
+
+    def __init__(self, load):
+        self.load = load
+
+
+class NoMethods:
+    """Whoever wrote it forgot everything."""
+
+
+class WantsArguments:
+    uses_perturbations, base_trials_iid, name, description = None, True, "mine", "mine"
+
+    def __init__(self, strength):
+        self.strength = strength
+
+    def run(self, context):
+        return iter(())
+
+    def trials_expected(self, context):
+        return 0
+
+    def supports(self, task):
+        return True
+
+    def apply(self, task, base, scene, rng):
+        return None
+
+
+def raising():
+    raise RuntimeError("no licence\nfor this machine")
+
+
+def refusal(monkeypatch, kind, load):
+    """Return the message with which a registered object is refused."""
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [Registered(load)])
+    with pytest.raises(ConfigurationError) as caught:
+        make_plugin(kind, "mine", "session.yaml", "key")
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", list(plugins.METHODS))
+def test_a_registered_class_without_the_methods_of_its_kind_is_refused_in_one_line(monkeypatch, kind):
+    methods = ", ".join(plugins.METHODS[kind])
+    said = refusal(monkeypatch, kind, lambda: NoMethods)
+    assert said.startswith("session.yaml: `key`: got 'mine', expected a ")
+    assert said.endswith(f", which has {methods}. It lacks {methods}.")
+
+
+@pytest.mark.parametrize("kind", ["strategies", "perturbations"])
+def test_a_class_that_cannot_be_called_without_arguments_is_refused_in_one_line(monkeypatch, kind):
+    said = refusal(monkeypatch, kind, lambda: WantsArguments)
+    assert "made by calling its class without arguments. It raises TypeError: " in said
+    assert "missing 1 required positional argument: 'strength'" in said
+
+
+def test_what_is_made_without_an_attribute_is_refused_by_its_name(monkeypatch):
+    lacking = type("Lacking", (WantsArguments,), {"__init__": lambda self: None})
+    assert refusal(monkeypatch, "perturbations", lambda: lacking).endswith("It lacks symbol, axes.")
+
+
+def test_a_registered_object_whose_import_fails_is_refused_in_one_line(monkeypatch):
+    said = refusal(monkeypatch, "strategies", raising)
+    assert said.endswith("expected an importable `module:Object`. It raises RuntimeError: no licence.")
 
 
 @pytest.mark.parametrize("name", [":x", "os:", "os:nothing", "nowhere:At", ".x:y"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.domain import Fault, Observed, Pose, Progress
+from robocontrast_ros.domain import Delivery, Fault, Observed, Pose, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
@@ -69,6 +69,8 @@ class Line:
     log: list = field(default_factory=list)
     began: list = field(default_factory=list)
     scored: list = field(default_factory=list)
+    sent: Observed = field(default_factory=lambda: Observed("go"))
+    received: Observed = field(default_factory=lambda: Observed("go"))
 
     def _do(self, what):
         self.log.append(what)
@@ -100,7 +102,7 @@ class Line:
             def result(self):
                 bench._do("answer")
                 first = bench.log.count("answer") == 1
-                return Answer(np.array(bench.answers.pop(0)), 0.001, Observed("go") if first else Observed())
+                return Answer(np.array(bench.answers.pop(0)), 0.001, bench.received if first else Observed())
 
         return Pending()
 
@@ -145,6 +147,26 @@ def test_an_episode_ends_at_success_and_says_what_the_policy_received():
     assert report.observed == Observed("go")
     assert bench.log[:6] == ["begin", "reset", "step", "observe", "ask", "progress"], "the robot holds still first"
     assert bench.log.count("ask") == bench.log.count("answer"), "no answer is left under way"
+
+
+def test_what_the_policy_received_is_confirmed_to_be_what_was_sent():
+    assert run_episode(Line(), OneJoint(), POLICY, request()).delivered is Delivery.CONFIRMED
+
+
+@pytest.mark.parametrize("received", [Observed("come"), Observed("go", "ab" * 32)])
+def test_a_policy_that_received_something_else_never_moves_the_robot_and_its_trial_is_void(received):
+    bench = Line(received=received)
+    report = run_episode(bench, OneJoint(), POLICY, request())
+    assert (report.fault, report.delivered) == (Fault.PERTURBATION_NOT_DELIVERED, Delivery.DIFFERENT)
+    assert (report.observed, report.steps) == (received, 0)
+    assert "command" not in bench.log and bench.log[-1] == "hold"
+
+
+@pytest.mark.parametrize("fail", [{}, {("answer", 1): PolicyFault(Fault.POLICY_RAISED, "bad")}])
+def test_of_a_policy_server_that_does_not_say_what_it_received_nothing_is_known_and_the_trial_counts(fail):
+    report = run_episode(Line(received=Observed(), fail=fail), OneJoint(), POLICY, request())
+    assert not report.fault.voids
+    assert (report.delivered, report.observed) == (Delivery.UNKNOWN, Observed())
 
 
 def test_an_episode_ends_at_the_step_limit_with_its_last_scene_scored():

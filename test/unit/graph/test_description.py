@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -28,7 +30,7 @@ def parameters(name: str, tmp_path, **overrides) -> dict[str, dict[str, object]]
 def test_an_arm_starts_where_the_task_says_and_is_no_part_of_the_scene(tmp_path, robot):
     nodes = parameters("language_table_demo", tmp_path, robot=robot)
     assert len(nodes["simulator"]["start_position"]) == 3
-    assert (nodes["sim_bridge"]["robot"], nodes["sim_bridge"]["contacts_topic"]) == ("", "")
+    assert (Path(nodes["sim_bridge"]["robot"]).stem, nodes["sim_bridge"]["contacts_topic"]) == (robot, "")
     assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
     assert (nodes["simulator"]["camera_period"], nodes["rollout"]["capture_images"]) == (0.1, "")
     assert nodes["recorder"]["kept"] == []
@@ -38,11 +40,39 @@ def test_a_robot_that_moves_about_starts_where_the_scene_says_and_its_contacts_g
     nodes = parameters("locobot_vln", tmp_path)
     assert nodes["simulator"]["start_position"] == []
     bridge = nodes["sim_bridge"]
-    assert (bridge["robot"], bridge["contacts_topic"]) == ("locobot", "locobot/mobile_base/contacts")
+    assert (Path(bridge["robot"]).stem, bridge["contacts_topic"]) == ("locobot", "locobot/mobile_base/contacts")
     assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
     assert nodes["simulator"]["camera_period"] == 0.0
     assert nodes["rollout"]["capture_images"] == "simulator/capture_images"
     assert nodes["recorder"]["kept"] == ["tf_static"]
+
+
+def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock_nothing_is_stepped(tmp_path):
+    elsewhere = {"world.backend": "simulation_interfaces"}
+    nodes = parameters("language_table_demo", tmp_path, settings=elsewhere)
+    assert "simulator" not in nodes and nodes["sim_bridge"]["stream"] and nodes["rollout"]["pacing"] == "lockstep"
+    assert nodes["rollout"]["sources"] == ["sim_bridge"]
+    judged = {**elsewhere, "world.pacing": "wall_clock", "world.judge": "outside"}
+    session = resolve("language_table_demo", Overrides(output=str(tmp_path), settings=judged))
+    nodes = {node.name: node.parameters for node in nodes_of(session, session.new_run(0.0))}
+    assert not nodes["sim_bridge"]["stream"] and nodes["scorer"]["judge"] == "outside"
+    topics = {topic for topic, _ in recorded_topics(session)}
+    assert "clock" not in topics and "judgement" in topics
+
+
+@pytest.mark.parametrize(
+    ("world", "key", "cure"),
+    [
+        ({"backend": "embedded", "pacing": "wall_clock"}, "world.pacing", "Take `lockstep`"),
+        ({"backend": "gazebo"}, "world.backend", "embedded"),
+        ({"judge": "me"}, "world.judge", "outside, true_scene"),
+        ({"pacing": "by_feel"}, "world.pacing", "lockstep, wall_clock"),
+    ],
+)
+def test_a_world_whose_parts_are_unknown_or_do_not_fit_is_refused_by_key_with_the_cure(world, key, cure):
+    with pytest.raises(ConfigurationError) as error:
+        resolve("language_table_demo", Overrides(settings={f"world.{key}": value for key, value in world.items()}))
+    assert key in str(error.value) and cure in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["language_table_demo", "locobot_vln"])

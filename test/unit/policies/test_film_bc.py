@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from language_table_instances import EIGHT
-from policy_contract import PolicyContract
 
 torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
 
@@ -21,6 +20,7 @@ from robocontrast_ros.configuration import (  # noqa: E402
     load_configured,
     resolve_uri,
 )
+from robocontrast_ros.contracts.policy import PolicyContract  # noqa: E402
 from robocontrast_ros.domain import Pose  # noqa: E402
 from robocontrast_ros.policies.film_bc.keypoints import Keypoints, to_board, to_cells  # noqa: E402
 from robocontrast_ros.policies.film_bc.model import (  # noqa: E402

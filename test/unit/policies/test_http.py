@@ -9,10 +9,10 @@ import time
 import http_server
 import numpy as np
 import pytest
-from policy_contract import PolicyContract
 from remote_servers import parameter_file, server
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured
+from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.policies.adapters.remote.http_policy import HttpPolicy, decode, encode
 from robocontrast_ros.policies.protocol import Observation, PolicyFault

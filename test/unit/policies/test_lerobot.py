@@ -10,10 +10,10 @@ import sys
 import numpy as np
 import openpi_server
 import pytest
-from policy_contract import PolicyContract
 from remote_servers import SUPPORT, parameter_file
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured
+from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.policies.adapters.remote.lerobot_policy import LerobotPolicy
 from robocontrast_ros.policies.protocol import Observation, PolicyFault

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from policy_contract import PolicyContract
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri
+from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.domain import BASE, Perturbed, Pose, Scene, TestInstance, Trial
 from robocontrast_ros.policies.baselines.navigation.modular.memory import FloorMemory
 from robocontrast_ros.policies.baselines.navigation.modular.policy import ModularNavigation, ModularParameters
@@ -47,29 +47,11 @@ def arranged(family: str) -> TestInstance:
 class NavigationContract(PolicyContract):
     """What a policy of a mobile base is shown."""
 
+    task = "studio_apartment"
     joints = 0
 
-    def instruction(self, trial: int) -> str:
-        return arranged(ARRANGEMENTS[trial]).instruction.text
-
-    def observations(self, policy: Policy, trial: int, count: int = 4) -> list[Observation]:
-        scene = arranged(ARRANGEMENTS[trial]).scene
-        described = policy.describe()
-        rng = np.random.default_rng(trial)
-        return [
-            Observation(
-                stamp=0.1 * (k + 1),
-                images={
-                    camera: rng.integers(0, 256, (*shape, 3), np.uint8)
-                    for camera, shape in self.image_shapes(described).items()
-                },
-                joint_names=(),
-                joint_positions=(),
-                tool_pose=scene.robot,
-                scene=scene if described.privileged else None,
-            )
-            for k in range(count)
-        ]
+    def instance(self, trial: int) -> TestInstance:
+        return arranged(ARRANGEMENTS[trial])
 
     def test_it_drives_the_locobot(self):
         description = self.make().describe()

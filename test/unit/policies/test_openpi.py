@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from policy_contract import PolicyContract
 from remote_servers import parameter_file, server
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured
+from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.policies.adapters.packing import fit_image
 from robocontrast_ros.policies.adapters.remote.openpi_policy import OpenpiPolicy

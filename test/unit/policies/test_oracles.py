@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 from language_table_instances import EIGHT, instance, scene
-from policy_contract import PolicyContract
 
 from robocontrast_ros.configuration import load_configured, load_record, resolve_uri
+from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.domain import BASE, Outcome, Pose, Trial
 from robocontrast_ros.policies.baselines.language_table.noisy_oracle import NoisyOracle, NoisyOracleParameters
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle, OracleParameters

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from policy_contract import PolicyContract
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from torch_networks import (
@@ -40,6 +39,7 @@ from torch_networks import (
 )
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured
+from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.policies.adapters.packing import pack_image
 from robocontrast_ros.policies.adapters.torch_model.parameters import load_parameters

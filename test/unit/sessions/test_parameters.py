@@ -343,7 +343,7 @@ def test_a_plug_in_that_is_none_of_its_kind_is_refused_by_what_it_lacks(write, t
     }[kind]
     with pytest.raises(ConfigurationError) as caught:
         resolve(write(**changes))
-    assert f"got 'os:path', expected a {kind}, which has the methods {methods}. It lacks" in str(caught.value)
+    assert f"got 'os:path', expected a {kind}, which has {methods}. It lacks" in str(caught.value)
 
 
 def test_a_perturbation_that_the_task_does_not_support_is_refused(write, tmp_path):

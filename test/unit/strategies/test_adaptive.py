@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from line_world import Invert, LineBench, LineTask, line, line_evaluation, to_place, with_scores, x_of
+from line_world import Invert, LineBench, LineTask, Mirrored, line, line_evaluation, to_place, with_scores
 
-from robocontrast_ros.domain import BASE, Fault, NotApplicable, Perturbed, TestInstance
+from robocontrast_ros.domain import BASE, Fault, Perturbed, TestInstance
 from robocontrast_ros.episodes.scoring.spl import Spl
 from robocontrast_ros.runs.events import TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import read_journal
@@ -46,18 +46,6 @@ def context(number: int, rows: tuple[str, ...], budget: float) -> StrategyContex
     """Return as many instances as wanted, with perturbations of these names."""
     instances = tuple(replace(ONE, instance_id=f"x{n:03d}") for n in range(number))
     return StrategyContext(TASK, instances, tuple(map(Again, rows)), 1, partial(generator, 0), budget, metric=Spl.spec)
-
-
-class Mirrored(Again):
-    """A perturbation whose set-up is dear: all blocks change sides."""
-
-    symbol = "ΔM"
-
-    def apply(self, task: LineTask, base: TestInstance, scene, rng) -> Perturbed | NotApplicable:
-        """Return the instruction in the mirrored scene of the test instance."""
-        mirrored = line(**{name: 1.0 - x_of(base.scene, name) for name in base.scene.names})
-        instance = task.make_instance(base.instance_id, base.instruction, mirrored)
-        return Perturbed(instance, "mirrored") if instance else NotApplicable("it is not open")
 
 
 Score = Callable[[str, str], float]
@@ -224,7 +212,7 @@ def test_means_are_not_biased_where_those_of_trials_chosen_by_their_own_instance
 @pytest.mark.parametrize("breaks", [(5,), (20, 11), (27, 28, 3)])
 def test_a_session_that_was_interrupted_leaves_out_what_one_that_was_not_does(tmp_path, breaks):
     evaluation = line_evaluation(
-        strategy=Adaptive(), test_set_size=30, budget=30.0, perturbations=(Invert(), Mirrored("M")), seed=5
+        strategy=Adaptive(), test_set_size=30, budget=30.0, perturbations=(Invert(), Mirrored()), seed=5
     )
 
     def told(path):

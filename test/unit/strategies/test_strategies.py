@@ -23,22 +23,18 @@ from line_world import (
 from robocontrast_ros.domain import BASE, Start, Trial
 from robocontrast_ros.episodes.scoring.spl import Spl
 from robocontrast_ros.sessions.seeding import generator, trial_seed
-from robocontrast_ros.strategies.adaptive import Adaptive
 from robocontrast_ros.strategies.contrast_set import ContrastSet
-from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.protocol import (
     Completed,
     Proposal,
     Skipped,
     StrategyContext,
-    solved_at_start,
 )
 from robocontrast_ros.strategies.standard import Standard
 
 TASK = LineTask()
 LIMITED = (LimitedIntervention(), LimitedInterventionSkip())
-STRATEGIES = (Standard(), ContrastSet(), *LIMITED, CostOrdered(), Adaptive())
 
 
 def run(strategy, context, skill=1.0):
@@ -72,36 +68,6 @@ def context(*test_set, perturbations=(), repeats=1):
 FAR = instance("x0", to_place("a", "left"), a=0.3, b=0.5, c=0.7, d=0.8)
 BLOCKED = instance("x1", to_place("a", "right"), a=0.6, b=0.1, c=0.2, d=0.3)
 """Feasible in its own scene, not in the one that FAR leaves."""
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
-@given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3), skill=st.floats(0.0, 1.0))
-@settings(max_examples=25, deadline=None)
-def test_no_instance_that_is_solved_or_infeasible_at_its_start_is_ever_proposed(strategy, seed, repeats, skill):
-    evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=strategy, test_set_size=6)
-    steps = run(strategy, evaluation.context(), skill)
-    assert steps
-    for step, _ in steps:
-        if isinstance(step, Proposal):
-            assert not solved_at_start(TASK, step.instance)
-            assert TASK.plan(step.instance.instruction, step.instance.scene) is not None
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
-@given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3))
-@settings(max_examples=25, deadline=None)
-def test_each_instance_is_run_as_often_as_the_repeats_say_from_one_and_the_same_start(strategy, seed, repeats):
-    evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=strategy, test_set_size=6)
-    steps = run(strategy, evaluation.context(), 0.5)
-    groups: dict[tuple[str, str], list[Proposal]] = {}
-    for step, _ in steps:
-        if isinstance(step, Proposal):
-            groups.setdefault((step.base_id, step.perturbation), []).append(step)
-    for group in groups.values():
-        assert [p.repeat for p in group] == list(range(repeats))
-        assert len({p.instance for p in group}) == 1
-    skipped = sum(isinstance(step, Skipped) for step, _ in steps)
-    assert len(steps) - skipped == strategy.trials_expected(evaluation.context()) - skipped * repeats
 
 
 @given(seed=st.integers(0, 2**63 - 1))

@@ -30,11 +30,10 @@ def test_blocks_lie_inside_the_margin_apart_from_each_other_and_from_the_tool(se
         assert math.dist(a.pose.xy, b.pose.xy) >= 2 * P.block_size.circumradius
 
 
-@pytest.mark.parametrize("family", EIGHT.families)
-@pytest.mark.parametrize("task", [EIGHT, FOUR], ids=["eight", "four"])
-def test_an_instance_is_unsolved_feasible_and_said_in_words_that_mean_it(task, family):
+@pytest.mark.parametrize("family", FOUR.families)
+def test_with_fewer_blocks_an_instance_is_unsolved_feasible_and_said_in_words_that_mean_it(family):
     for seed in range(8):
-        drawn = instance(seed, family, task)
+        task, drawn = FOUR, instance(seed, family, FOUR)
         assert drawn.instruction.family == family
         assert not task.goal(drawn.instruction, drawn.scene).satisfied(drawn.scene)
         plan = task.plan(drawn.instruction, drawn.scene)
@@ -42,13 +41,6 @@ def test_an_instance_is_unsolved_feasible_and_said_in_words_that_mean_it(task, f
         assert task.infeasibility(drawn.instruction, drawn.scene) is None
         assert task.parse(drawn.instruction.text, drawn.scene) == drawn.instruction
         assert task.make_instance(drawn.instance_id, drawn.instruction, drawn.scene) == drawn
-
-
-def test_the_same_seed_draws_the_same_instance():
-    for seed in range(3):
-        first, second = (EIGHT.sample(np.random.default_rng(seed), "x") for _ in range(2))
-        assert first == second
-    assert instance(0).scene != instance(1).scene
 
 
 def test_the_point_of_a_relative_instruction_is_inside_the_margin():

@@ -1,0 +1,166 @@
+"""What every scene backend promises."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.domain import Scene
+from robocontrast_ros.robots.profile import RobotProfile, load_profile
+from robocontrast_ros.strategies.effort import Tolerance, setup_moves
+from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.worlds.backends import BackendContext, BackendFeatures, SceneBackend
+from robocontrast_ros.worlds.in_process import WorldSimulation
+from robocontrast_ros.worlds.mujoco.world import World
+from robocontrast_ros.worlds.simulated_scene import Simulation
+
+
+class BackendContract:
+    """Inherit, and return a backend from ``make``.
+
+    Without changes it is tried on Language-Table with the embedded simulator, which a backend need not use.
+
+    Attributes:
+        robot: name in config/robots/, or path of a file.
+        draws: scenes that are set up.
+    """
+
+    robot = "franka"
+    draws = 3
+
+    def make(self, context: BackendContext) -> SceneBackend:
+        """Return a backend, made afresh from a context as a session makes it."""
+        raise NotImplementedError
+
+    def task(self) -> Task:
+        """Return the task whose scenes are set up."""
+        return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+
+    def simulation(self) -> Simulation:
+        """Return what ``BackendContext.simulation`` connects to."""
+        task = self.used_task()
+        return WorldSimulation(World(self.profile(), task.world, task.start_position, physics_step=task.physics_step))
+
+    @once
+    def used_task(self) -> Task:
+        """Return the task of all checks."""
+        return self.task()
+
+    @once
+    def profile(self) -> RobotProfile:
+        """Return the robot."""
+        return load_profile(self.robot)
+
+    @once
+    def wanted(self) -> tuple[Scene, ...]:
+        """Return the scenes that are set up."""
+        return tuple(self.used_task().sample(np.random.default_rng([4, k]), "x").scene for k in range(self.draws))
+
+    def context(self) -> BackendContext:
+        """Return what a backend is made from; its clock goes on by a second each time that it is read."""
+        ticks = iter(range(1, 1_000_000))
+        return BackendContext(self.used_task(), self.profile(), lambda: float(next(ticks)), self.simulation)
+
+    def opened(self) -> SceneBackend:
+        """Return a backend, made afresh."""
+        return self.make(self.context())
+
+    def set_up(self, backend: SceneBackend, target: Scene) -> Scene:
+        """Have a scene set up by the moves that a session would ask for; return it as read back."""
+        before, present = backend.read()
+        after, scene = backend.set_up(target, setup_moves(present, target, Tolerance()))
+        promise(after >= before, f"time does not go back; the scene is of {before} s and, set up, of {after} s")
+        self.check_is(scene, target, "`set_up` returns")
+        self.check_is(backend.read()[1], target, "after `set_up`, `read` returns")
+        return scene
+
+    def check_is(self, scene: Scene, target: Scene, words: str) -> None:
+        """Check a scene against the one that was wanted."""
+        tolerance = self.context().tolerance
+        promise(
+            set(scene.names) == set(target.names),
+            f"{words} the objects that were wanted, {', '.join(target.names) or 'none'}; got "
+            f"{', '.join(scene.names) or 'none'}",
+        )
+        for wanted in target:
+            found = scene[wanted.name]
+            promise(
+                found.model == wanted.model, f"{words} each object's model; that of '{wanted.name}' is '{found.model}'"
+            )
+            off = found.pose.distance_to(wanted.pose)
+            promise(
+                off <= tolerance, f"{words} the scene that was wanted; '{wanted.name}' is {off:.3f} m from its place"
+            )
+        promise(
+            scene.frame_id == self.profile().world_frame,
+            f"{words} poses in '{self.profile().world_frame}'; got '{scene.frame_id}'",
+        )
+        if target.robot is not None:
+            promise(scene.robot is not None, f"{words} the pose of a mobile robot; got none")
+            off = scene.robot.distance_to(target.robot)
+            turned = abs(math.remainder(scene.robot.yaw - target.robot.yaw, math.tau))
+            promise(
+                off <= tolerance and turned <= 0.05,
+                f"{words} the robot where it was wanted; it is {off:.3f} m and {turned:.3f} rad away",
+            )
+
+    def test_it_says_what_it_can_do(self) -> None:
+        """Its class does, before it is made; and in words, after."""
+        backend = self.opened()
+        features = getattr(type(backend), "features", None)
+        promise(isinstance(features, BackendFeatures), f"the class has `features`, a BackendFeatures; got {features!r}")
+        promise(
+            isinstance(backend.description, str),
+            f"`description` is a text, empty where nothing is known; got {backend.description!r}",
+        )
+        promise(
+            not features.streams or callable(getattr(backend, "request", None)),
+            "a backend whose features say `streams` has `request`; it has not",
+        )
+        promise(
+            features.steps or not features.streams,
+            "a world whose scene is known at every control step can be stepped; its features say `streams` alone",
+        )
+
+    def test_the_scene_is_known_before_one_was_set_up(self) -> None:
+        """The first moves start from it."""
+        stamp, scene = self.opened().read()
+        promise(math.isfinite(stamp), f"`read` returns the time of the scene; got {stamp!r}")
+        promise(isinstance(scene, Scene), f"`read` returns a Scene; got {scene!r}")
+
+    def test_a_scene_that_is_set_up_is_the_one_that_was_wanted(self) -> None:
+        """And so is the next."""
+        backend = self.opened()
+        for target in (*self.wanted(), self.wanted()[0]):
+            self.set_up(backend, target)
+
+    def test_moves_are_carried_out_and_everything_else_stays(self) -> None:
+        """One object is moved, taken out, and brought in again."""
+        backend = self.opened()
+        present = self.set_up(backend, self.wanted()[0])
+        name = present.names[-1]
+        x, y, z = present[name].pose.position
+        moved = present.moved(name, replace(present[name].pose, position=(x + 0.005, y + 0.005, z)))
+        here = self.set_up(backend, moved)
+        for other in present.names[:-1]:
+            off = here[other].pose.distance_to(present[other].pose)
+            promise(off <= 1e-3, f"an object without a move stays where it is; '{other}' is {off:.4f} m away")
+        without = replace(here, objects=tuple(o for o in here if o.name != name))
+        self.set_up(backend, without)
+        self.set_up(backend, here)
+
+    def test_a_streamed_scene_is_the_one_that_is_read(self) -> None:
+        """Where it is streamed."""
+        backend = self.opened()
+        if not backend.features.streams:
+            return
+        self.set_up(backend, self.wanted()[0])
+        answers: list[tuple[float, Scene]] = []
+        faults: list[Exception] = []
+        backend.request(lambda stamp, scene: answers.append((stamp, scene)), faults.append)
+        promise(answers and not faults, f"`request` answers with the scene; got {faults or 'nothing'}")
+        promise(answers[0] == backend.read(), "`request` answers with what `read` returns; got something else")

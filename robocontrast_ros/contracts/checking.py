@@ -1,0 +1,58 @@
+"""How a contract says that a promise is broken, or that there is nothing to check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NoReturn, TypeVar
+from unittest import SkipTest
+
+Result = TypeVar("Result")
+
+
+def promise(kept: object, words: str) -> None:
+    """Fail the test unless a promise is kept.
+
+    Args:
+        kept: whether it is.
+        words: the promise, and what was found instead.
+
+    Raises:
+        AssertionError: it is not kept. Unlike ``assert``, this is checked under ``python -O``, too.
+    """
+    if not kept:
+        raise AssertionError(words)
+
+
+def nothing_to_check(why: str) -> NoReturn:
+    """Skip the test, with the reason."""
+    raise SkipTest(why)
+
+
+def refuses(call: Callable[[], object], error: type[Exception], words: str) -> str:
+    """Return the message with which a call refuses its input.
+
+    Raises:
+        AssertionError: it raises another error, or none.
+    """
+    try:
+        answer = call()
+    except error as refusal:
+        return str(refusal)
+    except Exception as other:  # what is under test may raise anything
+        raise AssertionError(f"{words}; it raises {type(other).__name__}: {other}") from other
+    raise AssertionError(f"{words}; it answers {answer!r}")
+
+
+def once(method: Callable[[Any], Result]) -> Callable[[Any], Result]:
+    """Compute a method's value once for each test class; pytest makes a new object of it for each test."""
+    name = f"_once_{method.__name__}"
+
+    @wraps(method)
+    def get(self: Any) -> Result:
+        owner = type(self)
+        if name not in vars(owner):
+            setattr(owner, name, method(self))
+        return vars(owner)[name]
+
+    return get

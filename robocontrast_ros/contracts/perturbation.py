@@ -1,0 +1,174 @@
+"""What every perturbation promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.tasks.protocol import Task
+
+AXES = "LSB"
+"""Language, scene, expected behaviour, in the order in which they are written."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One answer, and what was asked."""
+
+    base: TestInstance
+    scene: Scene
+    seed: int
+    answer: Perturbed | NotApplicable
+
+
+class PerturbationContract:
+    """Inherit, and return a perturbation from ``make``, and from ``task`` a task that it supports.
+
+    Attributes:
+        draws: test instances it is applied to, from all families of the task in turn.
+    """
+
+    draws = 10
+
+    def make(self) -> Perturbation:
+        """Return a perturbation, made afresh."""
+        raise NotImplementedError
+
+    def task(self) -> Task:
+        """Return a task that it supports."""
+        return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+
+    @once
+    def used_task(self) -> Task:
+        """Return the task of all checks."""
+        return self.task()
+
+    @once
+    def applied(self) -> tuple[Applied, ...]:
+        """Return what comes of it in the scenes of test instances, and in those that a solved trial leaves."""
+        task, perturbation = self.used_task(), self.make()
+        done = []
+        for seed in range(self.draws):
+            family = task.families[seed % len(task.families)]
+            base = task.sample(np.random.default_rng([2, seed]), f"x{seed}", family)
+            for scene in (base.scene, task.plan(base.instruction, base.scene).final_scene):
+                answer = perturbation.apply(task, base, scene, np.random.default_rng(seed))
+                done.append(Applied(base, scene, seed, answer))
+        return tuple(done)
+
+    def perturbed(self) -> Iterator[tuple[Applied, TestInstance]]:
+        """Return the cases in which it applied, with the new instances."""
+        for case in self.applied():
+            if isinstance(case.answer, Perturbed):
+                yield case, case.answer.instance
+
+    def test_it_says_what_it_is(self) -> None:
+        """Name, symbol, axes, description."""
+        made = self.make()
+        for attribute in ("name", "symbol", "axes", "description"):
+            text = getattr(made, attribute, None)
+            promise(isinstance(text, str) and text, f"a perturbation has a `{attribute}`, a text; got {text!r}")
+        promise(
+            made.axes == "".join(letter for letter in AXES if letter in made.axes),
+            f"`axes` has some of the letters L, S and B, in this order; got {made.axes!r}",
+        )
+
+    def test_it_says_which_tasks_it_supports(self) -> None:
+        """And raises nothing for others."""
+        promise(self.make().supports(self.used_task()) is True, "`supports` is true of the task that it is tried on")
+        answer = self.make().supports(SimpleNamespace(name="another task", families=("any",)))
+        promise(answer is False, f"`supports` is false of a task that has nothing but its name; got {answer!r}")
+
+    def test_it_answers_with_an_instance_or_with_a_reason(self) -> None:
+        """And with an instance at least once."""
+        for case in self.applied():
+            answer = case.answer
+            promise(
+                isinstance(answer, Perturbed | NotApplicable),
+                f"`apply` answers Perturbed or NotApplicable; got {answer!r}",
+            )
+            if isinstance(answer, NotApplicable):
+                promise(answer.reason, f"NotApplicable has a reason; that for '{case.base.instruction.text}' has none")
+            else:
+                promise(answer.note, f"Perturbed has a note; that for '{case.base.instruction.text}' has none")
+        reasons = {case.answer.reason for case in self.applied() if isinstance(case.answer, NotApplicable)}
+        promise(
+            any(self.perturbed()),
+            f"it applies to some of {self.draws} test instances; it applied to none: {'; '.join(sorted(reasons))}",
+        )
+
+    def test_the_same_generator_gives_the_same_answer(self) -> None:
+        """Applying it changes nothing but what is returned."""
+        task, used = self.used_task(), self.make()
+        for number, case in enumerate(self.applied()):
+            made = self.make() if number % 2 else used
+            again = made.apply(task, case.base, case.scene, np.random.default_rng(case.seed))
+            promise(
+                again == case.answer,
+                f"`apply` draws from the generator that it is given alone; for '{case.base.instruction.text}' it gave "
+                f"{again!r} after {case.answer!r}",
+            )
+
+    def test_what_comes_out_is_feasible_and_not_solved(self) -> None:
+        """And has an id of its own."""
+        task = self.used_task()
+        for case, new in self.perturbed():
+            words = f"'{new.instruction.text}', made of '{case.base.instruction.text}',"
+            promise(
+                not task.goal(new.instruction, new.scene).satisfied(new.scene),
+                f"a perturbed instance is not solved at its start; {words} is",
+            )
+            plan = task.plan(new.instruction, new.scene)
+            promise(plan is not None, f"a perturbed instance is feasible; {words} is not")
+            promise(
+                new.optimal_path_length == plan.length,
+                f"`optimal_path_length` is that of the new instance, {plan.length} m; {words} has "
+                f"{new.optimal_path_length} m",
+            )
+            promise(
+                task.parse(new.instruction.text, new.scene) == new.instruction,
+                f"the task's grammar knows the words of a perturbed instance; {words} means something else to it",
+            )
+            promise(
+                new.instance_id != case.base.instance_id,
+                f"a perturbed instance has an id of its own; it has that of its base, '{new.instance_id}'",
+            )
+            promise(new.task == task.name, f"a perturbed instance is of the task '{task.name}'; got '{new.task}'")
+
+    def test_nothing_but_its_axes_is_changed(self) -> None:
+        """L: the instruction; S: the scene; B: what is expected."""
+        axes = self.make().axes
+        for case, new in self.perturbed():
+            old = case.base.instruction
+            words = f"for '{old.text}'"
+            if "L" in axes:
+                promise(new.instruction.text != old.text, f"with L in `axes` other words are said; not so {words}")
+                promise(
+                    ("B" in axes) == (_meaning(new) != _meaning(case.base)),
+                    f"L without B keeps the meaning of the instruction, LB changes it; not so {words}, which became "
+                    f"'{new.instruction.text}'",
+                )
+            else:
+                promise(
+                    new.instruction == old,
+                    f"without L in `axes` the instruction stays; {words} it became '{new.instruction.text}'",
+                )
+            moved = [o.name for o in case.scene if o.name not in new.scene or new.scene[o.name] != o]
+            moved += [name for name in new.scene.names if name not in case.scene]
+            if "S" in axes:
+                promise(moved, f"with S in `axes` an object is moved; none was {words}")
+            else:
+                promise(
+                    not moved, f"without S in `axes` the scene stays as it was; moved were {', '.join(moved)} {words}"
+                )
+
+
+def _meaning(instance: TestInstance) -> tuple[object, ...]:
+    return instance.instruction.family, instance.instruction.arguments

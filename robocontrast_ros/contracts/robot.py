@@ -1,0 +1,264 @@
+"""What every robot promises, whatever kind it is."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from robocontrast_ros.configuration import dump_record, parse_record
+from robocontrast_ros.contracts.checking import once, promise, refuses
+from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.robots.action_spaces import Move
+from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
+from robocontrast_ros.robots.controllers.protocol import Controller
+from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
+from robocontrast_ros.robots.profile import RobotProfile, load_profile
+from robocontrast_ros.robots.profile_base import Triple
+from robocontrast_ros.robots.state_estimation import make_state_estimator
+from robocontrast_ros.worlds.mujoco.world import VALID_NAME, World
+
+PERIOD = 0.1
+"""A control period [s]."""
+STEPS = 40
+"""Control periods that random actions are carried out for."""
+TRUE = 2e-3
+"""How far the robot's own estimate may be from the truth in the embedded world, standing still [m]."""
+DRIVEN = 5e-3
+"""How far beside the tolerances of its profile a base may come to rest in the embedded world [m or rad]."""
+FOLLOWED = 0.5
+"""How far the tool may be behind its displacements, as a share of the greatest one."""
+UPRIGHT = 2e-3
+"""How far the tool may lean from pointing straight down [rad]."""
+AWAY = 0.05
+"""How near a joint may come to its limits where the tool works [rad]."""
+
+
+class RobotContract:
+    """Inherit, and name the robot.
+
+    Attributes:
+        robot: name in config/robots/, or path of a file.
+        world: URI or path of the world model that the robot is put into; the shipped world of its kind when empty.
+        board: least and greatest x, then y, of where an arm with `planar_delta` has to reach, `world` frame [m].
+    """
+
+    robot: str
+    world = ""
+    board = ((0.10, 0.65), (-0.3548, 0.3548))  # the board of Language-Table and 5 cm beyond
+
+    @once
+    def profile(self) -> RobotProfile:
+        """Return the robot."""
+        return load_profile(self.robot)
+
+    def embedded(self, start: Triple | None = None) -> World:
+        """Return the embedded world with this robot, made afresh, and its tool at ``start`` [m] where that is given."""
+        folder = "apartment" if self.profile().mobile else "language_table"
+        return World(self.profile(), self.world or f"package://robocontrast_ros/models/{folder}/world.xml", start)
+
+    def state(self, world: World) -> RobotState:
+        """Return where the robot is by its own estimate, at the beginning of an episode."""
+        estimator = make_state_estimator(self.profile())
+        estimator.begin(world.tool_pose())
+        return estimator.update(world.reading())
+
+    def test_its_file_can_be_written_and_read_again(self) -> None:
+        """As runs do, which keep it."""
+        profile = self.profile()
+        promise(
+            parse_record(type(profile), dump_record(profile), self.robot) == profile,
+            "a profile that is written down and read again is the same",
+        )
+
+    def test_it_says_what_a_session_has_to_know(self) -> None:
+        """Name, action spaces, topics."""
+        profile = self.profile()
+        promise(
+            re.fullmatch(VALID_NAME, profile.name),
+            f"a robot's `name` has letters, digits and _, a letter first; got '{profile.name}'",
+        )
+        promise(profile.action_spaces.offered, "a robot offers at least one of the `action_spaces`")
+        topics = [profile.command.topic, *(t.name for t in (*profile.driver_topics, *profile.latched_topics))]
+        topics += [topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic)]
+        absolute = [topic for topic in topics if topic.startswith("/")]
+        promise(
+            not absolute,
+            f"topics are relative, so that a session can be in a namespace; these are not: {', '.join(absolute)}",
+        )
+
+    def test_the_embedded_world_has_it_where_its_sensors_say(self) -> None:
+        """State estimation undoes what the driver publishes."""
+        world = self.embedded()
+        estimate, truth = self.state(world).pose, world.tool_pose()
+        promise(
+            estimate.distance_to(truth) <= TRUE,
+            f"the estimate of a robot that stands still is where the robot is, within {TRUE} m; it is "
+            f"{estimate.distance_to(truth):.4f} m away",
+        )
+
+    def test_every_action_space_that_it_offers_refuses_what_is_no_action(self) -> None:
+        """Of another size, or not finite; the robot can be stopped then."""
+        world = self.embedded()
+        state = self.state(world)
+        for space, controller in self.controllers(state):
+            size = controller.action_size
+            promise(size >= 1, f"an action of {space} has at least one number; got {size}")
+            promise(controller.conventions.reference, f"the conventions of {space} say what its numbers refer to")
+            for wrong in ([0.0] * (size + 1), [0.0] * (size - 1), [math.nan] * size, [math.inf] * size):
+                refuses(
+                    lambda controller=controller, wrong=wrong: controller.begin(wrong, state),
+                    ValueError,
+                    f"{space} raises ValueError for {wrong}, which is no action of {size} finite numbers",
+                )
+            promise(
+                self.is_still(controller.hold(state), state),
+                f"`hold` stops the robot where it is; that of {space} commands {controller.hold(state)}",
+            )
+
+    def test_whatever_a_policy_answers_the_robot_keeps_its_limits(self) -> None:
+        """Random actions, of which many are too great, in the embedded world."""
+        for space in self.profile().action_spaces.offered:
+            world = self.embedded()
+            estimator = make_state_estimator(self.profile())
+            estimator.begin(world.tool_pose())
+            state = estimator.update(world.reading())
+            controller = make_controller(self.profile(), space, PERIOD)
+            controller.reset(state)
+            rng = np.random.default_rng(0)
+            done = 0
+            while done < STEPS:
+                controller.begin(self.random_action(controller, rng), state)
+                while done < STEPS and (step := controller.step(state)) is not None:
+                    promise(
+                        step.clamped == bool(step.reasons),
+                        f"a step of {space} that is clamped has reasons, and no other; got {step!r}",
+                    )
+                    self.check_limits(space, step.command, state)
+                    world.apply_command(step.command)
+                    world.step(round(PERIOD / world.step_duration))
+                    state = estimator.update(world.reading())
+                    done += 1
+
+    def test_its_actions_lead_where_they_should(self) -> None:
+        """In the action spaces whose actions lead to a place that can be computed from the profile."""
+        checks = {"planar_delta": self.check_planar_delta, "discrete_navigation": self.check_discrete_navigation}
+        for space in self.profile().action_spaces.offered:
+            checks.get(space, lambda: None)()
+
+    def check_planar_delta(self) -> None:
+        """The tool points down everywhere on the board, and goes where it is told."""
+        profile, arm = self.profile(), Kinematics(self.profile())
+        height = profile.action_spaces.planar_delta.height
+        bound = profile.action_spaces.planar_delta.max_step
+        for x in np.linspace(*self.board[0], 8):
+            for y in np.linspace(*self.board[1], 9):
+                place = (float(x), float(y), height)
+                where = f"at ({x:.2f}, {y:.2f}, {height:.2f}) m"
+                try:
+                    joints = arm.posture(place)
+                except Unreachable as error:
+                    raise AssertionError(f"the tool reaches all of the board; not so {where}: {error}") from None
+                tool = arm.tool_pose(joints)
+                promise(
+                    math.dist(tool.position, place) < 1e-3 and _lean(tool) < UPRIGHT,
+                    f"the tool is where inverse kinematics puts it and points down; {where} it is at {tool.position} "
+                    f"and leans by {_lean(tool):.4f} rad",
+                )
+                margin = min(min(q - j.lower, j.upper - q) for j, q in zip(profile.joints, joints, strict=True))
+                promise(
+                    margin > AWAY,
+                    f"joints keep {AWAY} rad from their limits on the board; {where} one is {margin:.3f} rad away",
+                )
+        middle = (*(sum(sides) / 2 for sides in self.board), height)
+        for along, across in ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)):
+            world = self.embedded(middle)
+            state = self.state(world)
+            controller = make_controller(profile, "planar_delta", PERIOD)
+            controller.reset(state)
+            for _ in range(5):
+                controller.begin((along * bound / 2, across * bound / 2), state)
+                world.apply_command(controller.step(state).command)
+                world.step(round(PERIOD / world.step_duration))
+                state = self.state(world)
+            wanted = (middle[0] + along * 2.5 * bound, middle[1] + across * 2.5 * bound, height)
+            off = math.dist(world.tool_pose().position, wanted)
+            promise(
+                off < FOLLOWED * bound,
+                f"in the embedded world the tool goes where it is told; after 5 displacements from {middle} it is "
+                f"{off:.3f} m from {wanted}. Look at `servo`, and at `links` that may touch something",
+            )
+
+    def check_discrete_navigation(self) -> None:
+        """Forward drives its distance, left and right turn by their angle, and the base comes to rest there."""
+        space = self.profile().action_spaces.discrete_navigation
+        for move, ahead, turn in ((Move.FORWARD, space.distance, 0.0), (Move.LEFT, 0.0, 1.0), (Move.RIGHT, 0.0, -1.0)):
+            world = self.embedded()
+            start = world.tool_pose()
+            estimator = make_state_estimator(self.profile())
+            estimator.begin(start)
+            state = estimator.update(world.reading())
+            controller = make_controller(self.profile(), "discrete_navigation", PERIOD)
+            controller.reset(state)
+            controller.begin((float(move),), state)
+            while (step := controller.step(state)) is not None:
+                promise(not step.clamped, f"on free floor {move.name} is not blocked; it says {step.reasons}")
+                world.apply_command(step.command)
+                world.step(round(PERIOD / world.step_duration))
+                state = estimator.update(world.reading())
+            end = world.tool_pose()
+            driven, turned = math.dist(start.xy, end.xy), math.remainder(end.yaw - start.yaw, math.tau)
+            promise(
+                abs(driven - ahead) <= space.distance_tolerance + DRIVEN
+                and abs(turned - turn * space.angle) <= space.angle_tolerance + DRIVEN,
+                f"{move.name} drives {ahead} m and turns by {turn * space.angle:.3f} rad; it drove {driven:.3f} m and "
+                f"turned by {turned:.3f} rad",
+            )
+
+    def controllers(self, state: RobotState) -> list[tuple[str, Controller]]:
+        """Return a controller for each action space that it offers."""
+        made = [(s, make_controller(self.profile(), s, PERIOD)) for s in self.profile().action_spaces.offered]
+        for _, controller in made:
+            controller.reset(state)
+        return made
+
+    def random_action(self, controller: Controller, rng: np.random.Generator) -> tuple[float, ...]:
+        """Return an action that means something: one of a few moves, or numbers of any size that a robot may meet."""
+        if controller.conventions.reference == "discrete":
+            moves = [(float(k),) for k in range(1, 4)]
+            return moves[rng.integers(len(moves))]
+        return tuple(rng.normal(scale=0.3, size=controller.action_size).tolist())
+
+    def is_still(self, command: RobotCommand, state: RobotState) -> bool:
+        """Tell whether a command stops the robot where it is."""
+        if isinstance(command, TwistCommand):
+            return command == TwistCommand()
+        return bool(np.allclose(command.positions, state.joint_positions, rtol=0.0, atol=1e-6))
+
+    def check_limits(self, space: str, command: RobotCommand, state: RobotState) -> None:
+        """Check a command against the profile."""
+        profile = self.profile()
+        if isinstance(command, TwistCommand):
+            limits = profile.limits
+            promise(
+                abs(command.linear) <= limits.linear_speed and abs(command.angular) <= limits.angular_speed,
+                f"{space} keeps the speeds of `limits`; it commands {command}",
+            )
+        elif isinstance(command, JointTrajectoryCommand):
+            named = dict(zip(command.names, command.positions, strict=True))
+            for joint in profile.joints:
+                promise(
+                    joint.lower <= named[joint.name] <= joint.upper,
+                    f"{space} keeps '{joint.name}' within [{joint.lower}, {joint.upper}]; it commands "
+                    f"{named[joint.name]}",
+                )
+        else:
+            raise AssertionError(f"{space} commands what no driver takes: {command!r}")
+
+
+def _lean(tool: Pose) -> float:
+    """Return the angle between the tool's axis and straight down [rad]."""
+    x, y, _, _ = tool.orientation
+    return math.acos(min(1.0, max(-1.0, -(1.0 - 2.0 * (x * x + y * y)))))

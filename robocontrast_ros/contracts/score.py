@@ -1,0 +1,183 @@
+"""What every score promises."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.contracts.played import played_scenes
+from robocontrast_ros.domain import Fault, Pose, ScoreSpec, TestInstance, TrialResult
+from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, Score
+from robocontrast_ros.tasks.protocol import Task, robot_start
+
+PERIOD = 100_000_000
+"""From one control step to the next [ns]."""
+
+
+class ScoreContract:
+    """Inherit, and return a score's class from ``make``; without changes it is tried on Language-Table.
+
+    Attributes:
+        draws: test instances whose trials are scored.
+    """
+
+    draws = 4
+
+    def make(self) -> type[Score]:
+        """Return the score: a class, which is made anew for each trial."""
+        raise NotImplementedError
+
+    def task(self) -> Task:
+        """Return the task that it is tried on."""
+        return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+
+    @once
+    def used_task(self) -> Task:
+        """Return the task of all checks."""
+        return self.task()
+
+    @once
+    def drawn(self) -> tuple[TestInstance, ...]:
+        """Return the test instances, of all families in turn."""
+        task = self.used_task()
+        families = task.families
+        return tuple(
+            task.sample(np.random.default_rng([5, seed]), f"x{seed}", families[seed % len(families)])
+            for seed in range(self.draws)
+        )
+
+    @once
+    def samples(self) -> tuple[tuple[Sample, ...], ...]:
+        """Return what is scored in each trial: to the goal, some steps there, and back; the tool wanders."""
+        task = self.used_task()
+        trials = []
+        for seed, instance in enumerate(self.drawn()):
+            rng = np.random.default_rng([6, seed])
+            tool = np.array(robot_start(task, instance.scene).position)
+            steps = []
+            for number, scene in enumerate(played_scenes(task, instance)):
+                tool = tool + 0.01 * rng.normal(size=3)
+                steps.append(Sample((number + 1) * PERIOD, scene, scene.robot or Pose(tuple(tool.tolist()))))
+            trials.append(tuple(steps))
+        return tuple(trials)
+
+    def begun(self, number: int) -> EpisodeScorer:
+        """Begin to score a trial."""
+        instance = self.drawn()[number]
+        return EpisodeScorer.for_instance(self.used_task(), instance, instance.scene, scores=(self.make(),))
+
+    def ended(self, scorer: EpisodeScorer, steps: int, fault: Fault = Fault.NONE) -> TrialResult:
+        """Return the result of a trial that ends now, stopped by the policy where that is not at fault."""
+        return scorer.result(fault, "", steps, 0, stopped=fault is Fault.NONE)
+
+    def scored(self, number: int) -> tuple[list[float], float]:
+        """Return what is said at each control step of a trial, NaN where it is not live, and at its end."""
+        scorer, name = self.begun(number), self.make().spec.name
+        live = [scorer.update(sample).scores.get(name, math.nan) for sample in self.samples()[number]]
+        return live, self.ended(scorer, len(live)).scores[name]
+
+    def check_value(self, value: float, words: str) -> None:
+        """Check one value against the range."""
+        spec = self.make().spec
+        promise(isinstance(value, float), f"a score's value is a float; {words} it is {value!r}")
+        promise(
+            math.isnan(value) or spec.low <= value <= spec.high,
+            f"a score is within its range, {spec.low:g} to {spec.high:g}, or NaN where there is none; {words} it is "
+            f"{value!r}",
+        )
+        promise(
+            spec.unit != "count" or math.isnan(value) or value == int(value),
+            f"a score with the unit `count` is a whole number; {words} it is {value!r}",
+        )
+
+    def test_it_says_what_it_is(self) -> None:
+        """Its row of the table of scores."""
+        spec = getattr(self.make(), "spec", None)
+        promise(isinstance(spec, ScoreSpec), f"the class has a `spec`, a ScoreSpec; got {spec!r}")
+        for attribute in ("name", "symbol", "source", "description"):
+            text = getattr(spec, attribute)
+            promise(isinstance(text, str) and text, f"a spec has a `{attribute}`, a text; got {text!r}")
+        promise(
+            isinstance(spec.unit, str), f"`unit` is a text, empty for a number without dimension; got {spec.unit!r}"
+        )
+        promise(spec.better in ("higher", "lower", ""), f"`better` is higher, lower, or empty; got {spec.better!r}")
+        promise(isinstance(spec.live, bool), f"`live` is True or False; got {spec.live!r}")
+
+    def test_its_values_are_in_its_range(self) -> None:
+        """At every control step where it is live, and at the end, whoever ends the trial."""
+        name, faults = self.make().spec.name, (Fault.NONE, Fault.POLICY_RAISED)
+        finite = False
+        for number, samples in enumerate(self.samples()):
+            scorer = self.begun(number)
+            words = f"in the trial of '{self.drawn()[number].instruction.text}'"
+            for step, sample in enumerate(samples):
+                said = scorer.update(sample).scores
+                promise(
+                    (name in said) == self.make().spec.live,
+                    "a score that is `live` has a value at every control step, and no other has",
+                )
+                if name in said:
+                    self.check_value(said[name], f"at step {step} {words}")
+            for fault in faults:
+                value = self.ended(scorer, len(samples), fault).scores[name]
+                self.check_value(value, f"at the end {words} ({fault.name})")
+                finite = finite or math.isfinite(value)
+        promise(
+            finite, f"a score has a value at the end of some trial of the task; that of {self.draws} trials was NaN"
+        )
+
+    def test_a_trial_without_a_step_has_a_value_or_nan(self) -> None:
+        """The policy may fail at once."""
+        try:
+            value = self.ended(self.begun(0), 0, Fault.POLICY_RAISED).scores[self.make().spec.name]
+        except Exception as error:  # a score may raise anything
+            raise AssertionError(
+                "a score has a value, or NaN, for a trial that ends before its first step; it raises "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        self.check_value(value, "for a trial without a step")
+
+    def test_the_same_samples_give_the_same_values(self) -> None:
+        """Live and from the bag; also while another trial is scored."""
+        name = self.make().spec.name
+        for number in range(self.draws):
+            first = self.scored(number)
+            scorer, beside = self.begun(number), self.begun((number + 1) % self.draws)
+            live = []
+            for sample, other in zip(self.samples()[number], self.samples()[(number + 1) % self.draws], strict=True):
+                live.append(scorer.update(sample).scores.get(name, math.nan))
+                beside.update(other)
+            again = live, self.ended(scorer, len(live)).scores[name]
+            promise(
+                np.array_equal([*first[0], first[1]], [*again[0], again[1]], equal_nan=True),
+                "a trial's score depends on its own samples alone; scored again, beside another trial, that of "
+                f"'{self.drawn()[number].instruction.text}' is {again[1]!r}, not {first[1]!r}",
+            )
+
+    def test_asking_for_the_value_does_not_change_it(self) -> None:
+        """It is asked for at each step, and more than once at the end."""
+        name = self.make().spec.name
+        for number, samples in enumerate(self.samples()):
+            scorer = self.begun(number)
+            for sample in samples:
+                scorer.update(sample)
+            said = [self.ended(scorer, len(samples)).scores[name] for _ in range(3)]
+            promise(
+                np.array_equal(said[:-1], said[1:], equal_nan=True),
+                f"`value` changes nothing; asked three times, it said {said}",
+            )
+
+    def test_the_last_live_value_is_the_one_at_the_end(self) -> None:
+        """What is shown while a trial runs is what is written down."""
+        if not self.make().spec.live:
+            return
+        for number in range(self.draws):
+            live, end = self.scored(number)
+            promise(
+                np.array_equal([live[-1]], [end], equal_nan=True),
+                "the value of a `live` score at the last control step is its value at the end; for "
+                f"'{self.drawn()[number].instruction.text}' it is {live[-1]!r} and then {end!r}",
+            )

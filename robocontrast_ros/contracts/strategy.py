@@ -1,0 +1,265 @@
+"""What every strategy promises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from robocontrast_ros.configuration import load_configured, make_plugin, resolve_uri
+from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.domain import BASE, Outcome, Scene, Start, TestInstance, TrialResult, find_spec
+from robocontrast_ros.episodes.scoring import STANDARD
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.sessions.seeding import generator, trial_seed
+from robocontrast_ros.strategies.effort import MetresMoved, setup_moves
+from robocontrast_ros.strategies.prediction import result_of_success
+from robocontrast_ros.strategies.protocol import (
+    Completed,
+    PerturbationUse,
+    Proposal,
+    Skipped,
+    Strategy,
+    StrategyContext,
+    solved_at_start,
+)
+from robocontrast_ros.tasks.protocol import Task
+
+ENDLESS = 2_000
+"""Steps after which a strategy is said not to end."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a strategy yielded, and what it was sent for it; None for what it skipped."""
+
+    asked: Proposal | Skipped
+    answer: Completed | None
+
+
+class StrategyContract:
+    """Inherit, and return a strategy from ``make``; without changes it is tried on Language-Table.
+
+    Attributes:
+        test_set_size: test instances it is given.
+        repeats: how often each is to be run.
+    """
+
+    test_set_size = 5
+    repeats = 2
+
+    def make(self) -> Strategy:
+        """Return a strategy, made afresh."""
+        raise NotImplementedError
+
+    def task(self) -> Task:
+        """Return the task that it is tried on."""
+        return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+
+    def perturbations(self) -> tuple[Perturbation, ...]:
+        """Return perturbations that the task supports."""
+        return tuple(make_plugin("perturbations", name, "the contract", "perturbations") for name in ("LB2", "SB2"))
+
+    @once
+    def context(self) -> StrategyContext:
+        """Return what the strategy is given, without a budget."""
+        task = self.task()
+        draws = (task.sample(np.random.default_rng([1, n]), f"x{n}") for n in range(self.test_set_size))
+        used = () if self.make().uses_perturbations is PerturbationUse.NONE else self.perturbations()
+        metric = find_spec((score.spec for score in STANDARD), task.metric)
+        return StrategyContext(task, tuple(draws), used, self.repeats, partial(generator, 1), metric=metric)
+
+    def played(
+        self, strategy: Strategy, context: StrategyContext, seed: int = 0, until: Callable[[float], bool] | None = None
+    ) -> list[Step]:
+        """Run all trials, of which about a half succeed, and the others move nothing.
+
+        Args:
+            strategy: the strategy.
+            context: what it is given.
+            seed: of which trials succeed.
+            until: told the sum of the costs; true ends the run, as a session does where its budget ends.
+        """
+        steps: list[Step] = []
+        trials, answer, spent, scene = strategy.run(context), None, 0.0, None
+        while len(steps) < ENDLESS:
+            try:
+                asked = trials.send(answer)
+            except StopIteration:
+                return steps
+            answer = None
+            if isinstance(asked, Proposal):
+                cost = 0.0 if scene is None else _cost(scene, asked.instance.scene, context)
+                if until is not None and until(spent + cost):
+                    return steps
+                spent += cost
+                luck = np.random.default_rng([seed, trial_seed(0, asked.base_id, asked.repeat)]).random()
+                answer = Completed(_result(context.task, asked.instance, luck < 0.5), cost)
+                scene = answer.result.final_scene
+            else:
+                promise(isinstance(asked, Skipped), f"a strategy yields Proposal or Skipped; got {asked!r}")
+            steps.append(Step(asked, answer))
+        raise AssertionError(f"a strategy ends; after {ENDLESS} trials of {len(context.test_set)} instances it has not")
+
+    @once
+    def runs(self) -> tuple[list[Step], ...]:
+        """Return runs with other luck, and one with a budget that does not suffice."""
+        context = self.context()
+        free = [self.played(self.make(), context, seed) for seed in (0, 1)]
+        whole = sum(step.answer.cost for step in free[0] if step.answer)
+        short = replace(context, budget=whole / 2)
+        return (*free, self.played(self.make(), short, 0, until=lambda spent: spent > whole / 2))
+
+    def proposals(self) -> list[Proposal]:
+        """Return all trials that were proposed."""
+        return [step.asked for run in self.runs() for step in run if isinstance(step.asked, Proposal)]
+
+    def test_it_says_what_it_is(self) -> None:
+        """Its name, and what it does with perturbations."""
+        strategy = self.make()
+        for attribute in ("name", "description"):
+            text = getattr(strategy, attribute, None)
+            promise(isinstance(text, str) and text, f"a strategy has a `{attribute}`, a text; got {text!r}")
+        use = getattr(strategy, "uses_perturbations", None)
+        promise(
+            isinstance(use, PerturbationUse), f"`uses_perturbations` is one of the enum PerturbationUse; got {use!r}"
+        )
+        iid = getattr(strategy, "base_trials_iid", None)
+        promise(isinstance(iid, bool), f"`base_trials_iid` is True or False; got {iid!r}")
+
+    def test_the_same_results_give_the_same_trials(self) -> None:
+        """Else a session could not be resumed, for that is sending the results of its journal again."""
+        first = self.runs()[0]
+        strategy = self.make()
+        words = "a strategy that is sent the same results yields the same trials"
+        for attempt in ("in another object", "in an object that was used before"):
+            trials, answer = strategy.run(self.context()), None
+            for number, step in enumerate(first):
+                asked = _next(trials, answer)
+                promise(asked == step.asked, f"{words}; {attempt}, step {number} is {asked!r}, not {step.asked!r}")
+                answer = step.answer
+            asked = _next(trials, answer)
+            promise(asked is None, f"{words}; {attempt}, it goes on with {asked!r}")
+
+    def test_every_trial_is_of_a_test_instance_and_is_named_after_what_was_perturbed(self) -> None:
+        """``base``, or the name of one of the perturbations it was given."""
+        context = self.context()
+        known = {x.instance_id: x for x in context.test_set}
+        names = (BASE, *(p.name for p in context.perturbations))
+        promise(any(p.perturbation == BASE for p in self.proposals()), "unperturbed trials are run, named `base`")
+        for proposal in self.proposals():
+            base_id, name = proposal.base_id, proposal.perturbation
+            promise(base_id in known, f"`base_id` is of an instance of the test set; got '{base_id}'")
+            promise(name in names, f"`perturbation` is one of {', '.join(names)}; got '{name}'")
+            if name == BASE:
+                promise(
+                    proposal.instance.instruction == known[base_id].instruction,
+                    f"a trial named `base` has the instruction of its test instance; that of '{base_id}' has another",
+                )
+
+    def test_no_trial_is_solved_or_infeasible_at_its_start(self) -> None:
+        """Such a trial would measure nothing."""
+        task = self.context().task
+        for proposal in {(p.base_id, p.perturbation, p.instance): p for p in self.proposals()}.values():
+            words = f"'{proposal.instance.instruction.text}' ({proposal.base_id}, {proposal.perturbation})"
+            promise(
+                not solved_at_start(task, proposal.instance),
+                f"no trial is proposed whose goal holds at its start; {words} is",
+            )
+            promise(
+                task.plan(proposal.instance.instruction, proposal.instance.scene) is not None,
+                f"no trial is proposed that the planner finds infeasible; {words} is",
+            )
+
+    def test_each_instance_is_run_as_often_as_the_repeats_say(self) -> None:
+        """From one and the same start."""
+        for run in self.runs()[:2]:
+            groups: dict[tuple[str, str], list[Proposal]] = {}
+            for step in run:
+                if isinstance(step.asked, Proposal):
+                    groups.setdefault((step.asked.base_id, step.asked.perturbation), []).append(step.asked)
+            for (base_id, name), group in groups.items():
+                promise(
+                    [p.repeat for p in group] == list(range(self.repeats)),
+                    f"each instance is run `repeats` times, numbered from 0; '{base_id}' ({name}) has the repeats "
+                    f"{[p.repeat for p in group]}, not {list(range(self.repeats))}",
+                )
+                promise(
+                    len({p.instance for p in group}) == 1,
+                    f"repeats start from the same instance; those of '{base_id}' ({name}) do not",
+                )
+
+    def test_what_is_left_out_is_said_with_a_reason_and_without_a_budget_nothing_else_is(self) -> None:
+        """Every test instance is run or skipped."""
+        for run in self.runs()[:2]:
+            done: set[tuple[str, str]] = set()
+            for asked in (step.asked for step in run):
+                if isinstance(asked, Skipped):
+                    promise(asked.reason, f"what is skipped has a `reason`; '{asked.base_id}' has none")
+                done.add((asked.base_id, asked.perturbation))
+            missing = [x.instance_id for x in self.context().test_set if (x.instance_id, BASE) not in done]
+            promise(
+                not missing,
+                f"without a budget every test instance is run or skipped with a reason; not so: {', '.join(missing)}",
+            )
+
+    def test_there_are_no_more_trials_than_were_expected(self) -> None:
+        """``trials_expected`` is an upper bound."""
+        expected = self.make().trials_expected(self.context())
+        for run in self.runs():
+            trials = sum(isinstance(step.asked, Proposal) for step in run)
+            promise(
+                trials <= expected, f"`trials_expected` is an upper bound; it said {expected}, and {trials} were run"
+            )
+
+    def test_base_trials_that_are_said_to_be_a_random_sample_are_one(self) -> None:
+        """In the order of the test set, each in its own scene."""
+        if not self.make().base_trials_iid:
+            return
+        order = [x.instance_id for x in self.context().test_set]
+        own = {x.instance_id: x for x in self.context().test_set}
+        for run in self.runs():
+            base = [s.asked for s in run if isinstance(s.asked, Proposal) and s.asked.perturbation == BASE]
+            ran = list(dict.fromkeys(p.base_id for p in base))
+            promise(
+                ran == [name for name in order if name in ran] and set(order[: len(ran)]) >= set(ran),
+                f"with `base_trials_iid`, base trials are run in the order of the test set; they were: "
+                f"{', '.join(ran)}",
+            )
+            promise(
+                all(p.instance == own[p.base_id] for p in base),
+                "with `base_trials_iid`, every base trial starts in its own scene",
+            )
+
+    def test_a_full_reset_starts_in_the_scene_of_the_test_instance(self) -> None:
+        """What ``start`` says is true."""
+        own = {x.instance_id: x.scene for x in self.context().test_set}
+        for proposal in self.proposals():
+            if proposal.start is Start.FULL_RESET:
+                promise(
+                    proposal.instance.scene == own[proposal.base_id],
+                    f"a full reset is to the scene of the test instance; that of '{proposal.base_id}' is to another",
+                )
+
+
+def _next(trials: object, answer: Completed | None) -> Proposal | Skipped | None:
+    try:
+        return trials.send(answer)
+    except StopIteration:
+        return None
+
+
+def _cost(present: Scene, wanted: Scene, context: StrategyContext) -> float:
+    return MetresMoved().cost(setup_moves(present, wanted, context.tolerance))
+
+
+def _result(task: Task, instance: TestInstance, success: bool) -> TrialResult:
+    """Return the result of a trial that succeeds as planned, or that moves nothing."""
+    planned = result_of_success(task, instance)
+    if success:
+        return planned
+    left = task.goal(instance.instruction, instance.scene).distance(instance.scene)
+    nothing = {**dict.fromkeys(planned.scores, 0.0), "distance_to_goal": left}
+    return replace(planned, outcome=Outcome.FAILURE, scores=nothing, final_scene=instance.scene)

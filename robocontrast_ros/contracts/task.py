@@ -1,0 +1,272 @@
+"""What every task promises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.contracts.checking import once, promise, refuses
+from robocontrast_ros.contracts.played import between
+from robocontrast_ros.domain import Scene, TestInstance
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
+from robocontrast_ros.sessions.fitting import steps_per_control
+from robocontrast_ros.tasks.protocol import Goal, RegionGoal, StagedGoal, Task, path_dimensions, robot_start
+
+NEAR = 1e-6
+"""Two lengths that are this near count as equal [m]."""
+
+
+class TaskContract:
+    """Inherit, and return the task's parameter file from ``parameter_file``.
+
+    Attributes:
+        draws: test instances that are drawn for the checks, from all families in turn.
+    """
+
+    draws = 8
+
+    def parameter_file(self) -> Path:
+        """Return the parameter file, whose key ``task`` names the task."""
+        raise NotImplementedError
+
+    def made(self) -> Task:
+        """Return the task, made afresh from its file as a session makes it."""
+        return load_configured("tasks", self.parameter_file())
+
+    @once
+    def task(self) -> Task:
+        """Return the task of all checks."""
+        return self.made()
+
+    @once
+    def drawn(self) -> tuple[TestInstance, ...]:
+        """Return test instances of all families in turn."""
+        return tuple(self.draw(self.task(), seed) for seed in range(self.draws))
+
+    @staticmethod
+    def draw(task: Task, seed: int) -> TestInstance:
+        """Return the test instance of a seed."""
+        return task.sample(np.random.default_rng(seed), f"x{seed}", task.families[seed % len(task.families)])
+
+    @staticmethod
+    def goal_of(task: Task, instance: TestInstance) -> Goal:
+        """Return the expected behaviour of an instance."""
+        return task.goal(instance.instruction, instance.scene)
+
+    def test_it_says_what_a_session_has_to_know(self) -> None:
+        """Name, families, metric, rates, world and models."""
+        task = self.task()
+        promise(isinstance(task.name, str) and task.name, f"a task has a `name`, a text; got {task.name!r}")
+        families = tuple(task.families)
+        promise(
+            families and len(set(families)) == len(families) and all(isinstance(f, str) and f for f in families),
+            f"a task names its `families`, each once; got {families!r}",
+        )
+        scores = tuple(getattr(task, "scores", (spec.name for spec in STANDARD_SPECS)))
+        promise(
+            scores and len(set(scores)) == len(scores), f"`scores` names scores, each once; got {', '.join(scores)}"
+        )
+        promise(task.metric in scores, f"`metric` is one of {', '.join(scores)}; got {task.metric!r}")
+        promise(task.control_rate > 0, f"`control_rate` is above 0 Hz; got {task.control_rate!r}")
+        promise(task.physics_step > 0, f"`physics_step` is above 0 s; got {task.physics_step!r}")
+        steps_per_control(task, str(self.parameter_file()))
+        limit = task.step_limit
+        promise(isinstance(limit, int) and limit >= 1, f"`step_limit` is a whole number from 1; got {limit!r}")
+        start = task.start_position
+        promise(
+            start is None or (len(start) == 3 and all(map(math.isfinite, start))),
+            f"`start_position` is x, y and z in metres, or None where scenes have the robot's pose; got {start!r}",
+        )
+        for uri in (task.world, *task.models.values()):
+            promise(resolve_uri(uri).is_file(), f"`world` and `models` name files that exist; there is no {uri}")
+
+    def test_the_same_seed_draws_the_same_instance(self) -> None:
+        """A draw depends on its generator alone."""
+        task = self.task()
+        for seed, first in enumerate(self.drawn()[:3]):
+            promise(
+                self.draw(task, seed) == first,
+                f"`sample` draws from the generator that it is given alone; seed {seed} gave another instance "
+                "the second time",
+            )
+            promise(
+                self.draw(self.made(), seed) == first,
+                f"two tasks of one file draw the same; seed {seed} gave another instance",
+            )
+        promise(len({x.scene for x in self.drawn()}) > 1, "another seed draws another scene; all scenes are the same")
+
+    def test_an_instance_is_what_was_asked_for(self) -> None:
+        """Its id, its task, its objects and where the robot starts."""
+        task, models = self.task(), self.task().models
+        for seed, instance in enumerate(self.drawn()):
+            promise(
+                (instance.instance_id, instance.task) == (f"x{seed}", task.name),
+                f"an instance has the id that it was given and the task's name; got '{instance.instance_id}' and "
+                f"'{instance.task}' in place of 'x{seed}' and '{task.name}'",
+            )
+            strangers = sorted({o.model for o in instance.scene} - set(models))
+            promise(not strangers, f"every object of a scene has one of the `models`; not so: {', '.join(strangers)}")
+            start = robot_start(task, instance.scene)
+            promise(all(map(math.isfinite, start.position)), f"the robot's start is finite; got {start.position}")
+
+    def test_every_model_has_an_outline(self) -> None:
+        """A polygon in the object's frame; other names are refused."""
+        task = self.task()
+        for model in task.models:
+            outline = np.asarray(task.outline(model), dtype=float)
+            promise(
+                outline.ndim == 2 and outline.shape[0] >= 3 and outline.shape[1] == 2 and np.isfinite(outline).all(),
+                f"`outline` gives three or more corners (x, y); that of '{model}' has the shape {outline.shape}",
+            )
+            x, y = outline.T
+            promise(
+                abs(float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())) > 0.0, f"'{model}' covers an area above 0"
+            )
+        refuses(lambda: task.outline("no such model"), KeyError, "`outline` raises KeyError for an unknown model")
+
+    def test_an_instance_is_not_solved_at_its_start(self) -> None:
+        """Such a trial would measure nothing."""
+        for instance in self.drawn():
+            goal = self.goal_of(self.task(), instance)
+            promise(
+                not goal.satisfied(instance.scene),
+                f"an instance is not solved at its start; '{instance.instruction.text}' is, in {instance.instance_id}",
+            )
+
+    def test_the_plan_reaches_the_goal(self) -> None:
+        """And its length is the instance's."""
+        task = self.task()
+        for instance in self.drawn():
+            words = f"'{instance.instruction.text}' ({instance.instance_id})"
+            plan = task.plan(instance.instruction, instance.scene)
+            promise(plan is not None, f"every instance that is drawn is feasible; `plan` finds nothing for {words}")
+            path = np.asarray(plan.path, dtype=float)
+            promise(
+                path.ndim == 2 and path.shape[1] == path_dimensions(task) and np.isfinite(path).all(),
+                f"a plan's path has finite points of {path_dimensions(task)} coordinates (`path_dimensions`); that of "
+                f"{words} has the shape {path.shape}",
+            )
+            start = robot_start(task, instance.scene).position[: path_dimensions(task)]
+            promise(
+                math.dist(path[0], start) <= NEAR,
+                f"a plan's path begins where the robot starts, {start}; that of {words} begins at {tuple(path[0])}",
+            )
+            promise(
+                self.goal_of(task, instance).satisfied(plan.final_scene),
+                f"the plan reaches the goal; that of {words} ends where the goal is not satisfied",
+            )
+            promise(
+                set(plan.final_scene.names) == set(instance.scene.names),
+                f"a plan's final scene has the objects of the first; that of {words} has others",
+            )
+            promise(plan.length > 0.0, f"an instance that is not solved takes a path; that of {words} is of length 0")
+            promise(
+                abs(plan.length - instance.optimal_path_length) <= NEAR,
+                f"`optimal_path_length` is the plan's length, {plan.length} m; {words} has "
+                f"{instance.optimal_path_length} m",
+            )
+
+    def test_the_distance_is_0_exactly_where_the_goal_is_satisfied(self) -> None:
+        """Between the start and the planned end."""
+        for instance in self.drawn():
+            goal = self.goal_of(self.task(), instance)
+            for scene in self.between(instance):
+                distance, satisfied = goal.distance(scene), goal.satisfied(scene)
+                promise(
+                    math.isfinite(distance) and distance >= 0.0,
+                    f"`distance` is a number of metres from 0; got {distance!r}",
+                )
+                promise(
+                    (distance == 0.0) == bool(satisfied),
+                    f"`distance` is 0 exactly where the goal is satisfied; for '{instance.instruction.text}' it is "
+                    f"{distance} m where `satisfied` is {satisfied}",
+                )
+
+    def between(self, instance: TestInstance) -> Iterator[Scene]:
+        """Return scenes on the way from an instance's start to its planned end."""
+        end = self.task().plan(instance.instruction, instance.scene).final_scene
+        yield from (between(instance.scene, end, share) for share in (0.0, 0.3, 0.6, 0.9, 1.0))
+        yield end
+
+    def test_words_and_structure_of_an_instruction_agree(self) -> None:
+        """What is said is understood."""
+        task = self.task()
+        for seed, instance in enumerate(self.drawn()):
+            said = instance.instruction
+            promise(said.text.strip(), "an instruction has words; got an empty text")
+            self.understood(said, instance.scene)
+            again, once_more = (task.realise(said, instance.scene, np.random.default_rng(seed)) for _ in range(2))
+            promise(
+                again == once_more, f"`realise` draws from the generator that it is given alone; not so for {said!r}"
+            )
+            promise(
+                (again.family, again.arguments) == (said.family, said.arguments),
+                f"`realise` changes words alone; it made {again!r} of {said!r}",
+            )
+            self.understood(again, instance.scene)
+        refuses(
+            lambda: task.parse("what no grammar knows: zzyzx", self.drawn()[0].scene),
+            ValueError,
+            "`parse` raises ValueError for words that the grammar does not know",
+        )
+
+    def understood(self, said: object, scene: Scene) -> None:
+        """Check that `parse` gives an instruction back."""
+        found = self.task().parse(said.text, scene)
+        promise(
+            found == said, f"`parse` gives back the structure that was put into words: expected {said!r}, got {found!r}"
+        )
+
+    def test_conditions_are_listed_once_each(self) -> None:
+        """In words, too."""
+        conditions = list(islice(self.task().conditions(), 100_000))
+        promise(conditions, "`conditions` lists at least one condition")
+        structures = {(c.family, c.arguments) for c in conditions}
+        promise(
+            len(structures) == len(conditions),
+            f"`conditions` lists each condition once; of {len(conditions)}, {len(structures)} differ",
+        )
+        promise(all(c.text for c in conditions), "every condition of `conditions` is in words")
+
+    def test_an_instance_can_be_made_again_and_none_is_made_where_it_is_solved(self) -> None:
+        """``make_instance`` and ``sample`` agree."""
+        task = self.task()
+        for instance in self.drawn():
+            made = task.make_instance(instance.instance_id, instance.instruction, instance.scene)
+            promise(
+                made == instance,
+                f"`make_instance` makes of an instance's instruction and scene the instance: expected {instance!r}, "
+                f"got {made!r}",
+            )
+            end = task.plan(instance.instruction, instance.scene).final_scene
+            if self.goal_of(task, replace(instance, scene=end)).satisfied(end):
+                promise(
+                    task.make_instance("solved", instance.instruction, end) is None,
+                    f"`make_instance` gives None where the instruction is fulfilled already; not so for "
+                    f"'{instance.instruction.text}'",
+                )
+
+    def test_what_a_goal_has_besides_fits_it(self) -> None:
+        """Subgoals in order, and regions on the map, where it has them."""
+        for instance in self.drawn():
+            goal, scene = self.goal_of(self.task(), instance), instance.scene
+            if isinstance(goal, StagedGoal):
+                promise(goal.subgoals, "a goal with `subgoals` has at least one")
+                promise(goal.reach > 0.0, f"`reach` is above 0 m; got {goal.reach!r}")
+                for where in self.between(instance):
+                    promise(
+                        goal.subgoals[-1].satisfied(where) or not goal.satisfied(where),
+                        "the last subgoal is satisfied wherever the goal is",
+                    )
+            if isinstance(goal, RegionGoal):
+                regions = goal.regions(scene)
+                promise(
+                    regions and all(len(region) >= 3 and np.isfinite(region).all() for region in regions),
+                    f"`regions` gives polygons of three or more corners; got {regions!r}",
+                )

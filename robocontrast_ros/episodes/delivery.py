@@ -1,0 +1,42 @@
+"""Whether what was sent to the policy is what it received: a perturbation that does not arrive tells nothing of it."""
+
+from __future__ import annotations
+
+from robocontrast_ros.domain import Delivery, Observed
+
+SHOWN = 12
+"""Hex digits of a digest that a message shows."""
+
+
+def compare_delivery(sent: Observed, received: Observed) -> tuple[Delivery, str]:
+    """Compare what was sent with what the policy server says it received; what it does not say is not known.
+
+    Returns:
+        Whether it arrived; and where it did not, what was sent and what was received, in words.
+    """
+    wrong = []
+    if received.instruction and received.instruction != sent.instruction:
+        wrong.append(f"instruction: sent '{sent.instruction}', received '{received.instruction}'")
+    if received.image_digest and received.image_digest != sent.image_digest:
+        shown = (_shown(observed.image_digest) for observed in (sent, received))
+        wrong.append("first images, by SHA-256: sent {}, received {}".format(*shown))
+    if wrong:
+        return Delivery.DIFFERENT, "; ".join(wrong)
+    return (Delivery.CONFIRMED if received.instruction and received == sent else Delivery.UNKNOWN), ""
+
+
+def unchanged_words(axes: str, received: Observed, twin: Observed) -> str:
+    """Return why a perturbation of the language did not arrive, in words; empty where it did, or that is not known.
+
+    Args:
+        axes: of the perturbation, of L, S and B.
+        received: what was received in the perturbed trial.
+        twin: what was received in the base trial that it is compared with.
+    """
+    if "L" in axes and received.instruction and received.instruction == twin.instruction:
+        return f"instruction: received '{received.instruction}', as in the base trial, where axis L means other words"
+    return ""
+
+
+def _shown(digest: str) -> str:
+    return digest[:SHOWN] or "none"

@@ -1,0 +1,138 @@
+"""The schedule in blocks: a test instance with its contrasts, and which trials of the blocks a budget allows.
+
+The trials of a session follow one another in the strategy's order, which is the canonical one. A *block* is the
+successive trials of one test instance: its base trial, its perturbed trials, and their repeats. A strategy that comes
+back to a test instance begins another block. Where the blocks of a strategy are independent
+(``Strategy.blocks_independent``), each can be run on its own, in any order. What its first set-up costs is not known
+then, because that depends on the scene that the block before it leaves. So the budget is settled afterwards, in the
+canonical order, and comes out as in a session that ran one trial after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from robocontrast_ros.domain import Budget, Scene, Trial
+from robocontrast_ros.runs.events import Event, SetUp, TrialFinished
+from robocontrast_ros.sessions.seeding import trial_seed
+from robocontrast_ros.strategies.effort import CostModel, Tolerance, setup_moves
+from robocontrast_ros.strategies.protocol import Proposal
+
+
+class TrialSequence:
+    """Makes trials of a strategy's proposals, in the canonical order: gives each its index, seed, block and twin."""
+
+    def __init__(self, seed: int) -> None:
+        """Begin without a trial; ``seed`` is the session's."""
+        self._seed = seed
+        self._last: Trial | None = None
+        self._twins: dict[tuple[str, int], str] = {}
+
+    def next(self, proposal: Proposal) -> Trial:
+        """Return the trial of the next proposal."""
+        last, here = self._last, (proposal.base_id, proposal.repeat)
+        begins = last is None or last.base_id != proposal.base_id
+        trial = Trial(
+            index=0 if last is None else last.index + 1,
+            seed=trial_seed(self._seed, *here),
+            block=(0 if last is None else last.block + begins),
+            **vars(proposal),
+        )
+        if trial.is_base:
+            self._twins[here] = trial.trial_id
+        else:
+            trial = replace(trial, twin=self._twins.get(here, ""))
+        self._last = trial
+        return trial
+
+
+@dataclass
+class Block:
+    """What settling a budget needs of a block that was run.
+
+    Attributes:
+        index: position in the canonical order, from 0.
+        start: the scene that was wanted for its first trial.
+        costs: of each trial, in order, the costs of its set-ups, those of void attempts included, but without the very
+            first of the block, which depends on the block before.
+        final: the scene that the last of these trials left.
+    """
+
+    index: int
+    start: Scene
+    costs: list[list[float]] = field(default_factory=list)
+    final: Scene = field(default_factory=Scene)
+
+
+@dataclass(frozen=True)
+class SettledTrial:
+    """A trial as the budget settles it.
+
+    Attributes:
+        block: its block.
+        cost: of all its set-ups.
+        cumulative_cost: of all set-ups up to this trial's.
+        within_budget: whether the budget allows it; no trial after the first that it does not is run.
+    """
+
+    block: int
+    cost: float
+    cumulative_cost: float
+    within_budget: bool
+
+
+def blocks_of(events: Iterable[Event]) -> tuple[Block, ...]:
+    """Return the blocks of a session's events, with the trials that count."""
+    blocks: dict[int, Block] = {}
+    costs: list[float] = []
+    for event in events:
+        if isinstance(event, SetUp) and not event.restore:
+            if event.trial.block in blocks:
+                costs.append(event.cost)
+            else:
+                blocks[event.trial.block] = Block(event.trial.block, event.target)
+        elif isinstance(event, TrialFinished):
+            block = blocks[event.trial.block]
+            block.costs.append(costs)
+            block.final, costs = event.result.final_scene, []
+    return tuple(block for block in blocks.values() if block.costs)
+
+
+def settle(
+    blocks: Iterable[Block], before: Scene, budget: Budget, cost_model: CostModel, tolerance: Tolerance
+) -> tuple[SettledTrial, ...]:
+    """Return which trials a budget allows, as the loop of a session does that runs one block after another.
+
+    The set-up of a block's first trial is charged from the scene that the block before left, by the cost model, not
+    by a person's time: where a person sets scenes up, there is one scene, and blocks are run one after another.
+
+    Args:
+        blocks: in any order, all of them from the first on.
+        before: the scene before the first block.
+        budget: what may be spent, and what is spent already.
+        cost_model: what a set-up costs.
+        tolerance: how far an object may be from its wanted pose and still stay.
+
+    Returns:
+        All trials in the canonical order.
+
+    Raises:
+        ValueError: a block is missing, or is there twice.
+    """
+    ordered = sorted(blocks, key=lambda block: block.index)
+    if [block.index for block in ordered] != list(range(len(ordered))):
+        raise ValueError(f"blocks: got {[block.index for block in ordered]}, expected each from 0 on, once")
+    settled: list[SettledTrial] = []
+    within = True
+    for block in ordered:
+        first = cost_model.cost(setup_moves(before, block.start, tolerance))
+        for number, others in enumerate(block.costs):
+            cost = 0.0
+            for set_up in others if number else (first, *others):
+                within = within and budget.allows(set_up)
+                budget = replace(budget, spent=budget.spent + set_up)
+                cost += set_up
+            settled.append(SettledTrial(block.index, cost, budget.spent, within))
+        before = block.final
+    return tuple(settled)

@@ -1,0 +1,74 @@
+"""A policy server that goes on with what it received first, or does not say what it received.
+
+Run as a program, it is the node of a policy server whose fault the environment variable STALE names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from robocontrast_ros.domain import Observed
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.serving.runner import PolicyRunner
+
+_reset, _act = PolicyRunner.reset, PolicyRunner.act
+
+
+class Staring:
+    """A policy that is shown images and stays where it is."""
+
+    @classmethod
+    def from_file(cls, path):
+        return cls()
+
+    def describe(self):
+        return PolicyDescription("staring", "planar_delta", 2, cameras=("board",))
+
+    def reset(self, instruction, seed):
+        pass
+
+    def act(self, observation):
+        return np.zeros((1, 2))
+
+
+def first_instruction() -> dict[str, Callable]:
+    """Return what a runner does that gives its policy the instruction of the first trial in every trial."""
+    given = []
+
+    def reset(self, instruction, seed):
+        given.append(instruction)
+        _reset(self, given[0], seed)
+
+    return {"reset": reset}
+
+
+def first_images() -> dict[str, Callable]:
+    """Return what a runner does that shows its policy the first images that it received, at all times."""
+    shown = []
+
+    def act(self, observation):
+        shown.append({name: image.copy() for name, image in observation.images.items()})
+        return _act(self, replace(observation, images=shown[0]))
+
+    return {"act": act}
+
+
+def silence() -> dict[str, Callable]:
+    """Return what a runner does that does not say what it received."""
+    return {"act": lambda self, observation: replace(_act(self, observation), observed=Observed())}
+
+
+FAULTS = {fault.__name__: fault for fault in (first_instruction, first_images, silence)}
+
+
+if __name__ == "__main__":
+    from robocontrast_ros.nodes.policy_server_node import main
+
+    named = os.environ["STALE"]
+    for method, function in FAULTS[named]().items() if named else ():
+        setattr(PolicyRunner, method, function)
+    main()

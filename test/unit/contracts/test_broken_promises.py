@@ -1,0 +1,700 @@
+"""Every contract refuses what does not keep it, with a message that names the promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from unittest import SkipTest
+
+import numpy as np
+import pytest
+from line_world import AlreadySolved, Invert, LineGoal, LineTask, MoveSource, line
+
+from robocontrast_ros.contracts.backend import BackendContract
+from robocontrast_ros.contracts.judge import JudgeContract
+from robocontrast_ros.contracts.perturbation import PerturbationContract
+from robocontrast_ros.contracts.policy import PolicyContract
+from robocontrast_ros.contracts.robot import RobotContract
+from robocontrast_ros.contracts.score import ScoreContract
+from robocontrast_ros.contracts.strategy import StrategyContract
+from robocontrast_ros.contracts.task import TaskContract
+from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, ScoreSpec
+from robocontrast_ros.episodes.judging import Outside, TrueScene
+from robocontrast_ros.episodes.scoring.score import OfTrial
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.profile_base import Shape
+from robocontrast_ros.strategies.standard import Standard
+from robocontrast_ros.worlds.backends import BackendFeatures
+
+
+def check(contract, test, **attributes):
+    """Run one test of a contract on something, as pytest would."""
+    case = type("Case", (contract,), attributes)()
+    getattr(case, test)()
+
+
+def broken(made, **attributes):
+    """Return a class like another with some attributes changed."""
+    return type("Broken", (made,), attributes)
+
+
+# -- tasks --------------------------------------------------------------------------------------
+
+numbers = count()
+
+
+class Unseeded(LineTask):
+    def sample(self, rng, instance_id, family=None):
+        return super().sample(np.random.default_rng(next(numbers)), instance_id, family)
+
+
+class SolvedAtTheStart(LineTask):
+    def sample(self, rng, instance_id, family=None):
+        drawn = super().sample(rng, instance_id, family)
+        return replace(drawn, scene=self.plan(drawn.instruction, drawn.scene).final_scene)
+
+
+class Unfaithful(LineTask):
+    def plan(self, instruction, scene):
+        plan = super().plan(instruction, scene)
+        return plan and replace(plan, final_scene=scene)
+
+
+class Forgetful(LineTask):
+    def parse(self, text, scene):
+        return replace(super().parse(text, scene), arguments=())
+
+
+class Rough(LineGoal):
+    def distance(self, scene):
+        return 0.0 if super().distance(scene) < 0.3 else 1.0
+
+    def satisfied(self, scene):
+        return super().distance(scene) == 0.0
+
+
+class RoughGoals(LineTask):
+    def goal(self, instruction, start):
+        return Rough(instruction.get("source"), instruction.get("place"), instruction.get("target"))
+
+
+class Repeating(LineTask):
+    def conditions(self):
+        yield from super().conditions()
+        yield from super().conditions()
+
+
+class Indulgent(LineTask):
+    def make_instance(self, instance_id, instruction, scene):
+        return super().make_instance(instance_id, instruction, scene) or super().make_instance(
+            instance_id, instruction, line(a=0.3, b=0.5, c=0.7, d=0.99)
+        )
+
+
+@pytest.mark.parametrize(
+    ("task", "test", "message"),
+    [
+        (broken(LineTask, metric="beauty"), "it_says_what_a_session_has_to_know", "`metric` is one of .*'beauty'"),
+        (LineTask, "it_says_what_a_session_has_to_know", "files that exist; there is no package://line"),
+        (broken(LineTask, step_limit=0.5), "it_says_what_a_session_has_to_know", "`step_limit` is a whole number"),
+        (Unseeded, "the_same_seed_draws_the_same_instance", "from the generator that it is given alone"),
+        (broken(LineTask, name="x", models={}), "an_instance_is_what_was_asked_for", "has one of the `models`"),
+        (broken(LineTask, outline=lambda s, m: ((0, 0),)), "every_model_has_an_outline", "three or more corners"),
+        (SolvedAtTheStart, "an_instance_is_not_solved_at_its_start", "is not solved at its start"),
+        (Unfaithful, "the_plan_reaches_the_goal", "the plan reaches the goal"),
+        (
+            broken(LineTask, start_position=(0.5, 0.0, 0.0)),
+            "the_plan_reaches_the_goal",
+            "path begins where the robot starts",
+        ),
+        (RoughGoals, "the_distance_is_0_exactly_where_the_goal_is_satisfied", "0 exactly where the goal is satisf"),
+        (Forgetful, "words_and_structure_of_an_instruction_agree", "`parse` gives back the structure"),
+        (
+            broken(LineTask, parse=lambda s, text, scene: next(s.conditions())),
+            "words_and_structure_of_an_instruction_agree",
+            "`parse` gives back the structure",
+        ),
+        (Repeating, "conditions_are_listed_once_each", "lists each condition once; of 48, 24 differ"),
+        (
+            Indulgent,
+            "an_instance_can_be_made_again_and_none_is_made_where_it_is_solved",
+            "gives None where the instruction is fulfilled already",
+        ),
+    ],
+)
+def test_a_task_that_breaks_a_promise_is_refused_by_it(task, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(TaskContract, f"test_{test}", made=lambda self: task(), parameter_file=lambda self: Path("line.yaml"))
+
+
+# -- strategies ---------------------------------------------------------------------------------
+
+
+class Shuffled(Standard):
+    def run(self, context):
+        order = np.random.default_rng(next(numbers)).permutation(len(context.test_set))
+        yield from super().run(replace(context, test_set=tuple(context.test_set[k] for k in order)))
+
+
+class Endless(Standard):
+    def run(self, context):
+        while True:
+            yield from super().run(context)
+
+
+class Changing(Standard):
+    """Changes each of its proposals, as `changed` says."""
+
+    def run(self, context):
+        trials, answer = super().run(context), None
+        while True:
+            try:
+                answer = yield self.changed(context, trials.send(answer))
+            except StopIteration:
+                return
+
+
+class WithMemory(Changing):
+    runs = 0
+
+    def run(self, context):
+        self.runs += 1
+        yield from super().run(context)
+
+    def changed(self, context, proposal):
+        return replace(proposal, note=f"run {self.runs}")
+
+
+class Misnamed(Changing):
+    def changed(self, context, proposal):
+        return replace(proposal, perturbation="upside_down")
+
+
+class Solved(Changing):
+    def changed(self, context, proposal):
+        instance = proposal.instance
+        scene = context.task.plan(instance.instruction, instance.scene).final_scene
+        return replace(proposal, instance=replace(instance, scene=scene))
+
+
+class Elsewhere(Changing):
+    base_trials_iid = False
+
+    def changed(self, context, proposal):
+        return replace(proposal, instance=context.test_set[0])
+
+
+class Once(Standard):
+    def run(self, context):
+        yield from super().run(replace(context, repeats=1))
+
+
+class Silent(Standard):
+    def run(self, context):
+        yield from super().run(replace(context, test_set=context.test_set[1:]))
+
+
+class Backwards(Standard):
+    def run(self, context):
+        yield from super().run(replace(context, test_set=context.test_set[::-1]))
+
+
+class Underestimating(Standard):
+    def trials_expected(self, context):
+        return 1
+
+
+class Wordless(Standard):
+    uses_perturbations = "none"
+
+
+class Talking(Standard):
+    def run(self, context):
+        yield "hello"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "test", "message"),
+    [
+        (Wordless, "it_says_what_it_is", "one of the enum PerturbationUse; got 'none'"),
+        (Shuffled, "the_same_results_give_the_same_trials", "the same results yields the same trials"),
+        (WithMemory, "the_same_results_give_the_same_trials", "in an object that was used before, step 0"),
+        (Endless, "there_are_no_more_trials_than_were_expected", "a strategy ends; after 2000 trials"),
+        (Talking, "there_are_no_more_trials_than_were_expected", "yields Proposal or Skipped; got 'hello'"),
+        (Misnamed, "every_trial_is_of_a_test_instance_and_is_named_after_what_was_perturbed", "named `base`"),
+        (Elsewhere, "every_trial_is_of_a_test_instance_and_is_named_after_what_was_perturbed", "has another"),
+        (Solved, "no_trial_is_solved_or_infeasible_at_its_start", "goal holds at its start"),
+        (Once, "each_instance_is_run_as_often_as_the_repeats_say", r"has the repeats \[0\], not \[0, 1\]"),
+        (
+            Silent,
+            "what_is_left_out_is_said_with_a_reason_and_without_a_budget_nothing_else_is",
+            "run or skipped with a reason; not so: x0",
+        ),
+        (Underestimating, "there_are_no_more_trials_than_were_expected", "an upper bound; it said 1, and 10"),
+        (Backwards, "base_trials_that_are_said_to_be_a_random_sample_are_one", "in the order of the test set"),
+        (Elsewhere, "a_full_reset_starts_in_the_scene_of_the_test_instance", "is to another"),
+    ],
+)
+def test_a_strategy_that_breaks_a_promise_is_refused_by_it(strategy, test, message):
+    attributes = {
+        "make": lambda self: strategy(),
+        "task": lambda self: LineTask(),
+        "perturbations": lambda self: (Invert(), MoveSource()),
+    }
+    with pytest.raises(AssertionError, match=message):
+        check(StrategyContract, f"test_{test}", **attributes)
+
+
+# -- perturbations ------------------------------------------------------------------------------
+
+
+class AnyPlace(MoveSource):
+    def apply(self, task, base, scene, rng):
+        return super().apply(task, base, scene, np.random.default_rng(next(numbers)))
+
+
+class Anonymous(Invert):
+    def apply(self, task, base, scene, rng):
+        answer = super().apply(task, base, scene, rng)
+        if isinstance(answer, Perturbed):
+            return replace(answer, instance=replace(answer.instance, instance_id=base.instance_id))
+        return answer
+
+
+class Untold(Invert):
+    def apply(self, task, base, scene, rng):
+        answer = super().apply(task, base, scene, rng)
+        return NotApplicable("") if isinstance(answer, NotApplicable) else answer
+
+
+@pytest.mark.parametrize(
+    ("perturbation", "test", "message"),
+    [
+        (broken(Invert, symbol=""), "it_says_what_it_is", "has a `symbol`, a text; got ''"),
+        (broken(Invert, axes="BL"), "it_says_what_it_is", "L, S and B, in this order; got 'BL'"),
+        (broken(Invert, supports=lambda s, t: True), "it_says_which_tasks_it_supports", "false of a task that has no"),
+        (Untold, "it_answers_with_an_instance_or_with_a_reason", "NotApplicable has a reason"),
+        (
+            broken(Invert, apply=lambda s, t, b, scene, rng: NotApplicable("never")),
+            "it_answers_with_an_instance_or_with_a_reason",
+            "applied to none: never",
+        ),
+        (
+            broken(Invert, apply=lambda s, t, b, scene, rng: None),
+            "it_answers_with_an_instance_or_with_a_reason",
+            "Perturbed or NotApplicable; got None",
+        ),
+        (AnyPlace, "the_same_generator_gives_the_same_answer", "from the generator that it is given alone"),
+        (AlreadySolved, "what_comes_out_is_feasible_and_not_solved", "not solved at its start"),
+        (Anonymous, "what_comes_out_is_feasible_and_not_solved", "has an id of its own"),
+        (broken(MoveSource, axes="LB"), "nothing_but_its_axes_is_changed", "with L in `axes` other words are said"),
+        (broken(Invert, axes="SB"), "nothing_but_its_axes_is_changed", "without L in `axes` the instruction stays"),
+        (broken(Invert, axes="L"), "nothing_but_its_axes_is_changed", "L without B keeps the meaning"),
+        (broken(Invert, axes="LSB"), "nothing_but_its_axes_is_changed", "with S in `axes` an object is moved"),
+    ],
+)
+def test_a_perturbation_that_breaks_a_promise_is_refused_by_it(perturbation, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(
+            PerturbationContract,
+            f"test_{test}",
+            make=lambda self: perturbation(),
+            task=lambda self: LineTask(),
+        )
+
+
+# -- policies -----------------------------------------------------------------------------------
+
+
+class Steady:
+    """Keeps its contract: always the same small step, of which the seed decides the side."""
+
+    cameras = ()
+
+    def describe(self):
+        return PolicyDescription("steady", "planar_delta", 2, cameras=self.cameras)
+
+    def reset(self, instruction, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def act(self, observation):
+        return self.rng.normal(scale=0.01, size=(1, 2))
+
+
+class Lucky(Steady):
+    def act(self, observation):
+        return np.random.default_rng(next(numbers)).normal(size=(1, 2))
+
+
+class Single(Steady):
+    def act(self, observation):
+        return super().act(observation).astype(np.float32)
+
+
+class Flat(Steady):
+    def act(self, observation):
+        return super().act(observation)[0]
+
+
+class Undefined(Steady):
+    def act(self, observation):
+        return np.full((1, 2), np.nan)
+
+
+class Remembering(Steady):
+    trials = 0
+
+    def reset(self, instruction, seed):
+        super().reset(instruction, seed + self.trials)
+        self.trials += 1
+
+
+class Peeping(Steady):
+    def act(self, observation):
+        return np.array([observation.scene["red_moon"].pose.xy])
+
+
+class Looking(Steady):
+    def act(self, observation):
+        return super().act(observation) * observation.images["wrist"].mean()
+
+
+class Painting(Steady):
+    cameras = ("board",)
+
+    def act(self, observation):
+        observation.images["board"][:] = 0
+        return super().act(observation)
+
+
+class Moody(Steady):
+    def describe(self):
+        return replace(super().describe(), name=f"moody {next(numbers)}")
+
+
+class Heating(Steady):
+    warm = 0
+
+    def reset(self, instruction, seed):
+        super().reset(instruction, seed + self.warm)
+
+    def warm_up(self):
+        self.warm = 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "test", "message"),
+    [
+        (Moody, "it_describes_itself", "describe themselves alike"),
+        (Peeping, "what_it_declares_is_all_that_it_needs", r"cameras: none; without the ground truth\); it raises"),
+        (Looking, "what_it_declares_is_all_that_it_needs", "raises KeyError: 'wrist'"),
+        (Single, "an_answer_is_a_chunk_of_finite_double_precision_numbers", "array of float64; got float32"),
+        (Flat, "an_answer_is_a_chunk_of_finite_double_precision_numbers", r"shape \(1 to 1, 2\); got \(2,\)"),
+        (Undefined, "an_answer_is_a_chunk_of_finite_double_precision_numbers", "an answer is finite"),
+        (Lucky, "the_same_seed_words_and_observations_give_the_same_answers", "the second time they were others"),
+        (Remembering, "nothing_of_a_trial_is_left_in_the_next", "nothing is left of the trial before"),
+        (Painting, "images_are_left_as_they_were", "leaves the images as they are; it changed board"),
+        (Heating, "warming_up_leaves_no_trace_in_later_answers", "`warm_up` changes no later answer"),
+    ],
+)
+def test_a_policy_that_breaks_a_promise_is_refused_by_it(policy, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(PolicyContract, f"test_{test}", make=lambda self: policy())
+
+
+def test_a_policy_without_the_optional_methods_is_not_asked_for_them():
+    class TestSteady(PolicyContract):
+        def make(self):
+            return Steady()
+
+    for name in ("warming_up_leaves_no_trace_in_later_answers", "its_file_says_what_it_says_itself"):
+        with pytest.raises(SkipTest, match="it has no"):
+            getattr(TestSteady(), f"test_{name}")()
+
+
+# -- scores -------------------------------------------------------------------------------------
+
+
+class Odd(OfTrial):
+    """A score that is changed where it is to break a promise."""
+
+    spec = ScoreSpec("odd", "odd", "", 0.0, 1.0, "higher", True, "nothing", "an odd number")
+
+    def value(self, end):
+        return min(self.trial.path.length, 1.0)
+
+
+class Percent(Odd):
+    def value(self, end):
+        return 100.0 * super().value(end)
+
+
+class Halves(Odd):
+    spec = replace(Odd.spec, unit="count")
+
+
+class Whole(Odd):
+    def value(self, end):
+        return 1
+
+
+class Never(Odd):
+    def value(self, end):
+        return np.nan
+
+
+class Common(Odd):
+    seen = 0.0
+
+    def update(self, sample):
+        type(self).seen += 1e-3
+
+    def value(self, end):
+        return type(self).seen % 1.0
+
+
+class Counting(Odd):
+    asked = 0.0
+
+    def value(self, end):
+        self.asked += 1e-3
+        return self.asked
+
+
+class Surprising(Odd):
+    def value(self, end):
+        return 1.0 if end.stopped else 0.5
+
+
+class Early(Odd):
+    def update(self, sample):
+        self.last = sample
+
+    def value(self, end):
+        return 0.0 * self.last.stamp
+
+
+@pytest.mark.parametrize(
+    ("score", "test", "message"),
+    [
+        (broken(Odd, spec="odd"), "it_says_what_it_is", "a ScoreSpec; got 'odd'"),
+        (broken(Odd, spec=replace(Odd.spec, symbol="")), "it_says_what_it_is", "has a `symbol`, a text; got ''"),
+        (broken(Odd, spec=replace(Odd.spec, better="more")), "it_says_what_it_is", "lower, or empty; got 'more'"),
+        (Percent, "its_values_are_in_its_range", "within its range, 0 to 1, or NaN where there is none; at step"),
+        (Halves, "its_values_are_in_its_range", "unit `count` is a whole number"),
+        (Whole, "its_values_are_in_its_range", "a score's value is a float; .* it is 1$"),
+        (Never, "its_values_are_in_its_range", "a value at the end of some trial"),
+        (Common, "the_same_samples_give_the_same_values", "on its own samples alone"),
+        (Counting, "asking_for_the_value_does_not_change_it", "`value` changes nothing; asked three times"),
+        (Surprising, "the_last_live_value_is_the_one_at_the_end", "is its value at the end"),
+        (Early, "a_trial_without_a_step_has_a_value_or_nan", "a trial that ends before its first step; it raises"),
+    ],
+)
+def test_a_score_that_breaks_a_promise_is_refused_by_it(score, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(ScoreContract, f"test_{test}", make=lambda self: score, task=lambda self: LineTask())
+
+
+# -- judges -------------------------------------------------------------------------------------
+
+
+class Changed(TrueScene):
+    """Says what the true scene says, changed by `change`."""
+
+    def begin(self, task, instance, start_scene):
+        return self.change(super().begin(task, instance, start_scene))
+
+
+class Says:
+    """A judgement that says what another does, but for what is given."""
+
+    def __init__(self, judging, **said):
+        self._judging, self._said = judging, said
+
+    def __getattr__(self, name):
+        return self._said[name](self._judging) if name in self._said else getattr(self._judging, name)
+
+
+class Generous(Changed):
+    def change(self, judging):
+        return Says(judging, succeeded=lambda j: True)
+
+
+class Boastful(Changed):
+    def change(self, judging):
+        return Says(judging, progress=lambda j: 100.0 * j.progress)
+
+
+class Forgiving(Changed):
+    def change(self, judging):
+        return Says(judging, succeeded=lambda j: j.holds)
+
+
+class Severe(Changed):
+    def change(self, judging):
+        return Says(judging, success=lambda j: lambda stopped: stopped and j.success(stopped))
+
+
+class Shared(TrueScene):
+    def begin(self, task, instance, start_scene):
+        self.__dict__["judging"] = self.__dict__.get("judging") or super().begin(task, instance, start_scene)
+        return self.__dict__["judging"]
+
+
+class Deaf(Outside):
+    def begin(self, task, instance, start_scene):
+        judging = super().begin(task, instance, start_scene)
+        judging.tell = lambda judgement: None
+        return judging
+
+
+@pytest.mark.parametrize(
+    ("judge", "test", "message"),
+    [
+        (broken(TrueScene, asks="nobody"), "it_says_whether_it_asks_somebody", "True or False; got 'nobody'"),
+        (Generous, "a_trial_begins_without_success", "begins without success; `succeeded` is true"),
+        (Boastful, "what_it_says_is_in_range", "`progress` is from 0 to 1"),
+        (Forgiving, "what_is_reached_stays_reached", "a success stays one, whatever comes later"),
+        (Severe, "what_it_says_fits_together", "is a success, whoever ends it"),
+        (Shared, "the_same_trial_is_judged_in_the_same_way", "by its own scenes alone"),
+        (Deaf, "what_it_is_told_is_what_it_says", "what is told is what is said"),
+    ],
+)
+def test_a_judge_that_breaks_a_promise_is_refused_by_it(judge, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(JudgeContract, f"test_{test}", make=lambda self: judge(), task=lambda self: LineTask())
+
+
+# -- scene backends -----------------------------------------------------------------------------
+
+
+class Person:
+    """Keeps its contract: believes that what it asks for is done."""
+
+    features = BackendFeatures()
+    description = ""
+
+    def __init__(self, context):
+        self.now, self.present = context.now, Scene()
+
+    def read(self):
+        return self.now(), self.present
+
+    def set_up(self, target, moves):
+        self.present = target
+        return self.read()
+
+
+class Clumsy(Person):
+    def set_up(self, target, moves):
+        for move in moves:
+            if move.goal is not None:
+                x, y, z = move.goal.position
+                target = target.moved(move.name, replace(move.goal, position=(x + 0.03, y, z)))
+        return super().set_up(target, moves)
+
+
+class Lazy(Person):
+    def set_up(self, target, moves):
+        return self.now(), target
+
+
+class Crowding(Person):
+    def set_up(self, target, moves):
+        kept = tuple(o for o in self.present if o.name not in target)
+        return super().set_up(replace(target, objects=(*target.objects, *kept)), moves)
+
+
+class Stirring(Person):
+    def set_up(self, target, moves):
+        first = target.objects[0]
+        x, y, z = first.pose.position
+        return super().set_up(target.moved(first.name, replace(first.pose, position=(x, y + 0.002, z))), moves)
+
+
+class Timeless(Person):
+    def read(self):
+        return -super().read()[0], self.present
+
+
+@pytest.mark.parametrize(
+    ("backend", "test", "message"),
+    [
+        (broken(Person, features={}), "it_says_what_it_can_do", "a BackendFeatures; got {}"),
+        (
+            broken(Person, features=BackendFeatures(steps=True, streams=True)),
+            "it_says_what_it_can_do",
+            "say `streams` has `request`",
+        ),
+        (broken(Person, description=None), "it_says_what_it_can_do", "`description` is a text"),
+        (broken(Person, read=lambda s: (np.nan, Scene())), "the_scene_is_known_before_one_was_set_up", "got nan"),
+        (Clumsy, "a_scene_that_is_set_up_is_the_one_that_was_wanted", "is 0.030 m from its place"),
+        (Lazy, "a_scene_that_is_set_up_is_the_one_that_was_wanted", "after `set_up`, `read` returns the objects"),
+        (Timeless, "a_scene_that_is_set_up_is_the_one_that_was_wanted", "time does not go back"),
+        (Stirring, "moves_are_carried_out_and_everything_else_stays", "without a move stays where it is"),
+        (Crowding, "moves_are_carried_out_and_everything_else_stays", "the objects that were wanted"),
+    ],
+)
+def test_a_backend_that_breaks_a_promise_is_refused_by_it(backend, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(
+            BackendContract,
+            f"test_{test}",
+            make=lambda self, context: backend(context),
+            task=lambda self: LineTask(),
+        )
+
+
+@pytest.mark.parametrize("test", [name for name in dir(BackendContract) if name.startswith("test_")])
+def test_a_backend_that_streams_nothing_keeps_the_contract(test):
+    check(BackendContract, test, make=lambda self, context: Person(context), task=lambda self: LineTask())
+
+
+# -- robots -------------------------------------------------------------------------------------
+
+UR5E, LOCOBOT = load_profile("ur5e"), load_profile("locobot")
+NARROW = tuple(replace(joint, upper=-2.0) if joint.name == "wrist_1_joint" else joint for joint in UR5E.joints)
+LOW = replace(UR5E.links[1], shapes=(Shape("capsule", (0.0, 0.0, 0.0), (0.9, 0.0, 0.0), 0.05),))
+HASTY = replace(LOCOBOT.action_spaces.discrete_navigation, time_limit=0.3)
+
+
+@pytest.mark.parametrize(
+    ("robot", "test", "message"),
+    [
+        (
+            {"profile": lambda self: replace(UR5E, name="my arm")},
+            "it_says_what_a_session_has_to_know",
+            "letters, digits and _, a letter first; got 'my arm'",
+        ),
+        (
+            {"profile": lambda self: replace(UR5E, command=replace(UR5E.command, topic="/joints"))},
+            "it_says_what_a_session_has_to_know",
+            "topics are relative.*: /joints",
+        ),
+        ({"robot": "ur5e", "board": ((0.1, 1.5), (0, 0))}, "its_actions_lead_where_they_should", "reaches all of the"),
+        (
+            {"profile": lambda self: replace(UR5E, joints=NARROW)},
+            "its_actions_lead_where_they_should",
+            "keep 0.05 rad from their limits|reaches all of the board",
+        ),
+        (
+            {"profile": lambda self: replace(UR5E, links=(UR5E.links[0], LOW, *UR5E.links[2:]))},
+            "its_actions_lead_where_they_should",
+            "goes where it is told; .* Look at `servo`, and at `links`",
+        ),
+        (
+            {
+                "profile": lambda self: replace(
+                    LOCOBOT, action_spaces=replace(LOCOBOT.action_spaces, discrete_navigation=HASTY)
+                )
+            },
+            "its_actions_lead_where_they_should",
+            "on free floor FORWARD is not blocked; it says",
+        ),
+    ],
+)
+def test_a_robot_that_breaks_a_promise_is_refused_by_it(robot, test, message):
+    with pytest.raises(AssertionError, match=message):
+        check(RobotContract, f"test_{test}", **robot)

@@ -1,0 +1,48 @@
+"""What was sent to the policy and what it received are the same, are not, or it is not known."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robocontrast_ros.domain import Delivery, Observed
+from robocontrast_ros.episodes.delivery import SHOWN, compare_delivery, unchanged_words
+
+words = st.sampled_from(["push a", "push b", "go"])
+digests = st.sampled_from(["a" * 64, "b" * 64])
+everything = st.builds(Observed, words, st.just("") | digests)
+"""What can be sent: there is always an instruction, and no image for a policy that is shown none."""
+reported = st.builds(Observed, st.just("") | words, st.just("") | digests)
+
+
+@given(everything, reported)
+def test_it_is_confirmed_only_where_all_is_said_and_different_only_where_something_said_is_wrong(sent, received):
+    delivery, difference = compare_delivery(sent, received)
+    contradicted = received.instruction not in ("", sent.instruction) or received.image_digest not in (
+        "",
+        sent.image_digest,
+    )
+    assert (delivery is Delivery.DIFFERENT) == contradicted == bool(difference)
+    assert (delivery is Delivery.CONFIRMED) == (received == sent)
+
+
+@given(everything, reported)
+def test_a_difference_names_what_was_sent_and_what_was_received(sent, received):
+    _, difference = compare_delivery(sent, received)
+    if received.instruction and received.instruction != sent.instruction:
+        assert f"sent '{sent.instruction}', received '{received.instruction}'" in difference
+    else:
+        assert "instruction" not in difference
+    if received.image_digest and received.image_digest != sent.image_digest:
+        was = sent.image_digest[:SHOWN] or "none"
+        assert difference.endswith(f"sent {was}, received {received.image_digest[:SHOWN]}")
+    else:
+        assert "images" not in difference
+
+
+@given(st.sampled_from(["L", "LB", "LS", "LSB", "S", "SB", "B", ""]), reported, reported)
+def test_words_are_unchanged_where_both_are_known_and_equal_and_a_perturbation_of_the_language_was_to_change_them(
+    axes, received, twin
+):
+    same = bool(received.instruction) and received.instruction == twin.instruction
+    assert bool(unchanged_words(axes, received, twin)) == (same and "L" in axes)

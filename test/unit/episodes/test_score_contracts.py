@@ -1,0 +1,42 @@
+"""Every score of the package keeps its contract."""
+
+from language_table_instances import EIGHT
+from vln_scenes import APARTMENT
+
+from robocontrast_ros.contracts.score import ScoreContract
+from robocontrast_ros.episodes.scoring import STANDARD
+
+
+class OnTheTable(ScoreContract):
+    def task(self):
+        return EIGHT
+
+
+class InTheApartment(ScoreContract):
+    """Where paths are expected, and subgoals."""
+
+    draws = 2
+
+    def task(self):
+        return APARTMENT
+
+
+def contract(kind, name):
+    """Return the contract of the score of a name."""
+    (score,) = [score for score in STANDARD if score.spec.name == name]
+    return type(f"Test_{name}", (kind,), {"make": lambda self: score, "__module__": __name__})
+
+
+TestCollisions = contract(OnTheTable, "collisions")
+TestDistanceToGoal = contract(OnTheTable, "distance_to_goal")
+TestNdtw = contract(InTheApartment, "ndtw")
+TestPathLength = contract(OnTheTable, "path_length")
+TestProgress = contract(OnTheTable, "progress")
+TestSpl = contract(OnTheTable, "spl")
+TestSubgoalsReached = contract(InTheApartment, "subgoals_reached")
+TestSuccess = contract(OnTheTable, "success")
+
+
+def test_no_score_is_without_a_contract():
+    made = [case().make() for kind in (OnTheTable, InTheApartment) for case in kind.__subclasses__()]
+    assert set(made) == set(STANDARD)

@@ -1,0 +1,145 @@
+"""docs/extending.md is a package: it is built, installed, tested and evaluated as somebody else's would be."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BLOCK = re.compile(r"^```\w+\n(# (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
+ROW = re.compile(r"^\| an? (\w+) \| (`own_lab[^|]+`) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
+COUNTED = {"task": 2, "perturbation": 1, "strategy": 1, "policy": 2, "robot": 1}
+"""How many files each takes."""
+
+
+@pytest.fixture(scope="module")
+def page(checkout):
+    return (checkout / "docs" / "extending.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def blocks(page):
+    """Name of a file -> its text."""
+    found = [(name, text) for text, name in BLOCK.findall(page)]
+    assert len({name for name, _ in found}) == len(found)
+    return dict(found)
+
+
+@pytest.fixture(scope="module")
+def rows(page):
+    """What can be added -> its files."""
+    return {what: re.findall(r"`(.+?)`", files) for what, files, _ in ROW.findall(page)}
+
+
+@pytest.fixture(scope="module")
+def environment(blocks, tmp_path_factory):
+    """The environment in which the package is installed, and the folder that it is installed in."""
+    project, site = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("site")
+    for name, text in blocks.items():
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(text, encoding="utf-8")
+    variables = {**os.environ, "PYTHONPATH": str(site)}
+    offline = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
+    run(variables, project, sys.executable, "-m", "pip", "install", *offline, "--target", str(site), ".")
+    return variables, site
+
+
+def run(variables, folder, *command):
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def robocontrast(variables, folder, *arguments):
+    return run(variables, folder, Path(sys.executable).with_name("robocontrast"), *arguments)
+
+
+def entry_points(blocks):
+    """Return kind -> name -> module:Class, as the page registers them."""
+    group = re.compile(r'^\[project\.entry-points\."robocontrast_ros\.(\w+)"\]\n((?:.+\n)+)', re.MULTILINE)
+    line = re.compile(r'^(\w+) = "(\S+)"$', re.MULTILINE)
+    return {kind: dict(line.findall(lines)) for kind, lines in group.findall(blocks["pyproject.toml"])}
+
+
+def test_its_tests_pass_where_it_is_installed(environment, blocks, tmp_path):
+    variables, _ = environment
+    # In another folder, so that what is imported is what was installed.
+    (tmp_path / "test_own_lab.py").write_text(blocks["test_own_lab.py"], encoding="utf-8")
+    said = run(variables, tmp_path, sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider")
+    classes = re.findall(r"^class (Test\w+)\((\w+)\)", blocks["test_own_lab.py"], re.MULTILINE)
+    assert classes
+    for name, _ in classes:
+        assert f"PASSED test_own_lab.py::{name}::" in said
+
+
+def test_the_command_lists_it(environment, blocks, tmp_path):
+    variables, _ = environment
+    listed = robocontrast({**variables, "COLUMNS": "400"}, tmp_path, "list")
+    for names in entry_points(blocks).values():
+        for name in names:
+            assert re.search(rf"\b{name}\b", listed), name
+
+
+def test_its_session_is_run_with_all_of_it(environment, tmp_path):
+    variables, site = environment
+    folder = site / "own_lab"
+    robocontrast(variables, tmp_path, "evaluate", str(folder / "session.yaml"), "--fast")
+    (run_folder,) = (tmp_path / "runs").iterdir()
+    events = [json.loads(line) for line in (run_folder / "journal.jsonl").read_text().splitlines()]
+    parameters = events[0]["parameters"]
+    assert parameters["robot"]["name"] == "two_link"
+    assert parameters["task"] == {"task": "push_aside"}
+    assert parameters["policy"] == {"policy": "pusher", "step": 0.02}
+    assert events[0]["symbols"] == {"OTHER_SIDE": "ΔOTHER"}
+    with (run_folder / "trials.csv").open(encoding="utf-8") as file:
+        trials = list(csv.DictReader(file))
+    assert [trial["perturbation"] for trial in trials] == ["base", "OTHER_SIDE"] * 2
+    assert {trial["policy"] for trial in trials} == {"pusher"}
+    assert {trial["instruction"] for trial in trials} == {"push the moon to the left", "push the moon to the right"}
+    assert [float(trial["success"]) for trial in trials] == [1.0] * 4, "the pusher is an oracle"
+
+
+def test_the_table_says_which_files_each_takes(rows, blocks, checkout):
+    assert {what: len(files) for what, files in rows.items()} == COUNTED
+    named = [file for files in rows.values() for file in files]
+    others = {"pyproject.toml", "test_own_lab.py", "own_lab/session.yaml"}
+    assert sorted(named) == sorted(set(blocks) - others)
+    for module in (checkout / "robocontrast_ros").rglob("*.py"):
+        assert "own_lab" not in module.read_text(encoding="utf-8")
+
+
+def test_each_is_added_by_its_own_files_and_its_line_of_entry_points_alone(rows, blocks):
+    for what, files in rows.items():
+        (code,) = [file for file in files if file.endswith(".py")] or [None]
+        if code is None:
+            continue
+        imported = {
+            name.split(".")[0]
+            for node in ast.walk(ast.parse(blocks[code]))
+            for name in (
+                [node.module]
+                if isinstance(node, ast.ImportFrom)
+                else [a.name for a in getattr(node, "names", ()) if isinstance(node, ast.Import)]
+            )
+        }
+        assert imported <= {"dataclasses", "math", "numpy", "robocontrast_ros"}, what
+        module = code.removesuffix(".py").replace("/", ".")
+        lines = [object_ for names in entry_points(blocks).values() for object_ in names.values()]
+        assert [line.partition(":")[0] for line in lines].count(module) == 1
+        elsewhere = [name for name, text in blocks.items() if module in text and name not in files]
+        assert set(elsewhere) <= {"pyproject.toml", "test_own_lab.py", "own_lab/session.yaml"}
+
+
+def test_every_contract_has_a_row_and_an_example(page, blocks, checkout):
+    contracts = {path.stem for path in (checkout / "robocontrast_ros" / "contracts").glob("*.py")}
+    contracts -= {"__init__", "checking"}
+    assert {contract for _, _, contract in ROW.findall(page)} == contracts
+    for contract in contracts:
+        assert f"from robocontrast_ros.contracts.{contract} import" in blocks["test_own_lab.py"]

@@ -1,0 +1,20 @@
+"""Every robot of the package keeps its contract."""
+
+from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.contracts.robot import RobotContract
+
+
+class TestFranka(RobotContract):
+    robot = "franka"
+
+
+class TestUr5e(RobotContract):
+    robot = "ur5e"
+
+
+class TestLocobot(RobotContract):
+    robot = "locobot"
+
+
+def test_no_robot_is_without_a_contract():
+    assert sorted(made.robot for made in RobotContract.__subclasses__()) == sorted(known_names("robots"))

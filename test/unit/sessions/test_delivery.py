@@ -1,0 +1,153 @@
+"""A perturbation that the policy did not receive: its trial is void, in a session and in what it leaves behind."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from line_world import Invert, LineBench, MoveSource, line_evaluation
+from rich.console import Console
+from session_runs import Workplace
+from stale_server import FAULTS
+
+from robocontrast_ros.analysis.estimates.results import compute_results
+from robocontrast_ros.analysis.tables.summary import summary_report
+from robocontrast_ros.domain import Delivery, Fault, Observed, Outcome
+from robocontrast_ros.policies.serving.runner import PolicyRunner
+from robocontrast_ros.runs.events import (
+    SessionFinished,
+    SessionInterrupted,
+    TrialFinished,
+    TrialVoid,
+    from_line,
+    to_line,
+)
+from robocontrast_ros.runs.journal import Journal, read_journal
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.resolving import resolve
+
+
+class Tilt(MoveSource):
+    """Says that it changes the words, too, and does not."""
+
+    name, symbol, axes, description = "LSB", "ΔLSB", "LSB", "move the source block alone"
+
+
+@dataclass
+class Silent(LineBench):
+    """A bench whose policy does not say what it received."""
+
+    def execute(self, trial, attempt):
+        execution = super().execute(trial, attempt)
+        return replace(execution, observed=Observed(), delivered=Delivery.UNKNOWN)
+
+
+def of_kind(journal: Journal, kind: type) -> list:
+    return [event for event in journal.events if isinstance(event, kind)]
+
+
+def shown(journal: Journal) -> str:
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(summary_report(compute_results(journal).summary))
+    return console.export_text()
+
+
+def test_words_that_are_those_of_the_base_trial_void_a_trial_that_was_to_change_them(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    evaluation = line_evaluation(perturbations=(Tilt(), Invert()), void_retries=1, test_set_size=2)
+    end = run_session(evaluation, LineBench(), path)
+    journal = read_journal(path)
+    assert isinstance(end, SessionInterrupted) and end.fault is Fault.PERTURBATION_NOT_DELIVERED
+    void = of_kind(journal, TrialVoid)
+    assert [(v.trial.perturbation, v.trial.twin, v.attempt) for v in void] == [("LSB", "0000", 0), ("LSB", "0000", 1)]
+    words = of_kind(journal, TrialFinished)[0].trial.instance.instruction.text
+    assert {v.detail for v in void} == {
+        f"instruction: received '{words}', as in the base trial, where axis L means other words"
+    }
+
+
+def test_where_the_words_are_not_known_no_trial_is_void_and_the_summary_says_so(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    end = run_session(line_evaluation(perturbations=(Tilt(),), test_set_size=2), Silent(), path)
+    journal = read_journal(path)
+    assert isinstance(end, SessionFinished)
+    trials = of_kind(journal, TrialFinished)
+    assert {trial.delivered for trial in trials} == {Delivery.UNKNOWN}
+    summary = compute_results(journal).summary
+    assert summary.delivery_unknown == len(trials)
+    assert f"delivered: unknown for {len(trials)} of {len(trials)} trials; the policy server does not" in shown(journal)
+
+
+def test_of_trials_that_were_delivered_the_summary_says_nothing(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    run_session(line_evaluation(), LineBench(), path)
+    journal = read_journal(path)
+    assert compute_results(journal).trials["delivered"].unique().to_list() == ["CONFIRMED"]
+    assert "delivered" not in shown(journal)
+
+
+def test_in_a_journal_of_an_older_version_it_is_unknown(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    run_session(line_evaluation(), LineBench(), path)
+    for event in of_kind(read_journal(path), TrialFinished):
+        older = to_line(event).replace(b'"delivered":1,', b"")
+        assert older != to_line(event)
+        assert repr(from_line(older)) == repr(replace(event, delivered=Delivery.UNKNOWN)), "as text NaN equals NaN"
+
+
+def fast_session(folder: Path, monkeypatch, fault: str, **changes: object) -> Journal:
+    """Return the journal of a fast session whose policy server has a fault."""
+    place = Workplace(folder)
+    for method, function in FAULTS[fault]().items() if fault else ():
+        monkeypatch.setattr(PolicyRunner, method, function)
+    policy = place.policy("Staring", "stale_server")
+    session = resolve(str(place.session(policy=policy, task=place.short_task(4), void_retries=1, **changes)))
+    bench = open_bench(session)
+    run_session(session.evaluation(), bench, folder / "journal.jsonl")
+    bench.close()
+    return read_journal(folder / "journal.jsonl")
+
+
+CONTRASTS = {
+    "strategy": {"name": "contrast_set", "perturbations": ["LB2", "SB1"]},
+    "test_set": {"size": 1, "families": ["block_to_block_relative_location"]},
+}
+
+
+def test_without_a_fault_everything_is_delivered_in_the_fast_mode(tmp_path, monkeypatch):
+    journal = fast_session(tmp_path, monkeypatch, "", **CONTRASTS)
+    trials = of_kind(journal, TrialFinished)
+    assert [trial.trial.perturbation for trial in trials] == ["base", "LB2", "SB1"]
+    assert {trial.delivered for trial in trials} == {Delivery.CONFIRMED}
+    assert len({trial.observed.image_digest for trial in trials}) == 2, "the words alone do not change the images"
+
+
+def test_a_perturbed_instruction_that_the_policy_does_not_get_voids_the_trial_in_the_fast_mode(tmp_path, monkeypatch):
+    journal = fast_session(tmp_path, monkeypatch, "first_instruction", **CONTRASTS)
+    (base,), void = of_kind(journal, TrialFinished), of_kind(journal, TrialVoid)
+    assert (base.trial.perturbation, base.delivered) == ("base", Delivery.CONFIRMED)
+    assert [(v.trial.perturbation, v.fault) for v in void] == [("LB2", Fault.PERTURBATION_NOT_DELIVERED)] * 2
+    sent, received = void[0].trial.instance.instruction.text, base.trial.instance.instruction.text
+    assert {v.detail for v in void} == {f"instruction: sent '{sent}', received '{received}'"}
+    assert journal.events[-1].fault is Fault.PERTURBATION_NOT_DELIVERED
+
+
+def test_old_images_void_the_trial_in_the_fast_mode_and_a_base_trial_says_why_it_is(tmp_path, monkeypatch):
+    journal = fast_session(tmp_path, monkeypatch, "first_images", test_set={"size": 2})
+    (first,), void = of_kind(journal, TrialFinished), of_kind(journal, TrialVoid)
+    assert (first.result.outcome, first.delivered) == (Outcome.FAILURE, Delivery.CONFIRMED)
+    assert [v.trial.index for v in void] == [1, 1]
+    for attempt in void:
+        assert attempt.detail.startswith("first images, by SHA-256: sent ")
+        assert attempt.detail.endswith(
+            f", received {first.observed.image_digest[:12]}; "
+            "a base trial is void, too: perturbed trials are compared with it"
+        )
+
+
+def test_a_policy_server_that_says_nothing_voids_nothing_in_the_fast_mode(tmp_path, monkeypatch):
+    journal = fast_session(tmp_path, monkeypatch, "silence", **CONTRASTS)
+    assert isinstance(journal.events[-1], SessionFinished)
+    assert {trial.delivered for trial in of_kind(journal, TrialFinished)} == {Delivery.UNKNOWN}

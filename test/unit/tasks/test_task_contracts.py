@@ -1,0 +1,81 @@
+"""Every task and every perturbation of the package keeps its contract."""
+
+from __future__ import annotations
+
+from language_table_instances import EIGHT
+from vln_scenes import APARTMENT
+
+from robocontrast_ros.configuration import make_plugin, plugin_names, resolve_uri
+from robocontrast_ros.contracts.perturbation import PerturbationContract
+from robocontrast_ros.contracts.task import TaskContract
+
+TASKS = "package://robocontrast_ros/config/tasks"
+
+
+class TestLanguageTable(TaskContract):
+    def parameter_file(self):
+        return resolve_uri(f"{TASKS}/language_table.yaml")
+
+
+class TestNavigation(TaskContract):
+    def parameter_file(self):
+        return resolve_uri(f"{TASKS}/studio_apartment.yaml")
+
+
+class OnTheTable(PerturbationContract):
+    draws = 5
+
+    def task(self):
+        return EIGHT
+
+
+class InTheApartment(PerturbationContract):
+    draws = 4
+
+    def task(self):
+        return APARTMENT
+
+
+class TestLB1(OnTheTable):
+    def make(self):
+        return make_plugin("perturbations", "LB1", "test", "")
+
+
+class TestLB2(OnTheTable):
+    def make(self):
+        return make_plugin("perturbations", "LB2", "test", "")
+
+
+class TestSB1(OnTheTable):
+    def make(self):
+        return make_plugin("perturbations", "SB1", "test", "")
+
+
+class TestSB2(OnTheTable):
+    def make(self):
+        return make_plugin("perturbations", "SB2", "test", "")
+
+
+class TestL(InTheApartment):
+    def make(self):
+        return make_plugin("perturbations", "L", "test", "")
+
+
+class TestLB(InTheApartment):
+    def make(self):
+        return make_plugin("perturbations", "LB", "test", "")
+
+
+class TestS(InTheApartment):
+    def make(self):
+        return make_plugin("perturbations", "S", "test", "")
+
+
+class TestSB(InTheApartment):
+    def make(self):
+        return make_plugin("perturbations", "SB", "test", "")
+
+
+def test_no_perturbation_is_without_a_contract():
+    classes = (*OnTheTable.__subclasses__(), *InTheApartment.__subclasses__())
+    assert sorted(made().make().name for made in classes) == sorted(plugin_names("perturbations"))
