@@ -154,6 +154,8 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "world_resets_robot": world.features.resets_robot,
         "sources": ["simulator", "sim_bridge"] if world.features.embedded else ["sim_bridge"],
         "steps_per_control": steps_per_control(task, task_file),
+        # How often that takes depends on the machine; stamps must not.
+        "publishes_unstepped": world.features.embedded,
         "control_period": period,
         # The policy server answers within the policy's limit; after that, the server is lost.
         "policy_timeout": timeouts.policy + 5.0,
