@@ -80,6 +80,16 @@ setup(
             "SB1 = robocontrast_ros.tasks.language_table.perturbations:MoveTarget",
             "SB2 = robocontrast_ros.tasks.language_table.perturbations:MoveSource",
         ],
+        "robocontrast_ros.scores": [
+            "collisions = robocontrast_ros.episodes.scoring.collisions:Collisions",
+            "distance_to_goal = robocontrast_ros.episodes.scoring.distance_to_goal:DistanceToGoal",
+            "ndtw = robocontrast_ros.episodes.scoring.ndtw:NormalisedDtw",
+            "path_length = robocontrast_ros.episodes.scoring.path_length:PathLength",
+            "progress = robocontrast_ros.episodes.scoring.progress:ProgressToGoal",
+            "spl = robocontrast_ros.episodes.scoring.spl:Spl",
+            "subgoals_reached = robocontrast_ros.episodes.scoring.subgoals_reached:SubgoalsReached",
+            "success = robocontrast_ros.episodes.scoring.success:Success",
+        ],
         "robocontrast_ros.strategies": [
             "adaptive = robocontrast_ros.strategies.adaptive:Adaptive",
             "contrast_set = robocontrast_ros.strategies.contrast_set:ContrastSet",

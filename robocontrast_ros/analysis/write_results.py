@@ -12,7 +12,7 @@ from robocontrast_ros.analysis.data.trials import write_trials
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.figures.charts import draw_overview
-from robocontrast_ros.analysis.tables.latex import estimates_tex, summary_tex
+from robocontrast_ros.analysis.tables.latex import estimates_tex, scores_tex, summary_tex
 from robocontrast_ros.analysis.tables.summary import summary_report
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -24,7 +24,7 @@ TEXT_WIDTH = 120
 def write_results(run: RunFolder) -> Results:
     """Write a run's results into its folder.
 
-    These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, estimates.tex and
+    These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, scores.tex, estimates.tex and
     figures/overview.png.
 
     Raises:
@@ -37,6 +37,7 @@ def write_results(run: RunFolder) -> Results:
     summary = to_json(results.summary, indent=2, inf_nan_mode="null").decode()
     write_file(run.path / "summary.json", summary + "\n")
     write_file(run.path / "summary.tex", summary_tex(results.summary))
+    write_file(run.path / "scores.tex", scores_tex(results.summary))
     write_file(run.path / "estimates.tex", estimates_tex(results.summary))
     text = Console(file=StringIO(), width=TEXT_WIDTH)
     text.print(summary_report(results.summary))

@@ -20,6 +20,7 @@ METHODS = {
     "perturbations": ("supports", "apply"),
     "scene_backends": ("read", "set_up", "features"),
     "judges": ("begin",),
+    "scores": ("update", "value", "spec"),
     "pacers": ("begin", "step", "steps_world"),
     "robot_ports": ("state", "command", "hold", "home", "stop"),
 }

@@ -11,7 +11,7 @@ import numpy as np
 from robocontrast_ros.configuration import load_configured, make_plugin, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise
 from robocontrast_ros.domain import BASE, Outcome, Scene, Start, TestInstance, TrialResult, find_spec
-from robocontrast_ros.episodes.scoring import STANDARD
+from robocontrast_ros.episodes.scoring import load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.sessions.seeding import generator, trial_seed
 from robocontrast_ros.strategies.effort import MetresMoved, setup_moves
@@ -68,7 +68,7 @@ class StrategyContract:
         task = self.task()
         draws = (task.sample(np.random.default_rng([1, n]), f"x{n}") for n in range(self.test_set_size))
         used = () if self.make().uses_perturbations is PerturbationUse.NONE else self.perturbations()
-        metric = find_spec((score.spec for score in STANDARD), task.metric)
+        metric = find_spec((score.spec for score in load_scores(task, (), "the contract")), task.metric)
         return StrategyContext(task, tuple(draws), used, self.repeats, partial(generator, 1), metric=metric)
 
     def played(
@@ -96,7 +96,7 @@ class StrategyContract:
                     return steps
                 spent += cost
                 luck = np.random.default_rng([seed, trial_seed(0, asked.base_id, asked.repeat)]).random()
-                answer = Completed(_result(context.task, asked.instance, luck < 0.5), cost)
+                answer = Completed(_result(context, asked.instance, luck < 0.5), cost)
                 scene = answer.result.final_scene
             else:
                 promise(isinstance(asked, Skipped), f"a strategy yields Proposal or Skipped; got {asked!r}")
@@ -233,6 +233,23 @@ class StrategyContract:
                 "with `base_trials_iid`, every base trial starts in its own scene",
             )
 
+    def test_blocks_that_are_said_to_be_independent_can_be_run_alone(self) -> None:
+        """The successive trials of one test instance, wherever they are run."""
+        if not getattr(self.make(), "blocks_independent", False):
+            return
+        context = self.context()
+        whole = [step.asked for step in self.runs()[0]]
+        alone = [
+            step.asked
+            for base in context.test_set
+            for step in self.played(self.make(), replace(context, test_set=(base,)))
+        ]
+        promise(
+            whole == alone,
+            "with `blocks_independent`, the trials of a test instance are the same, in the order of the test set, "
+            f"when each is run alone; together they are {_named(whole)}, alone {_named(alone)}",
+        )
+
     def test_a_full_reset_starts_in_the_scene_of_the_test_instance(self) -> None:
         """What ``start`` says is true."""
         own = {x.instance_id: x.scene for x in self.context().test_set}
@@ -242,6 +259,10 @@ class StrategyContract:
                     proposal.instance.scene == own[proposal.base_id],
                     f"a full reset is to the scene of the test instance; that of '{proposal.base_id}' is to another",
                 )
+
+
+def _named(steps: list[Proposal | Skipped]) -> str:
+    return ", ".join(f"{asked.base_id} {asked.perturbation}" for asked in steps)
 
 
 def _next(trials: object, answer: Completed | None) -> Proposal | Skipped | None:
@@ -255,9 +276,10 @@ def _cost(present: Scene, wanted: Scene, context: StrategyContext) -> float:
     return MetresMoved().cost(setup_moves(present, wanted, context.tolerance))
 
 
-def _result(task: Task, instance: TestInstance, success: bool) -> TrialResult:
+def _result(context: StrategyContext, instance: TestInstance, success: bool) -> TrialResult:
     """Return the result of a trial that succeeds as planned, or that moves nothing."""
-    planned = result_of_success(task, instance)
+    task = context.task
+    planned = result_of_success(task, instance, context.metric)
     if success:
         return planned
     left = task.goal(instance.instruction, instance.scene).distance(instance.scene)

@@ -56,6 +56,11 @@ class ScoreSpec:
         return self.name if self.unit in ("", "count") else f"{self.name}_{self.unit}"
 
     @property
+    def heading(self) -> str:
+        """How the head of a table's column names it: the symbol, with the unit where it has a dimension."""
+        return self.symbol if self.unit in ("", "count") else f"{self.symbol} [{self.unit}]"
+
+    @property
     def best(self) -> float:
         """The best possible value; NaN where there is none."""
         ends = {"higher": self.high, "lower": self.low}

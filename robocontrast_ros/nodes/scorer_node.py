@@ -13,7 +13,7 @@ from rclpy.node import Node
 from robocontrast_ros.configuration import load_configured, load_plugin, record
 from robocontrast_ros.domain import Fault, Outcome
 from robocontrast_ros.episodes.judging import Judge
-from robocontrast_ros.episodes.scoring import EpisodeScorer, Join, Sample, make_join
+from robocontrast_ros.episodes.scoring import EpisodeScorer, Join, Sample, load_scores, make_join
 from robocontrast_ros.messages.decoding import (
     NANOSECONDS,
     judgement_from_msg,
@@ -42,6 +42,9 @@ class ScorerParameters(LedParameters):
     """Parameters of the scorer."""
 
     task: Path = Field(description="Parameter file of the task, which makes the goals.")
+    scores: tuple[str, ...] = Field(
+        default=(), description="Scores beside the task's own: names, or `module:Class` of a user's own."
+    )
     judge: str = Field(
         default="true_scene", description="Who says success and progress: `true_scene`, `outside`, or a plug-in's name."
     )
@@ -59,6 +62,7 @@ class Scorer(Node):
         parameters = declare_record(self, ScorerParameters)
         self._task = load_configured("tasks", parameters.task)
         source = f"parameters of node '{self.get_name()}'"
+        self._scores = load_scores(self._task, parameters.scores, source)
         self._judge: Judge = load_plugin("judges", parameters.judge, source, "judge")()
         self._scorer: EpisodeScorer | None = None
         self._join: Join = make_join(scene_when_asked=False)
@@ -76,7 +80,7 @@ class Scorer(Node):
         trial = trial_from_msg(request.trial)
         start, scene = start_scene_from_msg(request.trial)
         try:
-            scorer = EpisodeScorer.for_instance(self._task, trial.instance, scene, self._judge)
+            scorer = EpisodeScorer.for_instance(self._task, trial.instance, scene, self._judge, self._scores)
         except (KeyError, ValueError) as error:
             response.fault = fault_to_msg(Fault.SCORER_LOST, f"the trial cannot be scored: {error}")
             return response

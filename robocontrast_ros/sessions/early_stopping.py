@@ -101,6 +101,8 @@ class Stopping:
         if len(self._of_instance) < self._repeats:
             return
         value = math.fsum(self._of_instance) / self._repeats
+        if math.isnan(value):
+            return
         if self._reference is not None:
             if trial.base_id not in self._reference.scores:
                 return

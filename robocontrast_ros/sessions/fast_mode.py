@@ -88,6 +88,7 @@ def open_bench(
             stop_on_success=session.parameters.stop_on_success,
             aborted=aborted,
             judge=session.world.judge,
+            scores=session.scores,
             recorder=recorder,
         )
     except BaseException:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, plugin_names, resolve_uri
 from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.episodes.judging import Judge
+from robocontrast_ros.episodes.scoring import Score
+from robocontrast_ros.episodes.scoring.success import Success
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
@@ -151,10 +154,50 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     return LoadedWorld(features, pacer.steps_world, judge)
 
 
+def checked_metric(
+    named: str | None,
+    task: Task,
+    task_file: Path,
+    scores: Sequence[type[Score]],
+    strategy: Strategy,
+    origin: Callable[[str], Origin],
+) -> ScoreSpec:
+    """Return the session's metric M.
+
+    Args:
+        named: by the session; None where it takes the task's.
+        task: the task.
+        task_file: where it came from.
+        scores: those of the session.
+        strategy: the order of trials.
+        origin: where a key was written.
+
+    Raises:
+        ConfigurationError: it is none of the session's scores, or its range is open and the strategy needs its ends.
+    """
+    specs = {score.spec.name: score.spec for score in scores}
+    where = origin("metric")[:2] if named else (str(task_file), "metric")
+    metric = specs.get(named or task.metric)
+    if metric is None:
+        expected = f"one of the session's scores: {', '.join(specs)}"
+        raise ConfigurationError(*where, named or task.metric, expected, "Add it to the session's `scores`.")
+    if getattr(strategy, "needs_bounds", False) and not metric.bounded:
+        raise ConfigurationError(
+            *where,
+            metric.name,
+            f"a score whose range has two ends, for strategy '{strategy.name}'",
+            f"Take one of {', '.join(name for name, spec in specs.items() if spec.bounded)}, or another strategy.",
+        )
+    return metric
+
+
 def checked_stop_early(
-    parameters: StopEarlyParameters, strategy: Strategy, origin: Callable[[str], Origin]
+    parameters: StopEarlyParameters, strategy: Strategy, metric: ScoreSpec, origin: Callable[[str], Origin]
 ) -> StopEarlyParameters:
-    """Return the record with an absolute path; refuse a strategy whose base trials are no i.i.d. sample."""
+    """Return the record with an absolute path; refuse what no sequential test can decide.
+
+    These are a strategy whose base trials are no i.i.d. sample, a score whose range is open, and a question beyond it.
+    """
     if not strategy.base_trials_iid:
         raise ConfigurationError(
             *origin("strategy.name")[:2],
@@ -162,6 +205,20 @@ def checked_stop_early(
             "beside `stop_early`, a strategy whose base trials are an i.i.d. sample of the test set at every moment",
             "Take `standard`, `contrast_set` or `adaptive`, or leave `stop_early` out.",
         )
+    score = metric if parameters.score == "metric" else Success.spec
+    if not score.bounded:
+        raise ConfigurationError(
+            *origin("stop_early.score")[:2],
+            score.name,
+            "a score whose range has two ends",
+            "Take `success`, or another `metric`.",
+        )
+    if parameters.threshold is not None and not score.low < parameters.threshold < score.high:
+        expected = f"a number between {score.low:g} and {score.high:g}, the range of {score.symbol}"
+        raise ConfigurationError(*origin("stop_early.threshold")[:2], parameters.threshold, expected)
+    if parameters.half_width is not None and not parameters.half_width < (score.high - score.low) / 2:
+        expected = f"less than {(score.high - score.low) / 2:g}, half of the range of {score.symbol}"
+        raise ConfigurationError(*origin("stop_early.half_width")[:2], parameters.half_width, expected)
     if parameters.compare_with is None:
         return parameters
     run = resolve_uri(parameters.compare_with, origin("stop_early.compare_with")[2]).resolve()

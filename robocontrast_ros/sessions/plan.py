@@ -19,7 +19,6 @@ from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.loop import Session
 from robocontrast_ros.strategies.prediction import result_of_success
-from robocontrast_ros.tasks.protocol import Task
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def plan_session(evaluation: Evaluation) -> Plan:
     scores.
     """
     events = EventsInMemory()
-    bench = _PredictingBench(evaluation.task)
+    bench = _PredictingBench(evaluation)
     session = Session(
         replace(evaluation, stop_early=None),
         bench,
@@ -109,8 +108,8 @@ def _planned(trial: Trial, settled: SettledTrial) -> PlannedTrial:
 
 
 class _PredictingBench:
-    def __init__(self, task: Task) -> None:
-        self._task = task
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._task, self._metric = evaluation.task, evaluation.metric_spec
         self._scene: Scene | None = None
 
     def scene(self) -> Scene:
@@ -121,6 +120,6 @@ class _PredictingBench:
         return target
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
-        result = result_of_success(self._task, trial.instance)
+        result = result_of_success(self._task, trial.instance, self._metric)
         self._scene = result.final_scene
         return Execution(result, Observed(), Recording(), 0.0)

@@ -21,6 +21,7 @@ from robocontrast_ros.configuration import (
     read_yaml,
 )
 from robocontrast_ros.configuration.files import find_file, is_path
+from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -29,6 +30,7 @@ from robocontrast_ros.sessions.fitting import (
     LoadedWorld,
     Origin,
     check_robot_fits_task,
+    checked_metric,
     checked_stop_early,
     loaded_perturbations,
     loaded_world,
@@ -60,6 +62,7 @@ class ResolvedSession:
         perturbations: the perturbation set P.
         cost_model: what a set-up costs.
         world: what the robot acts in, and who judges.
+        scores: those of the session, in the order of tables.
     """
 
     source: Path
@@ -73,6 +76,7 @@ class ResolvedSession:
     perturbations: tuple[Perturbation, ...]
     cost_model: CostModel
     world: LoadedWorld
+    scores: tuple[type[Score], ...]
 
     def snapshot(self) -> dict[str, Any]:
         """Return every parameter that a result may depend on, as JSON: session, robot, policy, task."""
@@ -122,6 +126,8 @@ class ResolvedSession:
             void_retries=parameters.void_retries,
             stop_early=parameters.stop_early,
             tolerance=Tolerance(parameters.setup.position_tolerance, parameters.setup.orientation_tolerance),
+            scores=self.scores,
+            metric=parameters.metric or "",
             parameters=self.snapshot(),
         )
 
@@ -180,8 +186,10 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     if parameters.cost not in COST_MODELS:
         raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
     strategy: Strategy = make_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])
+    scores = load_scores(task, parameters.scores, *origin("scores")[:2])
+    metric = checked_metric(parameters.metric, task, files["task"], scores, strategy, origin)
     if parameters.stop_early is not None:
-        early = checked_stop_early(parameters.stop_early, strategy, origin)
+        early = checked_stop_early(parameters.stop_early, strategy, metric, origin)
         parameters = replace(parameters, stop_early=early)
     return ResolvedSession(
         source=source,
@@ -195,6 +203,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         perturbations=loaded_perturbations(parameters.strategy, strategy, task, *origin("strategy.perturbations")[:2]),
         cost_model=cost_model(parameters.cost, parameters.handling_times),
         world=loaded_world(parameters.world, origin),
+        scores=scores,
     )
 
 

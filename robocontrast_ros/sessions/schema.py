@@ -114,6 +114,12 @@ class WorldParameters:
         min_length=1,
         description="who says success and progress: true_scene, outside (a person or a camera), or a plug-in",
     )
+    simulator: str = Field(
+        default="simulator",
+        min_length=1,
+        description="where simulation_interfaces finds a simulator's services: its node's name, or / for none before "
+        "the services' own",
+    )
 
 
 @record
@@ -176,9 +182,13 @@ class StopEarlyParameters:
         default=0.05, gt=0, lt=1, description="probability that the answer is wrong, whenever it is given"
     )
     score: Literal["metric", "success"] = Field(
-        default="metric", description="of the base trials: the task's metric (SPL or progress), or success"
+        default="metric", description="of the base trials: the session's metric, or success"
     )
-    threshold: float | None = Field(default=None, gt=0, lt=1, description="whether the mean is above or below this")
+    threshold: float | None = Field(
+        default=None,
+        allow_inf_nan=False,
+        description="whether the mean is above or below this; within the score's range",
+    )
     compare_with: str | None = Field(
         default=None,
         min_length=1,
@@ -186,7 +196,10 @@ class StopEarlyParameters:
         "the mean is higher or lower than there",
     )
     half_width: float | None = Field(
-        default=None, gt=0, lt=0.5, description="the mean, to within this much more or less"
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="the mean, to within this much more or less; less than half of the score's range",
     )
 
     def __post_init__(self) -> None:
@@ -217,6 +230,14 @@ class SessionParameters:
     )
     strategy: StrategyParameters
     test_set: TestSetParameters
+    metric: str | None = Field(
+        default=None,
+        min_length=1,
+        description="the score that summaries and figures show, one of the session's; the task's when left out",
+    )
+    scores: tuple[str, ...] = Field(
+        default=(), description="scores beside the task's own: names, or module:Class for one of your own"
+    )
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
     cost: str = Field(default="metres_moved", description="cost model of the budget: metres_moved or seconds_to_move")
     # `mover`, its name in release 0.1, is still read.

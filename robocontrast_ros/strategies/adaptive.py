@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from robocontrast_ros.domain import BASE
+from robocontrast_ros.domain import BASE, ScoreSpec
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.strategies.contrast_set import run_contrasts
 from robocontrast_ros.strategies.protocol import (
@@ -35,7 +35,7 @@ class Adaptive(Strategy):
     perturbations of an instance are run is decided before its base trial, from the results of earlier
     instances alone. One more trial of a row (base, or a perturbation) takes s² / (n (n + 1)) off the
     variance of the row's mean, where n instances of it have been run and s² is the variance of their scores
-    (the task's metric; the mean of the repeats). A perturbation is run where that, per unit of the cost of
+    (the session's metric; the mean of the repeats). A perturbation is run where that, per unit of the cost of
     such trials so far, is at least what it is for the next base trial; so more is spent on what is
     uncertain and on what is cheap, n going as s divided by the square root of the cost. Where the budget
     is expected to suffice for all that is left, nothing is left out; without a budget this is
@@ -52,6 +52,7 @@ class Adaptive(Strategy):
     description = "a contrast set without the perturbed trials that give the least information for their cost"
     uses_perturbations = PerturbationUse.REQUIRED
     base_trials_iid = True
+    needs_bounds = True
     blocks_independent = False
 
     def run(self, context: StrategyContext) -> StrategyRun:
@@ -69,7 +70,7 @@ class Adaptive(Strategy):
                     yield Skipped(base.instance_id, perturbation.name, reason)
             done = yield from run_contrasts(context, base, chosen)
             for name, repeats in done.items():
-                rows[name].add(repeats, context.metric.name)
+                rows[name].add(repeats, context.metric)
                 spent += rows[name].costs[-1]
             left -= bool(done)
 
@@ -79,16 +80,18 @@ class _Row:
     """The results of base trials, or of a perturbation, so far.
 
     Attributes:
-        scores: of each instance, the mean of its repeats.
+        scores: of each instance that has the score, the mean of its repeats, on a scale from 0 to 1.
         costs: of each instance, all its repeats together.
     """
 
     scores: list[float] = field(default_factory=list)
     costs: list[float] = field(default_factory=list)
 
-    def add(self, repeats: Repeats, metric: str) -> None:
+    def add(self, repeats: Repeats, metric: ScoreSpec) -> None:
         """Add an instance."""
-        self.scores.append(math.fsum(r.result.scores[metric] for r in repeats) / len(repeats))
+        mean = math.fsum(r.result.scores[metric.name] for r in repeats) / len(repeats)
+        if not math.isnan(mean):
+            self.scores.append((mean - metric.low) / (metric.high - metric.low))
         self.costs.append(math.fsum(r.cost for r in repeats))
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from robocontrast_ros.domain import Fault, Outcome, Scene, TestInstance, TrialResult
+from robocontrast_ros.domain import Fault, Outcome, Scene, ScoreSpec, TestInstance, TrialResult
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.strategies.contrast_set import run_contrasts
 from robocontrast_ros.strategies.effort import setup_moves
@@ -13,8 +13,10 @@ from robocontrast_ros.strategies.protocol import Completed, Proposal, StrategyCo
 from robocontrast_ros.tasks.protocol import Task
 
 
-def result_of_success(task: Task, instance: TestInstance) -> TrialResult:
+def result_of_success(task: Task, instance: TestInstance, metric: ScoreSpec) -> TrialResult:
     """Return the result of a trial that ends in the scene in which the planner would leave it.
+
+    Its scores are those of the planner's path, and the best value of the session's metric, if there is one.
 
     Raises:
         ValueError: the planner finds the instance infeasible.
@@ -26,7 +28,8 @@ def result_of_success(task: Task, instance: TestInstance) -> TrialResult:
         outcome=Outcome.SUCCESS,
         fault=Fault.NONE,
         detail="",
-        scores={"success": 1.0, "spl": 1.0, "progress": 1.0, "distance_to_goal": 0.0, "path_length": plan.length},
+        scores={metric.name: metric.best, "success": 1.0, "spl": 1.0, "progress": 1.0}
+        | {"distance_to_goal": 0.0, "path_length": plan.length},
         optimal_path_length=plan.length,
         steps=0,
         duration=0.0,
@@ -70,5 +73,5 @@ def predict_visit(context: StrategyContext, base: TestInstance, perturbations: t
         if isinstance(step, Proposal):
             moves = setup_moves(scene, step.instance.scene, context.tolerance)
             costs.append(context.cost.cost(moves))
-            answer = Completed(result_of_success(context.task, step.instance), costs[-1])
+            answer = Completed(result_of_success(context.task, step.instance, context.metric), costs[-1])
             scene = answer.result.final_scene

@@ -123,6 +123,7 @@ class Strategy(Protocol):
         uses_perturbations: whether it takes, or needs, a set P.
         base_trials_iid: whether base trials are run each in its own scene and in the shuffled order of the
             test set, as far as it goes, so that at every moment those that were run are an i.i.d. sample.
+        needs_bounds: whether it takes no metric whose range is open.
         blocks_independent: whether its blocks (the successive trials of one test instance) are in the order of the
             test set, and the trials of each follow from the block's own results and the context without its budget.
             Such blocks can be run each on its own. A strategy that does not say so is taken as one whose cannot.
@@ -132,6 +133,7 @@ class Strategy(Protocol):
     description: str
     uses_perturbations: PerturbationUse
     base_trials_iid: bool
+    needs_bounds: bool = False
     blocks_independent: bool = False
 
     def run(self, context: StrategyContext) -> StrategyRun:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.episodes.pacing import Lockstep
 from robocontrast_ros.episodes.ports import Images, PendingAnswer
-from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
+from robocontrast_ros.episodes.scoring import STANDARD, EpisodeScorer, Sample, Score
 from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
@@ -99,6 +99,8 @@ class WorldSimulation:
 class WorldRobot:
     """The ``episodes.ports.RobotPort`` of the embedded world's robot, which set-up brings to its start."""
 
+    homes = False
+
     def __init__(self, world: World, period: float) -> None:
         """Take the world, and the period of a control step [s]."""
         self._world, self._period = world, period
@@ -113,7 +115,7 @@ class WorldRobot:
 
     hold = command
 
-    def home(self, start: Pose) -> float:
+    def home(self, start: Pose, after: float) -> float:
         """Do nothing: the robot is there."""
         return 0.0
 
@@ -196,6 +198,7 @@ class InProcessBench:
         stop_on_success: bool = True,
         aborted: Callable[[], bool] = lambda: False,
         judge: Judge = TRUE_SCENE,
+        scores: Sequence[type[Score]] = STANDARD,
         recorder: TrialRecorder | None = None,
     ) -> None:
         """Put the parts together; see the parameters of sim_bridge for the numbers.
@@ -217,7 +220,8 @@ class InProcessBench:
         self._steps = round(self._period / world.step_duration)
         self._estimator = make_state_estimator(world.profile)
         self._controller = self._make_controller()
-        self._stop_on_success, self._aborted, self._judge = stop_on_success, aborted, judge
+        self._stop_on_success, self._aborted = stop_on_success, aborted
+        self._judge, self._scores = judge, scores
 
     @property
     def cameras(self) -> tuple[Camera, ...]:
@@ -277,7 +281,7 @@ class InProcessBench:
         """Run one trial in the scene as it is and score it."""
         began = time.monotonic()
         start = self.scene()
-        scorer = EpisodeScorer.for_instance(self._task, trial.instance, start, self._judge)
+        scorer = EpisodeScorer.for_instance(self._task, trial.instance, start, self._judge, self._scores)
         recording = None
         if self._recorder is not None:
             policy = self._slot.serving.description.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.effort import StandardTrial, cumulative
 from robocontrast_ros.analysis.estimates.latency import Latency
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
-from robocontrast_ros.domain import BASE
+from robocontrast_ros.domain import BASE, ScoreSpec
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.curves import running_means
 from robocontrast_ros.statistics.estimate import Estimate
@@ -69,9 +70,18 @@ def draw_perturbations(axes: Axes, summary: Summary) -> None:
             position += 1
     axes.set_xticks(range(len(ticks)), ticks)
     axes.set_xlim(-0.6, len(ticks) - 0.4)
-    axes.set_ylim(0.0, 1.02)
-    axes.set_ylabel(f"mean {summary.metric_spec.symbol} (95 % interval)")
+    _limit(axes, summary.metric_spec, 0.0)
+    axes.set_ylabel(f"mean {summary.metric_spec.heading} (95 % interval)")
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _limit(axes: Axes, score: ScoreSpec, below: float) -> None:
+    """Show the whole range of a score, as far as it has ends, with a little space above, and below by this share."""
+    width = score.high - score.low
+    if score.bounded:
+        axes.set_ylim(score.low - below * width, score.high + 0.02 * width)
+    elif math.isfinite(score.low):
+        axes.set_ylim(bottom=score.low)
 
 
 def _draw_reference(axes: Axes, summary: Summary, policy: str, begin: int, rows: int) -> None:
@@ -88,7 +98,8 @@ def _draw_reference(axes: Axes, summary: Summary, policy: str, begin: int, rows:
 def _draw_bar(axes: Axes, position: int, row: Row, metric: str, colour: str) -> None:
     score = row.scores[metric]
     if score.mean is None:
-        axes.text(position, 0.03, "no trial", ha="center", color=GREY)
+        place = axes.get_xaxis_transform()
+        axes.text(position, 0.03 / 1.02, "no trial", ha="center", color=GREY, transform=place)
         return
     axes.bar(position, score.mean, width=0.6, color=colour, alpha=0.85)
     if score.low is not None:
@@ -148,9 +159,9 @@ def draw_estimate(
         # Above the axes, so that it hides no curve.
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     axes.set_xlim(left=0.0)
-    axes.set_ylim(0.0, 1.02)
+    _limit(axes, summary.metric_spec, 0.0)
     axes.set_xlabel(f"cumulative cost of set-ups [{unit}]")
-    axes.set_ylabel(f"mean {summary.metric_spec.symbol} so far")
+    axes.set_ylabel(f"mean {summary.metric_spec.heading} so far")
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -207,7 +218,7 @@ def draw_comparison(figure: Figure, comparison: Comparison, first: str, second: 
         first: label of the first run.
         second: label of the second run.
     """
-    rows, metric = comparison.rows, comparison.metric_spec.symbol
+    rows, metric = comparison.rows, comparison.metric_spec.heading
     shape = (1, 2) if figure.get_figwidth() >= PAGE else (2, 1)
     means, differences = figure.subplots(*shape)
     for offset, colour, name, label in ((-0.18, BLUE, "first", first), (0.18, ORANGE, "second", second)):
@@ -216,7 +227,7 @@ def draw_comparison(figure: Figure, comparison: Comparison, first: str, second: 
     for position, row in enumerate(rows):
         _draw_point(differences, position, row.difference, "black", None)
     differences.axhline(0.0, color=GREY, linestyle="--", linewidth=1.0)
-    means.set_ylim(-0.02, 1.02)
+    _limit(means, comparison.metric_spec, 0.02)
     means.set_ylabel(f"mean {metric}")
     differences.set_ylabel(f"difference of {metric}")
     means.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)

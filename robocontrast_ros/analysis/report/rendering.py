@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from robocontrast_ros import __version__
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.system.disk import writing
 
@@ -72,6 +73,9 @@ def _environment() -> Environment:
         p=p_value,
         milliseconds=milliseconds,
         when=when,
+        label=label,
+        score=score,
+        share=share,
     )
     environment.globals.update(inlined=inlined, NONE=NONE)
     return environment
@@ -85,6 +89,22 @@ def inlined(name: str) -> Markup:
 def number(value: float | None, digits: int = 2) -> str:
     """Return a number; a dash where there is none."""
     return NONE if value is None else f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def label(spec: ScoreSpec) -> str:
+    """Return a score's symbol as the first word of a line; a symbol with capitals stays as it is."""
+    return spec.symbol[0].upper() + spec.symbol[1:] if spec.symbol.islower() else spec.symbol
+
+
+def score(value: float, spec: ScoreSpec) -> str:
+    """Return the value of a score with its unit."""
+    shown = str(value) if spec.whole else number(value)
+    return f"{shown} {spec.unit}" if spec.unit not in ("", "count") else shown
+
+
+def share(value: float | None, spec: ScoreSpec) -> int:
+    """Return where in its range a score is [percent]; 0 where there is none, or the range is open."""
+    return round(100.0 * (value - spec.low) / (spec.high - spec.low)) if value is not None and spec.bounded else 0
 
 
 def signed(value: float | None, digits: int = 2) -> str:

@@ -32,6 +32,7 @@ from robocontrast_ros.analysis.report.trials import (
     symbols_of,
 )
 from robocontrast_ros.analysis.tables.summary import SELECTED, SPL_CHANGES
+from robocontrast_ros.domain import find_spec
 from robocontrast_ros.runs.events import (
     Event,
     PolicyLoaded,
@@ -100,6 +101,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
     assert started is not None, "compute_results refuses a journal without"
     symbols = symbols_of(results)
     asked = started.parameters.get("session", {})
+    sequential = next((e.sequential for e in reversed(journal.events) if isinstance(e, SessionFinished)), None)
     return {
         "run": run.name,
         "started": started,
@@ -125,7 +127,8 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "charts": _charts(journal, results),
         "latencies": latencies(journal.events),
         "loaded": policies_loaded(journal.events),
-        "sequential": next((e.sequential for e in reversed(journal.events) if isinstance(e, SessionFinished)), None),
+        "sequential": sequential,
+        "sequential_symbol": find_spec(summary.scores, sequential.score).symbol if sequential else "",
         "skips": [event for event in journal.events if isinstance(event, TrialSkipped)],
         "run_events": tuple(_run_events(journal.events)),
         "reproduction": reproduction_of(run, journal),

@@ -13,7 +13,7 @@ from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.figures.maps import set_up_trials, write_maps
 from robocontrast_ros.analysis.report.pictures import NO_PICTURES, TrialPictures, trial_pictures
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import SetupMove
+from robocontrast_ros.domain import ScoreSpec, SetupMove
 from robocontrast_ros.runs.events import TrialSkipped
 from robocontrast_ros.runs.journal import Journal
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -40,6 +40,7 @@ class Attempt:
         moves: what was moved to set it up, in words.
         measures: the perturbation's proof, name -> number.
         pictures: what was recorded of it.
+        scores: what the scores of the row are.
     """
 
     row: dict[str, Any]
@@ -47,6 +48,7 @@ class Attempt:
     moves: tuple[str, ...] = ()
     measures: tuple[tuple[str, float], ...] = ()
     pictures: TrialPictures = NO_PICTURES
+    scores: tuple[ScoreSpec, ...] = ()
 
     @property
     def trial_id(self) -> str:
@@ -145,6 +147,7 @@ def attempts_of(
             _in_words(moves.get(row["index"], ())) if row["counts"] else (),
             tuple(json.loads(row["proof"]).items()) if row["proof"] else (),
             pictures.get(row["index"], NO_PICTURES) if row["counts"] else NO_PICTURES,
+            results.summary.scores,
         )
         for row in rows
     )

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import TrialRecording
-from robocontrast_ros.configuration import load_configured
+from robocontrast_ros.configuration import load_configured, read_yaml
 from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -118,6 +119,17 @@ def find_task(recording: TrialRecording) -> tuple[Task, Path]:
         + f" in {', '.join(dict.fromkeys(str(p.parent) for p in candidates))}. "
         "Put the file that the trial was scored with beside it, as parameters/task.yaml of the run folder."
     )
+
+
+def find_scores(recording: TrialRecording, task: Task) -> tuple[type[Score], ...]:
+    """Return the scores of a recorded trial's session; those of the task where the bag lies in no run folder.
+
+    Raises:
+        ConfigurationError: the session has a score that is not installed here.
+    """
+    session = run_of(recording.bag).session_file
+    further = read_yaml(session).get("scores") or () if session.is_file() else ()
+    return load_scores(task, tuple(further), str(session))
 
 
 @lru_cache(maxsize=16)

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from robocontrast_ros.analysis.rescoring.recorded_trials import RecordedTrial, find_task, run_of
+from robocontrast_ros.analysis.rescoring.recorded_trials import RecordedTrial, find_scores, find_task, run_of
 from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds, load_other, rescore
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import TrialRecording, read_trial
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, read_yaml
-from robocontrast_ros.domain import Trial, TrialResult
-from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
+from robocontrast_ros.domain import ScoreSpec, Trial, TrialResult
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS, EpisodeScorer, Sample, Score
 from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.system.processes import ProcessLost, processors, run_in_processes
 from robocontrast_ros.tasks.protocol import Task
@@ -47,6 +47,7 @@ class OfflineScore:
         differences: what differs from the journal, as sentences.
         problem: why the bag cannot be scored or relied on, in words; empty when it can.
         rescored: the scores under other thresholds, where those were asked for.
+        specs: what the trial's scores are, in the order of tables.
     """
 
     trial_id: str
@@ -61,6 +62,7 @@ class OfflineScore:
     differences: tuple[str, ...] = ()
     problem: str = ""
     rescored: Rescored | None = None
+    specs: tuple[ScoreSpec, ...] = STANDARD_SPECS
 
     @property
     def equal(self) -> bool:
@@ -119,9 +121,10 @@ def _score_job(job: tuple[RecordedTrial, Thresholds | None]) -> OfflineScore:
 
 def _compared(trial: RecordedTrial, recording: TrialRecording, thresholds: Thresholds | None) -> OfflineScore:
     task, file = find_task(recording)
+    scores = find_scores(recording, task)
     samples = _samples(recording)
     try:
-        scored = _score(recording, samples, task)
+        scored = _score(recording, samples, task, scores)
         rescored = None
         if thresholds is not None:
             other, stops = load_other(thresholds, file), _stops_on_success(recording, scored.went_on)
@@ -152,6 +155,7 @@ def _compared(trial: RecordedTrial, recording: TrialRecording, thresholds: Thres
         differences=differences,
         problem="; ".join(filter(None, (recording.broken, unknown))),
         rescored=rescored,
+        specs=tuple(score.spec for score in scores),
     )
 
 
@@ -164,9 +168,9 @@ def _stops_on_success(recording: TrialRecording, went_on: bool) -> bool:
 def _differences(of: str, journal: object, bag: object) -> list[str]:
     """Compare field by field, and score by score; the text of a float is exact, and NaN reads as NaN."""
     a, b = _leaves(journal), _leaves(bag)
-    # A score that an older journal does not have, or that came from a plug-in, has nothing to be compared with.
-    pairs = [(name, a[name], b[name]) for name in a if name in b]
-    return [f"{of}.{name}: journal {a!r}, bag {b!r}" for name, a, b in pairs if repr(a) != repr(b)]
+    # An older journal lacks scores that came later.
+    pairs = [(name, repr(value), repr(b[name]) if name in b else "nothing") for name, value in a.items()]
+    return [f"{of}.{name}: journal {a}, bag {b}" for name, a, b in pairs if a != b]
 
 
 def _leaves(record: object) -> dict[str, object]:
@@ -189,14 +193,14 @@ def _samples(recording: TrialRecording) -> tuple[Sample, ...]:
     return tuple(sample for sample in recording.samples if sample.stamp <= last)
 
 
-def _score(recording: TrialRecording, samples: Sequence[Sample], task: Task) -> _Scored:
+def _score(recording: TrialRecording, samples: Sequence[Sample], task: Task, scores: Sequence[type[Score]]) -> _Scored:
     """Score a trial from its scenes and tool poses.
 
     The recorded result gives the fault, the number of control steps and of clamped ones, and the last control step.
     Where the bag ends before it, the outcome is UNKNOWN, success and SPL are NaN, and scenes are counted as steps.
     """
     judge = load_plugin("judges", recording.judge, str(recording.bag), "judge")()
-    scorer = EpisodeScorer.for_instance(task, recording.trial.instance, recording.start_scene, judge)
+    scorer = EpisodeScorer.for_instance(task, recording.trial.instance, recording.start_scene, judge, scores)
     states = [scorer.update(s) for s in samples]
     went_on = any(state.success for state in states[:-1])
     until = None if scorer.last_stamp is None else scorer.last_stamp / NANOSECONDS

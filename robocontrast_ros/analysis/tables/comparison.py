@@ -177,7 +177,7 @@ _READ = (
 
 
 def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Text | str]:
-    metric = comparison.metric_spec.symbol
+    metric = comparison.metric_spec.heading
     parts: list[Table | Text | str] = [
         Text("\n".join(_named(comparison, first, second)), overflow="fold"),
         "",

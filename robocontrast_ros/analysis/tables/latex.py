@@ -19,7 +19,7 @@ SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$"}
 
 def summary_tex(summary: Summary) -> str:
     """Return a tabular with a row a perturbation: trials, both scores with intervals, differences to base trials."""
-    metric = summary.metric_spec.symbol
+    metric = summary.metric_spec.heading
     columns = {
         "perturbation": "l",
         "n": "r",
@@ -38,9 +38,20 @@ def summary_tex(summary: Summary) -> str:
     return _tabular(summary, [row.policy for row in summary.rows], columns, rows, note)
 
 
+def scores_tex(summary: Summary) -> str:
+    """Return a tabular with a row a perturbation and a column a score: means with intervals."""
+    columns = {"perturbation": "l", "n": "r"} | {spec.heading: "l" for spec in summary.scores}
+    rows = [
+        (row.symbol, str(row.trials), *(_estimate(row.scores[spec.name]) for spec in summary.scores))
+        for row in summary.rows
+    ]
+    note = "95 % intervals. n: trials that count; a mean is over those that have the score."
+    return _tabular(summary, [row.policy for row in summary.rows], columns, rows, note)
+
+
 def estimates_tex(summary: Summary) -> str:
     """Return a tabular with a row an estimator of the test set's mean: for the domain, and for the set itself."""
-    columns = {f"test-set mean of {summary.metric_spec.symbol}": "l", "domain": "l", "test set": "l"}
+    columns = {f"test-set mean of {summary.metric_spec.heading}": "l", "domain": "l", "test set": "l"}
     policies, rows = [], []
     for policy, found in summary.estimates.items():
         for name, of_domain, of_test_set in found.by_name:

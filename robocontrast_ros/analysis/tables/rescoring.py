@@ -51,10 +51,7 @@ _CONDITIONS: Columns = {
     )
 }
 
-SCORE_COLUMNS: Columns = {
-    **_WHICH,
-    **_CONDITIONS,
-    **result_columns(),
+_SCORED: Columns = {
     "complete": (
         pl.Boolean,
         "whether the bag holds the trial to its end; else the scores are of what there is",
@@ -63,7 +60,13 @@ SCORE_COLUMNS: Columns = {
     "differences": (pl.String, "what differs from the journal; empty when nothing does"),
     "problem": (pl.String, "why the bag cannot be scored or relied on; empty when it can"),
 }
-"""Columns of ``scores_table``. NaN never occurs: what is unknown is null."""
+
+
+def score_columns(scores: Sequence[OfflineScore]) -> Columns:
+    """Return the columns of ``scores_table``. NaN never occurs: what is unknown is null."""
+    specs = tuple(dict.fromkeys(spec for score in scores for spec in score.specs)) or STANDARD_SPECS
+    return {**_WHICH, **_CONDITIONS, **result_columns(specs), **_SCORED}
+
 
 RESCORED_COLUMNS: Columns = {
     **_WHICH,
@@ -92,8 +95,8 @@ RESCORED_COLUMNS: Columns = {
 
 
 def scores_table(scores: Sequence[OfflineScore]) -> pl.DataFrame:
-    """Return the scores from bags, with ``SCORE_COLUMNS``; a trial that cannot be scored has no scores."""
-    return make_table([_row(score) for score in scores], SCORE_COLUMNS)
+    """Return the scores from bags, with ``score_columns``; a trial that cannot be scored has no scores."""
+    return make_table([_row(score) for score in scores], score_columns(scores))
 
 
 def rescored_table(scores: Sequence[OfflineScore]) -> pl.DataFrame:
@@ -170,7 +173,7 @@ def write_scores(scores: Sequence[OfflineScore], folder: Path) -> tuple[Path, ..
         DiskError: the folder cannot be written.
     """
     make_folder(folder)
-    tables = {"scores": (scores_table(scores), SCORE_COLUMNS)}
+    tables = {"scores": (scores_table(scores), score_columns(scores))}
     if any(score.rescored for score in scores):
         tables["rescored"] = (rescored_table(scores), RESCORED_COLUMNS)
     files = []
@@ -190,7 +193,7 @@ def _row(score: OfflineScore) -> dict[str, object]:
     }
     if score.offline is None:
         return row
-    row |= scores_of(score.offline, STANDARD_SPECS)
+    row |= scores_of(score.offline, score.specs)
     # These are known only at the end of a trial.
     return row if score.complete else row | dict.fromkeys(("fault", "steps", "clamped_steps", "stopped"))
 

@@ -30,13 +30,16 @@ NOT_SAID = "the policy server does not say which instruction and which images it
 
 def summary_report(summary: Summary) -> Group:
     """Return the scores, the test set's mean and the effort of a run; at most 80 columns wide."""
-    parts = [summary_table(summary), *delivery_report(summary), *changes_report(summary), *selections_report(summary)]
+    parts = [
+        *(summary_table(summary), *delivery_report(summary), *changes_report(summary)),
+        *(*selections_report(summary), "", scores_table(summary)),
+    ]
     return Group(*parts, "", estimates_report(summary), "", effort_table(summary))
 
 
 def summary_table(summary: Summary) -> Table:
     """Return the table of scores: a row for the base trials, each perturbation, and all together."""
-    unit, metric = summary.cost_unit, summary.metric_spec.symbol
+    unit, metric = summary.cost_unit, summary.metric_spec.heading
     budget = "no budget" if summary.budget is None else f"budget {summary.budget:g} {unit}"
     # Text, because rich takes the brackets of a plain string for markup.
     table = Table(
@@ -66,6 +69,22 @@ def summary_table(summary: Summary) -> Table:
     return table
 
 
+def scores_table(summary: Summary) -> Table:
+    """Return the means of all scores: a row a score, a column the base trials, each perturbation, and all together."""
+    first = [row for row in summary.rows if row.policy == summary.policies[0]]
+    table = small_table("mean of all scores", *(row.symbol for row in first))
+    for policy in summary.policies:
+        if len(summary.policies) > 1:
+            table.add_row(Text(policy), style="italic")
+        own = [row for row in summary.rows if row.policy == policy]
+        for spec in summary.scores:
+            means = [row.scores[spec.name].mean for row in own]
+            if any(mean is not None for mean in means):
+                cells = (NONE if mean is None else f"{mean:.2f}" for mean in means)
+                table.add_row(Text(spec.heading), *cells)
+    return table
+
+
 def delivery_report(summary: Summary) -> list[RenderableType]:
     """Return for how many trials it is unknown whether the policy received what was sent; nothing where for none."""
     if not summary.delivery_unknown:
@@ -77,7 +96,7 @@ def delivery_report(summary: Summary) -> list[RenderableType]:
 
 def changes_report(summary: Summary) -> list[RenderableType]:
     """Return the table of differences to the instances' own base trials; none without a pair."""
-    metric = summary.metric_spec.symbol
+    metric = summary.metric_spec.heading
     rows = [(row, (row.difference, row.success_difference)) for row in summary.rows if row.pairs]
     if not rows:
         return []
@@ -94,7 +113,7 @@ def changes_report(summary: Summary) -> list[RenderableType]:
 
 def selections_report(summary: Summary) -> list[RenderableType]:
     """Return the table of instances that perturbations were applied to; none where all could be."""
-    metric = summary.metric_spec.symbol
+    metric = summary.metric_spec.heading
     table = small_table(f"base {metric}", "applied", "n", "refused", "n", "applied - refused")
     for row in summary.rows:
         if row.selection is not None:
@@ -121,7 +140,7 @@ def small_table(what: str, *headings: str) -> Table:
 
 def estimates_report(summary: Summary) -> Group:
     """Return the three estimates of the test set's mean, and the bias of each."""
-    table = small_table(f"test-set mean of {summary.metric_spec.symbol}", "domain", "test set X")
+    table = small_table(f"test-set mean of {summary.metric_spec.heading}", "domain", "test set X")
     for policy, found in summary.estimates.items():
         if len(summary.estimates) > 1:
             table.add_row(Text(policy), style="italic")

@@ -2,6 +2,7 @@
 
 from robocontrast_ros.episodes.scoring.collisions import CollisionCounter
 from robocontrast_ros.episodes.scoring.joining import Join, Sample, StampJoin, make_join
+from robocontrast_ros.episodes.scoring.loading import load_scores
 from robocontrast_ros.episodes.scoring.ndtw import normalised_dtw
 from robocontrast_ros.episodes.scoring.score import End, Score, ScoredTrial
 from robocontrast_ros.episodes.scoring.scorer import EpisodeScorer
@@ -19,6 +20,7 @@ __all__ = [
     "Score",
     "ScoredTrial",
     "StampJoin",
+    "load_scores",
     "make_join",
     "normalised_dtw",
     "success_weighted_path_length",

@@ -201,6 +201,15 @@ class Backwards(Standard):
         yield from super().run(replace(context, test_set=context.test_set[::-1]))
 
 
+class Dependent(Changing):
+    def run(self, context):
+        self.first = context.test_set[0].instance_id
+        yield from super().run(context)
+
+    def changed(self, context, proposal):
+        return replace(proposal, note=f"after {self.first}")
+
+
 class Underestimating(Standard):
     def trials_expected(self, context):
         return 1
@@ -234,6 +243,8 @@ class Talking(Standard):
         ),
         (Underestimating, "there_are_no_more_trials_than_were_expected", "an upper bound; it said 1, and 10"),
         (Backwards, "base_trials_that_are_said_to_be_a_random_sample_are_one", "in the order of the test set"),
+        (Backwards, "blocks_that_are_said_to_be_independent_can_be_run_alone", "together they are x4 base, "),
+        (Dependent, "blocks_that_are_said_to_be_independent_can_be_run_alone", "are the same, in the order of"),
         (Elsewhere, "a_full_reset_starts_in_the_scene_of_the_test_instance", "is to another"),
     ],
 )

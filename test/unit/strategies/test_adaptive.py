@@ -27,7 +27,7 @@ from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, S
 
 TASK = LineTask()
 ONE = TASK.make_instance("x", to_place("a", "left"), line(a=0.3, b=0.5, c=0.7, d=0.8))
-DONE = result_of_success(TASK, ONE)
+DONE = result_of_success(TASK, ONE, Spl.spec)
 LEFT_OUT = "left out: less information for its cost than the next test instance"
 
 

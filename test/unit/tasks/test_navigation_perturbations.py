@@ -240,7 +240,7 @@ def test_a_contrast_set_of_the_arrangements_has_75_trials_each_from_the_start_of
             break
         assert isinstance(step, Proposal), step
         proposals.append(step)
-        answer = Completed(result_of_success(APARTMENT, step.instance), 0.0)
+        answer = Completed(result_of_success(APARTMENT, step.instance, context.metric), 0.0)
     assert len(proposals) == 75
     for step in proposals:
         assert step.instance.scene.robot == arranged(step.base_id).scene.robot
