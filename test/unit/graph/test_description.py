@@ -52,6 +52,9 @@ def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock
     nodes = parameters("language_table_demo", tmp_path, settings=elsewhere)
     assert "simulator" not in nodes and nodes["sim_bridge"]["stream"] and nodes["rollout"]["pacing"] == "lockstep"
     assert nodes["rollout"]["sources"] == ["sim_bridge"]
+    for prefix, expected in (("/gzserver", "/gzserver/step_simulation"), ("/", "/step_simulation")):
+        nodes = parameters("language_table_demo", tmp_path, settings={**elsewhere, "world.simulator": prefix})
+        assert {nodes[name]["step_simulation"] for name in ("rollout", "sim_bridge")} == {expected}
     judged = {**elsewhere, "world.pacing": "wall_clock", "world.judge": "outside"}
     session = resolve("language_table_demo", Overrides(output=str(tmp_path), settings=judged))
     nodes = {node.name: node.parameters for node in nodes_of(session, session.new_run(0.0))}
@@ -65,6 +68,7 @@ def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock
     [
         ({"backend": "embedded", "pacing": "wall_clock"}, "world.pacing", "Take `lockstep`"),
         ({"backend": "gazebo"}, "world.backend", "embedded"),
+        ({"simulator": "/gzserver"}, "world.simulator", "backend: simulation_interfaces"),
         ({"judge": "me"}, "world.judge", "outside, true_scene"),
         ({"pacing": "by_feel"}, "world.pacing", "lockstep, wall_clock"),
     ],
