@@ -66,8 +66,15 @@ class BackendContract:
         return BackendContext(self.used_task(), self.profile(), lambda: float(next(ticks)), self.simulation)
 
     def opened(self) -> SceneBackend:
-        """Return a backend, made afresh."""
-        return self.make(self.context())
+        """Return a backend, made afresh, that is closed at the end of the test."""
+        backend = self.make(self.context())
+        vars(self).setdefault("_opened", []).append(backend)
+        return backend
+
+    def teardown_method(self) -> None:
+        """Close all that were opened."""
+        for backend in vars(self).pop("_opened", ()):
+            getattr(backend, "close", lambda: None)()
 
     def set_up(self, backend: SceneBackend, target: Scene) -> Scene:
         """Have a scene set up by the moves that a session would ask for; return it as read back."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
 from robocontrast_ros.configuration import load_configured, make_plugin, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise
 from robocontrast_ros.domain import BASE, Outcome, Scene, Start, TestInstance, TrialResult, find_spec
-from robocontrast_ros.episodes.scoring import STANDARD
+from robocontrast_ros.episodes.scoring import load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.sessions.seeding import generator, trial_seed
 from robocontrast_ros.strategies.effort import MetresMoved, setup_moves
@@ -68,7 +69,7 @@ class StrategyContract:
         task = self.task()
         draws = (task.sample(np.random.default_rng([1, n]), f"x{n}") for n in range(self.test_set_size))
         used = () if self.make().uses_perturbations is PerturbationUse.NONE else self.perturbations()
-        metric = find_spec((score.spec for score in STANDARD), task.metric)
+        metric = find_spec((score.spec for score in load_scores(task, (), "the contract")), task.metric)
         return StrategyContext(task, tuple(draws), used, self.repeats, partial(generator, 1), metric=metric)
 
     def played(
@@ -233,6 +234,41 @@ class StrategyContract:
                 "with `base_trials_iid`, every base trial starts in its own scene",
             )
 
+    def test_blocks_that_are_said_to_be_independent_can_be_run_alone(self) -> None:
+        """The successive trials of one test instance, wherever they are run."""
+        if not getattr(self.make(), "blocks_independent", False):
+            return
+        context = self.context()
+        whole = [step.asked for step in self.runs()[0]]
+        alone = [
+            step.asked
+            for base in context.test_set
+            for step in self.played(self.make(), replace(context, test_set=(base,)))
+        ]
+        promise(
+            whole == alone,
+            "with `blocks_independent`, the trials of a test instance are the same, in the order of the test set, "
+            f"when each is run alone; together they are {_named(whole)}, alone {_named(alone)}",
+        )
+
+    def test_blocks_that_are_said_to_be_independent_are_the_same_on_their_own(self) -> None:
+        """Then they could be run apart from each other, and in any order."""
+        if not getattr(self.make(), "blocks_independent", False):
+            return
+        context = self.context()
+        for seed, run in zip((0, 1, 0), self.runs(), strict=True):
+            alone: list[Proposal | Skipped] = []
+            for base in context.test_set:
+                steps = self.played(self.make(), replace(context, test_set=(base,)), seed)
+                alone += [step.asked for step in steps]
+            together = [step.asked for step in run]
+            other = next((a for a, b in zip_longest(together, alone[: len(together)]) if a != b), None)
+            promise(
+                other is None,
+                "with `blocks_independent`, the trials of each test instance are the same when it is run on its own; "
+                f"not so: {other!r}",
+            )
+
     def test_a_full_reset_starts_in_the_scene_of_the_test_instance(self) -> None:
         """What ``start`` says is true."""
         own = {x.instance_id: x.scene for x in self.context().test_set}
@@ -242,6 +278,10 @@ class StrategyContract:
                     proposal.instance.scene == own[proposal.base_id],
                     f"a full reset is to the scene of the test instance; that of '{proposal.base_id}' is to another",
                 )
+
+
+def _named(steps: list[Proposal | Skipped]) -> str:
+    return ", ".join(f"{asked.base_id} {asked.perturbation}" for asked in steps)
 
 
 def _next(trials: object, answer: Completed | None) -> Proposal | Skipped | None:

@@ -14,7 +14,7 @@ from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise, refuses
 from robocontrast_ros.contracts.played import between
 from robocontrast_ros.domain import Scene, TestInstance
-from robocontrast_ros.episodes.scoring import STANDARD_SPECS
+from robocontrast_ros.episodes.scoring import load_scores
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.tasks.protocol import Goal, RegionGoal, StagedGoal, Task, path_dimensions, robot_start
 
@@ -68,11 +68,8 @@ class TaskContract:
             families and len(set(families)) == len(families) and all(isinstance(f, str) and f for f in families),
             f"a task names its `families`, each once; got {families!r}",
         )
-        scores = tuple(getattr(task, "scores", (spec.name for spec in STANDARD_SPECS)))
-        promise(
-            scores and len(set(scores)) == len(scores), f"`scores` names scores, each once; got {', '.join(scores)}"
-        )
-        promise(task.metric in scores, f"`metric` is one of {', '.join(scores)}; got {task.metric!r}")
+        scores = [score.spec.name for score in load_scores(task, (), str(self.parameter_file()))]
+        promise(task.metric in scores, f"`metric` is one of its scores, {', '.join(scores)}; got {task.metric!r}")
         promise(task.control_rate > 0, f"`control_rate` is above 0 Hz; got {task.control_rate!r}")
         promise(task.physics_step > 0, f"`physics_step` is above 0 s; got {task.physics_step!r}")
         steps_per_control(task, str(self.parameter_file()))

@@ -42,8 +42,10 @@ class EpisodeAssembly:
     def begin(self, request: EpisodeRequest) -> None:
         """Bring the robot to its start, where the world has not, and tell the estimator where that is."""
         self._pacer.begin()
-        for _ in range(math.ceil(self._robot.home(request.start_pose) / self._period)):
+        if self._robot.homes:
             self._pacer.step()
+            for _ in range(math.ceil(self._robot.home(request.start_pose, request.start) / self._period)):
+                self._pacer.step()
         self._estimator.begin(request.start_pose)
 
     def reset_policy(self, instruction: str, seed: int) -> None:

@@ -22,7 +22,13 @@ Images = Mapping[str, Any]
 
 
 class RobotPort(Protocol):
-    """A robot's driver. All of it may raise BenchFault."""
+    """A robot's driver. All of it may raise BenchFault.
+
+    Attributes:
+        homes: whether it has to be sent to where an episode starts; else the world brings it there, or a person.
+    """
+
+    homes: bool
 
     def state(self, after: float) -> Reading:
         """Return the first reading later than a time [s], in the clock of the stamps; wait for it."""
@@ -33,10 +39,11 @@ class RobotPort(Protocol):
     def hold(self, command: RobotCommand, stamp: float) -> None:
         """End a motion: send the controller's command to stop and stay; a driver that follows goals cancels them."""
 
-    def home(self, start: Pose) -> float:
-        """Send the robot to where an episode starts, and return at once how long that takes [s].
+    def home(self, start: Pose, after: float) -> float:
+        """Send the robot to where an episode starts, from its first reading later than a time [s].
 
-        0 where it need not, or cannot, be sent there: the world does it, or a person.
+        Returns:
+            How long that takes [s]; it is not waited for.
         """
 
     def stop(self) -> None:

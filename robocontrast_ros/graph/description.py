@@ -23,6 +23,12 @@ LEADER = "episode_manager"
 CONTAINER = "container"
 """The process with the nodes that may be composed."""
 
+SIMULATOR_SERVICES = (
+    *("get_simulator_features", "get_entities_states", "set_entity_state", "spawn_entity", "delete_entity"),
+    *("reset_simulation", "step_simulation"),
+)
+"""Services of simulation_interfaces that the graph uses."""
+
 _PART = r"(?!.*__)[A-Za-z_][A-Za-z0-9_]*"
 _NAMESPACE = re.compile(rf"{_PART}(/{_PART})*")
 
@@ -136,7 +142,9 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "camera_heights": [camera.height for camera in cameras],
         "camera_period": 0.0 if when_asked else period,
     }
+    simulator_services = {name: f"{named.simulator.rstrip('/')}/{name}" for name in SIMULATOR_SERVICES}
     bridge = {
+        **simulator_services,
         "task": task_file,
         "robot": robot_file,
         "backend": named.backend,
@@ -150,10 +158,13 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     rollout = {
         "robot": robot_file,
         "capture_images": "simulator/capture_images" if when_asked else "",
+        "step_simulation": simulator_services["step_simulation"],
         "pacing": named.pacing,
         "world_resets_robot": world.features.resets_robot,
         "sources": ["simulator", "sim_bridge"] if world.features.embedded else ["sim_bridge"],
         "steps_per_control": steps_per_control(task, task_file),
+        # How often that takes depends on the machine; stamps must not.
+        "publishes_unstepped": world.features.embedded,
         "control_period": period,
         # The policy server answers within the policy's limit; after that, the server is lost.
         "policy_timeout": timeouts.policy + 5.0,

@@ -71,7 +71,10 @@ class SimBridge(Node):
         self.create_service(SetupScene, "~/setup_scene", self._set_up_scene, callback_group=group)
 
     def on_end(self) -> None:
-        """Free the channel before the process ends."""
+        """Free the backend and the channel before the process ends."""
+        close = getattr(self._backend, "close", None)
+        if close is not None:
+            close()
         self._channel.close()
 
     def _subscribe(self) -> None:

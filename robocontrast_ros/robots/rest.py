@@ -6,7 +6,6 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
 HOMING_SPEED = 0.5
@@ -20,16 +19,12 @@ def stop_command(reading: Reading, period: float) -> RobotCommand:
     return TwistCommand()
 
 
-def home_command(profile: RobotProfile, reading: Reading, start: Pose) -> JointTrajectoryCommand | None:
+def home_command(profile: ManipulatorProfile, reading: JointReading, start: Pose) -> JointTrajectoryCommand:
     """Return the command to an arm to bring its tool to a start position, straight in joint space.
-
-    None for a robot that drives about: it may not find its way, so a person or the world brings it there.
 
     Raises:
         Unreachable: the tool cannot point down there.
     """
-    if not isinstance(profile, ManipulatorProfile):
-        return None
     goal = Kinematics(profile).posture(start.position)
     here = dict(zip(reading.names, reading.positions, strict=True))
     longest = max(abs(there - here[name]) for name, there in zip(profile.joint_names, goal, strict=True))

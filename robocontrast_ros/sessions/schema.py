@@ -114,6 +114,12 @@ class WorldParameters:
         min_length=1,
         description="who says success and progress: true_scene, outside (a person or a camera), or a plug-in",
     )
+    simulator: str = Field(
+        default="simulator",
+        min_length=1,
+        description="where simulation_interfaces finds a simulator's services: its node's name, or / for none before "
+        "the services' own",
+    )
 
 
 @record

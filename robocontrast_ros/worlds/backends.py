@@ -55,7 +55,8 @@ class BackendContext:
 class SceneBackend(Protocol):
     """Sets scenes up and reads them. Its entry point names the class, which takes a ``BackendContext``.
 
-    A backend whose features say ``streams`` has ``request`` as well, see ``SimulatedScene.request``.
+    A backend whose features say ``streams`` has ``request`` as well, see ``SimulatedScene.request``. One that holds
+    threads or connections has ``close()``, which frees them before its process ends.
 
     Attributes:
         features: what it can do.

@@ -99,6 +99,8 @@ class WorldSimulation:
 class WorldRobot:
     """The ``episodes.ports.RobotPort`` of the embedded world's robot, which set-up brings to its start."""
 
+    homes = False
+
     def __init__(self, world: World, period: float) -> None:
         """Take the world, and the period of a control step [s]."""
         self._world, self._period = world, period
@@ -113,7 +115,7 @@ class WorldRobot:
 
     hold = command
 
-    def home(self, start: Pose) -> float:
+    def home(self, start: Pose, after: float) -> float:
         """Do nothing: the robot is there."""
         return 0.0
 

@@ -147,6 +147,7 @@ class _Cameras:
 class _RecordedRobot:
     def __init__(self, robot: RobotPort, recording: TrialRecording, period: float) -> None:
         self._robot, self._recording, self._period = robot, recording, period
+        self.homes = robot.homes
 
     def state(self, after: float) -> Reading:
         return self._robot.state(after)
@@ -159,8 +160,8 @@ class _RecordedRobot:
         self._robot.hold(command, stamp)
         self._recording.command(command, stamp)
 
-    def home(self, start: Pose) -> float:
-        return self._robot.home(start)
+    def home(self, start: Pose, after: float) -> float:
+        return self._robot.home(start, after)
 
     def stop(self) -> None:
         reading = self._robot.state(-math.inf)

@@ -13,9 +13,9 @@ class Periodic:
         self._period, self._last = period, -math.inf
 
     def due(self, now: float) -> bool:
-        """Tell whether a period is over at a time [s], or time was set back."""
+        """Tell whether a period is over at a time [s], or time stands still or was set back."""
         # A nanosecond more or less must not cost one.
-        return bool(self._period) and not 0.0 <= now - self._last < 0.999 * self._period
+        return bool(self._period) and not 0.0 < now - self._last < 0.999 * self._period
 
     def done(self, now: float) -> None:
         """Begin a period at a time [s]; at -inf, it is due at any time."""

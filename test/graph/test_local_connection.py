@@ -21,10 +21,11 @@ from spinning import spun_node
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
-from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions
+from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions, PolicyClient
 from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, PendingResponse, call
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.serving.local_connection import LocalClient
+from robocontrast_ros.policies.serving.runner import image_digest
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -79,11 +80,12 @@ def test_the_same_observation_gets_the_same_answer_from_the_connection_as_from_t
         for locally in (False, True):
             asked(ResetPolicy, instruction="push the block", seed=7)
             if locally:
-                pending = LocalActions(client, NOW, images)
+                pending = LocalActions(client, replace(NOW, images=PolicyClient.shown(images)))
             else:
                 response = asked(Act, wait=False, observation=observation_to_msg(NOW, "world", images))
                 pending = PendingActions(response, NOW.stamp, 60.0)
             answers.append(pending.result())
+            assert answers[-1].observed.image_digest == image_digest(PolicyClient.shown(images)), "what was sent"
     for answer in answers:
         np.testing.assert_array_equal(answer.actions, answers[0].actions, strict=True)
         assert answer.observed == answers[0].observed
@@ -94,17 +96,17 @@ def test_the_same_observation_gets_the_same_answer_from_the_connection_as_from_t
 def test_faults_over_the_connection_name_who_caused_them(asked, client):
     asked(ResetPolicy, instruction="push the block", seed=7)
     with pytest.raises(PolicyFault, match="where is the elbow") as raised:
-        LocalActions(client, replace(NOW, joint_names=(), joint_positions=()), {}).result()
+        LocalActions(client, replace(NOW, joint_names=(), joint_positions=())).result()
     assert raised.value.fault is Fault.POLICY_RAISED
-    assert LocalActions(client, NOW, {}).result().actions.shape == (8, 4), "still connected"
+    assert LocalActions(client, NOW).result().actions.shape == (8, 4), "still connected"
 
     unreadable = array_to_image(np.zeros((4, 4, 3), np.uint8), "camera", NOW.stamp)
     unreadable.encoding = "mono8"
     with pytest.raises(BenchFault, match="mono8") as raised:
-        LocalActions(client, NOW, {"board": unreadable})
+        PolicyClient.shown({"board": unreadable})
     assert raised.value.fault is Fault.SENSOR_LOST
 
     assert asked(ChangeState, transition=Transition(id=Transition.TRANSITION_DEACTIVATE)).success
     with pytest.raises(BenchFault, match="no policy is active") as raised:
-        LocalActions(client, NOW, {}).result()
+        LocalActions(client, NOW).result()
     assert raised.value.fault is Fault.POLICY_SERVER_LOST

@@ -67,7 +67,7 @@ class RosEpisodeBench:
         self._surroundings = TopicSurroundings(
             node, profile.world_frame, parameters, self._inbox, self._recorder, self._capture_images
         )
-        self._pacer = pacer(period, self._step_simulation)
+        self._pacer = pacer(period, lambda: self._step_simulation(parameters.steps_per_control))
         self._channel.start()
         self._server.wait(parameters.startup_timeout)
         with fault_without_answer(Fault.SIMULATOR_LOST):
@@ -113,10 +113,10 @@ class RosEpisodeBench:
         """Return how many messages were published on each topic since then, as far as is known."""
         return self._recorder.published
 
-    def _step_simulation(self, how: Call = call) -> None:
-        """Let one control period of simulated time pass, once the recorder is not too far behind."""
+    def _step_simulation(self, steps: int, how: Call = call) -> None:
+        """Let so many physics steps pass, once the recorder is not too far behind."""
         self._recorder.wait()
-        request = StepSimulation.Request(steps=self._parameters.steps_per_control)
+        request = StepSimulation.Request(steps=steps)
         with fault_without_answer(Fault.SIMULATOR_LOST):
             result = how(self._step, request, self._parameters.simulator_timeout).result
         if result.result != result.RESULT_OK:
@@ -131,15 +131,16 @@ class RosEpisodeBench:
         self._recorder.capture()
 
     def _discover(self) -> None:
-        """Let time pass until all sensors of a control step arrive, and the scorer is there.
+        """Have everything published again until all of it arrives, and the scorer is there; time passes if it must.
 
         Publishers do not wait for a subscriber that they have not discovered, and in lockstep a sensor
         message that is lost never comes again.
         """
+        steps = 0 if self._parameters.publishes_unstepped else self._parameters.steps_per_control
 
         def step_and_capture() -> None:
             if self._step is not None:
-                self._step_simulation(first_call)
+                self._step_simulation(steps, first_call)
             self._capture_images(first_call)
 
         limit = self._parameters.startup_timeout

@@ -32,6 +32,11 @@ class RolloutParameters(LedParameters):
         description="CaptureImages service, asked before the policy is; empty where images come at every step.",
     )
     steps_per_control: int = Field(ge=1, description="Physics steps in one control period, in lockstep.")
+    publishes_unstepped: bool = Field(
+        default=False,
+        description="Whether the simulator publishes, too, when it is asked for no steps: the other nodes are then "
+        "discovered before any time has passed.",
+    )
     control_period: float = Field(gt=0.0, description="Time of one control step [s].")
     policy_timeout: float = Field(
         default=15.0, gt=0.0, description="Silence after which the policy server counts as gone [s]."

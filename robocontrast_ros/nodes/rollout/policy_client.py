@@ -87,7 +87,8 @@ class PolicyClient:
             answer = patient_call(self._reset, request, limit)
         _raise(*fault_from_msg(answer.fault))
 
-    def shown(self, images: dict[str, Image]) -> dict[str, NDArray[np.uint8]]:
+    @staticmethod
+    def shown(images: dict[str, Image]) -> dict[str, NDArray[np.uint8]]:
         """Return the images as the policy receives them.
 
         Raises:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from rclpy.node import Node
 
 from robocontrast_ros.domain import Fault, Pose
@@ -33,6 +31,8 @@ class TopicRobot:
         command = profile.command
         self._publisher = node.create_publisher(message_class(command.type), command.topic, RECORDED)
         self.topic = profile.state.topic
+        # A base may not find its way: a person brings it there.
+        self.homes = not (profile.mobile or parameters.world_resets_robot)
         inbox.subscribe(message_class(profile.state.type), self.topic)
 
     def state(self, after: float) -> Reading:
@@ -51,17 +51,13 @@ class TopicRobot:
 
     hold = command
 
-    def home(self, start: Pose) -> float:
-        """Send an arm to its start posture, unless the world brings it there; return how long that takes [s]."""
-        if self._parameters.world_resets_robot:
-            return 0.0
-        reading = self.state(-math.inf)
+    def home(self, start: Pose, after: float) -> float:
+        """Send an arm to its start posture; return how long that takes [s]."""
+        reading = self.state(after)
         try:
             command = home_command(self._profile, reading, start)
         except Unreachable as error:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
-        if command is None:
-            return 0.0
         self.command(command, reading.stamp)
         return command.duration
 

@@ -52,6 +52,9 @@ def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock
     nodes = parameters("language_table_demo", tmp_path, settings=elsewhere)
     assert "simulator" not in nodes and nodes["sim_bridge"]["stream"] and nodes["rollout"]["pacing"] == "lockstep"
     assert nodes["rollout"]["sources"] == ["sim_bridge"]
+    for prefix, expected in (("/gzserver", "/gzserver/step_simulation"), ("/", "/step_simulation")):
+        nodes = parameters("language_table_demo", tmp_path, settings={**elsewhere, "world.simulator": prefix})
+        assert {nodes[name]["step_simulation"] for name in ("rollout", "sim_bridge")} == {expected}
     judged = {**elsewhere, "world.pacing": "wall_clock", "world.judge": "outside"}
     session = resolve("language_table_demo", Overrides(output=str(tmp_path), settings=judged))
     nodes = {node.name: node.parameters for node in nodes_of(session, session.new_run(0.0))}
@@ -65,6 +68,7 @@ def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock
     [
         ({"backend": "embedded", "pacing": "wall_clock"}, "world.pacing", "Take `lockstep`"),
         ({"backend": "gazebo"}, "world.backend", "embedded"),
+        ({"simulator": "/gzserver"}, "world.simulator", "backend: simulation_interfaces"),
         ({"judge": "me"}, "world.judge", "outside, true_scene"),
         ({"pacing": "by_feel"}, "world.pacing", "lockstep, wall_clock"),
     ],
@@ -103,6 +107,16 @@ def test_what_the_session_says_of_the_recording_reaches_the_nodes(tmp_path):
     assert nodes["episode_manager"]["recording_timeout"] > 7.0
     assert nodes["rollout"]["image_depth"] == history_depth(3 * 640 * 480) == 72
     assert parameters("language_table_demo", tmp_path)["recorder"]["format"] == "jazzy"
+
+
+def test_nothing_is_recorded_where_the_session_says_so(tmp_path):
+    session = yaml.safe_load(
+        resolve_uri("package://robocontrast_ros/config/sessions/language_table_demo.yaml").read_text()
+    )
+    (tmp_path / "session.yaml").write_text(yaml.safe_dump({**session, "recording": "none"}))
+    nodes = parameters(str(tmp_path / "session.yaml"), tmp_path)
+    assert "recorder" not in nodes and nodes["episode_manager"]["recorder"] == ""
+    assert parameters("language_table_demo", tmp_path)["episode_manager"]["recorder"] == "recorder"
 
 
 RECORDER = GraphNode("recorder", {"topics": ["a b/msg/C"], "kept": []})

@@ -5,18 +5,22 @@ from __future__ import annotations
 import ast
 import csv
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import extending_page
 import pytest
 
-BLOCK = re.compile(r"^```\w+\n(# (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
 ROW = re.compile(r"^\| an? (\w+) \| (`own_lab[^|]+`) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
-COUNTED = {"task": 2, "perturbation": 1, "strategy": 1, "policy": 2, "robot": 1}
+COUNTED = {
+    **{"score": 1, "backend": 1, "judge": 1, "strategy": 1, "perturbation": 1},
+    **{"policy": 2, "task": 2},  # a class and the YAML file that names it
+    "robot": 1,
+}
 """How many files each takes."""
+SESSIONS = ("own_lab/session.yaml", "own_lab/table.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +29,9 @@ def page(checkout):
 
 
 @pytest.fixture(scope="module")
-def blocks(page):
+def blocks():
     """Name of a file -> its text."""
-    found = [(name, text) for text, name in BLOCK.findall(page)]
-    assert len({name for name, _ in found}) == len(found)
-    return dict(found)
+    return extending_page.blocks()
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +41,10 @@ def rows(page):
 
 
 @pytest.fixture(scope="module")
-def environment(blocks, tmp_path_factory):
+def environment(tmp_path_factory):
     """The environment in which the package is installed, and the folder that it is installed in."""
-    project, site = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("site")
-    for name, text in blocks.items():
-        (project / name).parent.mkdir(exist_ok=True)
-        (project / name).write_text(text, encoding="utf-8")
-    variables = {**os.environ, "PYTHONPATH": str(site)}
-    offline = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
-    run(variables, project, sys.executable, "-m", "pip", "install", *offline, "--target", str(site), ".")
-    return variables, site
+    site = tmp_path_factory.mktemp("site")
+    return extending_page.install(tmp_path_factory.mktemp("project"), site), site
 
 
 def run(variables, folder, *command):
@@ -104,12 +100,35 @@ def test_its_session_is_run_with_all_of_it(environment, tmp_path):
     assert {trial["policy"] for trial in trials} == {"pusher"}
     assert {trial["instruction"] for trial in trials} == {"push the moon to the left", "push the moon to the right"}
     assert [float(trial["success"]) for trial in trials] == [1.0] * 4, "the pusher is an oracle"
+    assert all(0.15 < float(trial["object_path_m"]) < 1.0 for trial in trials)
+    # The usual judge ends a trial at the line, 0.15 m from the middle; this one where the policy lets the moon rest.
+    ends = [event["result"]["final_scene"]["objects"][0] for event in events if event["event"] == "trial_finished"]
+    assert all(abs(moon["pose"]["position"][1]) > 0.22 for moon in ends)
+    said = robocontrast(variables, tmp_path, "score", str(run_folder))
+    assert said.startswith("4 of 4 trials: the scores from the bag are exactly the journal's.")
+
+
+DESCRIBE = """
+import json, sys, time
+from robocontrast_ros.graph.description import nodes_of
+from robocontrast_ros.sessions.resolving import resolve
+session = resolve(sys.argv[1])
+print(json.dumps({node.name: node.parameters for node in nodes_of(session, session.new_run(time.time()))}))
+"""
+
+
+def test_at_its_table_the_graph_has_its_backend_and_no_simulator(environment, tmp_path):
+    variables, site = environment
+    nodes = json.loads(run(variables, tmp_path, sys.executable, "-c", DESCRIBE, site / "own_lab" / "table.yaml"))
+    assert "simulator" not in nodes
+    assert (nodes["sim_bridge"]["backend"], nodes["sim_bridge"]["stream"]) == ("notes", False)
+    assert (nodes["rollout"]["pacing"], nodes["scorer"]["judge"]) == ("wall_clock", "outside")
 
 
 def test_the_table_says_which_files_each_takes(rows, blocks, checkout):
     assert {what: len(files) for what, files in rows.items()} == COUNTED
     named = [file for files in rows.values() for file in files]
-    others = {"pyproject.toml", "test_own_lab.py", "own_lab/session.yaml"}
+    others = {"pyproject.toml", "test_own_lab.py", *SESSIONS}
     assert sorted(named) == sorted(set(blocks) - others)
     for module in (checkout / "robocontrast_ros").rglob("*.py"):
         assert "own_lab" not in module.read_text(encoding="utf-8")
@@ -129,17 +148,17 @@ def test_each_is_added_by_its_own_files_and_its_line_of_entry_points_alone(rows,
                 else [a.name for a in getattr(node, "names", ()) if isinstance(node, ast.Import)]
             )
         }
-        assert imported <= {"dataclasses", "math", "numpy", "robocontrast_ros"}, what
+        assert imported <= {"dataclasses", "math", "numpy", "pathlib", "robocontrast_ros", "time"}, what
         module = code.removesuffix(".py").replace("/", ".")
         lines = [object_ for names in entry_points(blocks).values() for object_ in names.values()]
         assert [line.partition(":")[0] for line in lines].count(module) == 1
         elsewhere = [name for name, text in blocks.items() if module in text and name not in files]
-        assert set(elsewhere) <= {"pyproject.toml", "test_own_lab.py", "own_lab/session.yaml"}
+        assert set(elsewhere) <= {"pyproject.toml", "test_own_lab.py", *SESSIONS}
 
 
 def test_every_contract_has_a_row_and_an_example(page, blocks, checkout):
     contracts = {path.stem for path in (checkout / "robocontrast_ros" / "contracts").glob("*.py")}
-    contracts -= {"__init__", "checking"}
+    contracts -= {"__init__", "checking", "played"}
     assert {contract for _, _, contract in ROW.findall(page)} == contracts
     for contract in contracts:
         assert f"from robocontrast_ros.contracts.{contract} import" in blocks["test_own_lab.py"]

@@ -1,0 +1,152 @@
+"""Sessions in other worlds: on the wall clock with a judge from outside, and in a simulator that runs already."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from robocontrast_ros.msg import Judgement
+from robocontrast_ros.srv import JudgeTrial
+from rosbags.highlevel import AnyReader
+from session_runs import Workplace, events_of, finished, scores
+from spinning import spun_node
+
+from robocontrast_ros.domain import Fault, Outcome
+from robocontrast_ros.runs.events import SessionInterrupted, SetUp
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.strategies.effort import Tolerance, setup_moves
+
+WORLD = {"backend": "wall_clock_line:Helper", "pacing": "wall_clock", "judge": "outside"}
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Workplace(tmp_path)
+
+
+def write_session(place: Workplace, **changes: object):
+    task = place.folder / "line.yaml"
+    task.write_text("task: wall_clock_line:WallClockLine\n")
+    return place.session(
+        world=WORLD,
+        task=str(task),
+        policy=place.policy("PushOn", "wall_clock_line"),
+        strategy={"name": "contrast_set", "perturbations": ["line_world:Invert", "line_world:MoveSource"]},
+        cameras=[],
+        stop_on_success=False,
+        **changes,
+    )
+
+
+def verdict(index: int) -> tuple[bool, float]:
+    """Return what the person says of a trial, which no scene tells."""
+    return index % 2 == 0, 0.25 + 0.1 * (index % 5)
+
+
+def topics_of(bag) -> dict[str, list]:
+    """Return the decoded messages of a bag by topic, as another reader has them."""
+    with AnyReader([bag]) as reader:
+        messages: dict[str, list] = {connection.topic.strip("/"): [] for connection in reader.connections}
+        for connection, _, raw in reader.messages():
+            messages[connection.topic.strip("/")].append(reader.deserialize(raw, connection.msgtype))
+    return messages
+
+
+def seconds(stamp) -> float:
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outside_and_scored_again(place):
+    asked = []
+
+    def judge(request: JudgeTrial.Request, response: JudgeTrial.Response) -> JudgeTrial.Response:
+        asked.append(request.trial.index)
+        success, progress = verdict(request.trial.index)
+        response.judgement = Judgement(success=success, progress=progress, by="a person", note="seen")
+        return response
+
+    with spun_node("person") as person:
+        person.create_service(JudgeTrial, "judge/judge_trial", judge)
+        code, output = place.run("evaluate", write_session(place))
+    assert code == 0, output
+    (run,) = place.runs
+    assert "simulator" not in {path.stem for path in (run / "logs").iterdir()}
+    trials = finished(run)
+    assert asked == list(range(len(trials))) and len(trials) >= 4
+    for event in trials:
+        success, progress = verdict(event.trial.index)
+        assert event.result.outcome is (Outcome.SUCCESS if success else Outcome.FAILURE)
+        scores = event.result.scores
+        assert (scores["success"], scores["progress"], event.result.steps) == (float(success), progress, 10)
+        assert scores["path_length"] == pytest.approx(0.2, abs=0.03)
+
+    bag = topics_of(run / trials[0].recording.bag)
+    assert "clock" not in bag and not any("image" in topic for topic in bag)
+    assert [(m.success, m.progress, m.by) for m in bag["judgement"]] == [(*verdict(0), "a person")]
+    assert len(bag["scene"]) == 1, "it is known at set-up, which the trial says, and at the end"
+    assert len(bag["tool_pose"]) == len(bag["progress"]) == 11
+    stamps = [seconds(message.header.stamp) for message in bag["tool_pose"]]
+    assert stamps[0] > 1e9, "the time of day, and no simulated time"
+    assert stamps[-1] - stamps[0] >= 10 * 0.1 - 0.05, "never faster than the control rate"
+    assert len(bag["joint_states"]) > 40, "whatever the driver published is in the bag"
+
+    set_ups = [event for event in events_of(run) if isinstance(event, SetUp)]
+    for event in set_ups:
+        assert not setup_moves(event.after, event.target, Tolerance()), "what the moves name was carried there"
+    pushed = [e for e in trials if e.result.final_scene != set_ups[trials.index(e)].after]
+    assert pushed, "the scene at the end is the one that was pushed, and the next trial starts from it"
+
+    code, output = place.run("score", run)
+    assert code == 0, output
+    code, output = place.run("results", run)
+    assert code == 0, output
+
+
+def test_where_nobody_answers_the_trial_is_void_and_says_so(place):
+    def refuse(request: JudgeTrial.Request, response: JudgeTrial.Response) -> JudgeTrial.Response:
+        response.fault.code, response.fault.detail = int(Fault.JUDGE_LOST), "the person has left"
+        return response
+
+    with spun_node("person") as person:
+        person.create_service(JudgeTrial, "judge/judge_trial", refuse)
+        code, output = place.run("evaluate", write_session(place, test_set={"size": 1}, void_retries=0))
+    assert code == 3, output
+    (run,) = place.runs
+    assert not finished(run)
+    end = events_of(run)[-1]
+    assert isinstance(end, SessionInterrupted) and end.fault is Fault.JUDGE_LOST and "has left" in end.detail
+
+
+def test_a_simulator_that_runs_already_is_used_by_its_standard_services_and_gives_the_same_trial(place):
+    session = place.session(test_set={"size": 1}, task=place.short_task(20), cameras=[])
+    resolved = resolve(session)
+    parameters = {
+        "robot": str(resolved.robot_file),
+        "world": resolved.task.world,
+        "start_position": list(resolved.task.start_position),
+        "physics_step": resolved.task.physics_step,
+    }
+    path = place.folder / "simulator.yaml"
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
+    options = ["--ros-args", "-r", "__node:=gz", "--params-file", str(path)]
+    simulator = subprocess.Popen([sys.executable, "-m", "robocontrast_ros.nodes.simulator_node", *options])
+    try:
+        settings = ["--set", "world.backend=simulation_interfaces", "--set", "world.simulator=gz"]
+        code, output = place.run("evaluate", session, *settings)
+    finally:
+        simulator.terminate()
+        simulator.communicate(timeout=120)
+    assert code == 0, output
+    (run,) = place.runs
+    assert "simulator" not in {path.stem for path in (run / "logs").iterdir()}
+    bench = open_bench(resolved)
+    run_session(resolved.evaluation(), bench, place.folder / "journal.jsonl")
+    bench.close()
+    assert scores(run) == scores(place.folder)

@@ -1,0 +1,151 @@
+"""The line of blocks as a place without a simulator: an arm that moves by itself, a helper who carries blocks.
+
+Nothing here can be stepped, there is no simulated time, and where the blocks are is known to the helper alone, who
+looks when asked. The arm's driver follows joint trajectories on the wall clock; what its tool meets is pushed along.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from typing import ClassVar
+
+import rclpy
+from line_world import LineTask, x_of
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.nodes.conversions.commands import command_from_msg
+from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.kinematics import Kinematics
+from robocontrast_ros.worlds.backends import BackendContext, BackendFeatures
+
+START = (0.4, -0.2, 0.01)
+"""Where the tool starts, in the world [m]; the line runs along the world's y."""
+AHEAD = 0.02
+"""How far ahead of the tool a block is that it pushes [m]."""
+RATE = 50.0
+"""Of the arm's driver [Hz]."""
+
+
+def along(y: float) -> float:
+    """Return the place on the line of a point of the world [m]."""
+    return y + 0.5
+
+
+class WallClockLine(LineTask):
+    """The line's task for an arm."""
+
+    start_position = START
+    step_limit = 10
+
+
+class PushOn:
+    """Moves the tool along the line, whatever it is told."""
+
+    @classmethod
+    def from_file(cls, path):
+        """Return the policy; it has no parameters."""
+        return cls()
+
+    def describe(self):
+        """See nothing."""
+        return PolicyDescription("push_on", "planar_delta", 2)
+
+    def reset(self, instruction, seed):
+        """Begin anew."""
+
+    def act(self, observation):
+        """Go on by two centimetres."""
+        return [[0.0, 0.02]]
+
+
+class Arm:
+    """An arm's driver, with joints that are where its trajectory has them."""
+
+    def __init__(self, context: BackendContext, moved) -> None:
+        self._kinematics, self._names = Kinematics(context.robot), context.robot.joint_names
+        self._from = self._to = tuple(context.robot.home)
+        self._began, self._duration = 0.0, 1.0
+        self._moved = moved
+        self._context = Context()
+        rclpy.init(context=self._context)
+        self._node = Node("arm_driver", context=self._context)
+        self._states = self._node.create_publisher(JointState, context.robot.state.topic, RECORDED)
+        self._node.create_subscription(JointTrajectory, context.robot.command.topic, self._on_command, LOCKSTEP)
+        self._node.create_timer(1.0 / RATE, self._publish)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._executor.shutdown(timeout_sec=2.0)
+        self._thread.join(timeout=10.0)
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+    def _joints(self) -> tuple[float, ...]:
+        share = min((time.monotonic() - self._began) / self._duration, 1.0)
+        return tuple(a + share * (b - a) for a, b in zip(self._from, self._to, strict=True))
+
+    def _on_command(self, message: JointTrajectory) -> None:
+        command = command_from_msg(message)
+        order = [command.names.index(name) for name in self._names]
+        self._from, self._to = self._joints(), tuple(command.positions[i] for i in order)
+        self._began, self._duration = time.monotonic(), max(command.duration, 1.0 / RATE)
+
+    def _publish(self) -> None:
+        joints = self._joints()
+        message = JointState(name=list(self._names), position=list(joints))
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._moved(self._kinematics.tool_pose(joints))
+        self._states.publish(message)
+
+
+class Helper:
+    """A scene backend: carries blocks where they are wanted, and says where they are when asked."""
+
+    features: ClassVar[BackendFeatures] = BackendFeatures()
+    description = "a line of blocks, and somebody who carries them"
+
+    def __init__(self, context: BackendContext) -> None:
+        self._now, self._scene, self._lock = context.now, Scene(), threading.Lock()
+        self._tool = along(START[1])
+        self._arm = Arm(context, self._push)
+
+    def close(self) -> None:
+        """Switch the arm off."""
+        self._arm.close()
+
+    def read(self) -> tuple[float, Scene]:
+        """Look."""
+        with self._lock:
+            return self._now(), self._scene
+
+    def set_up(self, target, moves) -> tuple[float, Scene]:
+        """Carry what the moves name, and nothing else."""
+        with self._lock:
+            objects = {o.name: o for o in self._scene}
+            for move in moves:
+                objects.pop(move.name, None)
+                if move.goal is not None:
+                    objects[move.name] = replace(target[move.name], pose=move.goal)
+            self._scene = Scene(tuple(objects[name] for name in target.names))
+            return self._now(), self._scene
+
+    def _push(self, tool: Pose) -> None:
+        """Push along what the tool meets on its way up the line."""
+        with self._lock:
+            before, self._tool = self._tool, along(tool.position[1])
+            if self._tool <= before or tool.position[2] > 0.05:
+                return
+            for name in self._scene.names:
+                if before <= x_of(self._scene, name) < self._tool + AHEAD:
+                    self._scene = self._scene.moved(name, Pose((self._tool + AHEAD, 0.0, 0.0)))

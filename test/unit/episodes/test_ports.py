@@ -1,0 +1,104 @@
+"""Time that passes by the wall clock, and a robot that is sent home before an episode."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.episodes.assembly import EpisodeAssembly
+from robocontrast_ros.episodes.loop import EpisodeRequest
+from robocontrast_ros.episodes.pacing import WallClock
+from robocontrast_ros.robots.commands import TwistCommand
+from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.rest import HOMING_SPEED, home_command, stop_command
+from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
+
+
+class Clock:
+    """A steady clock that sleeping moves, and work, too."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds > 0.0
+        self.now += seconds
+
+
+@given(st.lists(st.floats(0.0, 0.5), min_size=1, max_size=20))
+def test_control_steps_are_never_closer_than_a_period_and_no_further_apart_than_the_work_takes(work):
+    clock = Clock()
+    pacer = WallClock(0.1, clock=lambda: clock.now, sleep=clock.sleep)
+    clock.now += 5.0
+    pacer.begin()
+    ends = [clock.now]
+    for took in work:
+        clock.now += took
+        pacer.step()
+        ends.append(clock.now)
+    for took, before, after in zip(work, ends, ends[1:], strict=False):
+        assert after - before == pytest.approx(max(0.1, took), abs=1e-9)
+
+
+class Robot:
+    """A port that remembers what it was told."""
+
+    def __init__(self, homes: bool) -> None:
+        self.homes, self.sent = homes, []
+
+    def home(self, start, after):
+        self.sent.append((start, after))
+        return 0.25
+
+
+class Counting:
+    """A pacer that counts."""
+
+    steps = began = 0
+
+    def begin(self):
+        self.began += 1
+
+    def step(self):
+        self.steps += 1
+
+
+class Estimator:
+    """An estimator that is told where the robot starts."""
+
+    def begin(self, start):
+        self.start = start
+
+
+@pytest.mark.parametrize(("homes", "steps"), [(True, 1 + 3), (False, 0)])
+def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_for(homes, steps):
+    robot, pacer, estimator = Robot(homes), Counting(), Estimator()
+    start = Pose.planar(0.3, 0.1)
+    request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, start)
+    EpisodeAssembly(robot, estimator, pacer, None, None, 0.1).begin(request)
+    assert (pacer.began, pacer.steps, estimator.start) == (1, steps, start)
+    assert robot.sent == ([(start, 7.0)] if homes else [])
+
+
+@pytest.mark.parametrize("name", ["franka", "ur5e"])
+def test_an_arm_goes_home_no_faster_than_it_should_and_its_tool_is_there(name):
+    profile = load_profile(name)
+    here = dict(zip(profile.joint_names, profile.home, strict=True))
+    # A driver may list its joints in any order.
+    reading = JointReading(3.0, tuple(reversed(here)), tuple(reversed(here.values())))
+    command = home_command(profile, reading, Pose((0.4, 0.1, 0.05)))
+    assert Kinematics(profile).tool_pose(command.positions).position == pytest.approx((0.4, 0.1, 0.05), abs=1e-3)
+    far = max(abs(there - here[joint]) for joint, there in zip(command.names, command.positions, strict=True))
+    assert command.duration == pytest.approx(far / HOMING_SPEED)
+    assert min(joint.velocity for joint in profile.joints) > HOMING_SPEED
+    with pytest.raises(Unreachable):
+        home_command(profile, reading, Pose((3.0, 0.0, 0.05)))
+
+
+def test_stopping_is_staying_where_the_reading_is():
+    held = stop_command(JointReading(1.0, ("b", "a"), (0.2, 0.1)), 0.1)
+    assert (held.names, held.positions, held.duration) == (("b", "a"), (0.2, 0.1), 0.1)
+    assert stop_command(OdometryReading(1.0, Pose()), 0.1) == TwistCommand()
