@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 
@@ -249,6 +250,24 @@ class StrategyContract:
             "with `blocks_independent`, the trials of a test instance are the same, in the order of the test set, "
             f"when each is run alone; together they are {_named(whole)}, alone {_named(alone)}",
         )
+
+    def test_blocks_that_are_said_to_be_independent_are_the_same_on_their_own(self) -> None:
+        """Then they could be run apart from each other, and in any order."""
+        if not getattr(self.make(), "blocks_independent", False):
+            return
+        context = self.context()
+        for seed, run in zip((0, 1, 0), self.runs(), strict=True):
+            alone: list[Proposal | Skipped] = []
+            for base in context.test_set:
+                steps = self.played(self.make(), replace(context, test_set=(base,)), seed)
+                alone += [step.asked for step in steps]
+            together = [step.asked for step in run]
+            other = next((a for a, b in zip_longest(together, alone[: len(together)]) if a != b), None)
+            promise(
+                other is None,
+                "with `blocks_independent`, the trials of each test instance are the same when it is run on its own; "
+                f"not so: {other!r}",
+            )
 
     def test_a_full_reset_starts_in_the_scene_of_the_test_instance(self) -> None:
         """What ``start`` says is true."""

@@ -154,6 +154,10 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     if features.embedded and not pacer.steps_world:
         expected = f"a pacing that steps the world, for backend '{parameters.backend}' stands still otherwise"
         raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `lockstep`.")
+    if features.embedded and parameters.simulator != "simulator":
+        expected = f"simulator, for backend '{parameters.backend}' has its own"
+        cure = "For a simulator that runs already take `backend: simulation_interfaces`."
+        raise ConfigurationError(*origin("world.simulator")[:2], parameters.simulator, expected, cure)
     return LoadedWorld(features, pacer.steps_world, judge)
 
 

@@ -65,13 +65,13 @@ def trial_recorder(session: ResolvedSession, run: RunFolder) -> TrialRecorder | 
     recording = session.parameters.recording
     if recording is None:
         return None
-    topics = recorded_topics(session)
-    for topic in topics:
+    topics, source = recorded_topics(session), str(session.source)
+    for text in recording.topics:
         try:
-            find_definition(topic.type_name)
+            find_definition(Topic.parse(text, source, "recording.topics").type_name)
         except BagError as error:
             expected = "topics of message types that are installed"
-            raise ConfigurationError(str(session.source), "recording", str(topic), expected, str(error)) from None
+            raise ConfigurationError(source, "recording.topics", text, expected, str(error)) from None
     return TrialRecorder(
         run.path,
         topics,

@@ -13,7 +13,7 @@ from session_runs import Workplace, events_of, finish, finished, node_pids, wait
 from two_hosts import NotAllowed, two_hosts
 
 from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.domain import Outcome
+from robocontrast_ros.domain import Delivery, Outcome
 from robocontrast_ros.runs.events import PolicyLoaded, SessionInterrupted
 
 ELSEWHERE = {"policy": "", "policy_server": {"external": True}, "test_set": {"size": 1}}
@@ -79,6 +79,7 @@ def assert_one_trial_of_random(place, domain, code, output):
     (trial,) = finished(run)
     assert (trial.result.outcome, trial.result.steps) == (Outcome.FAILURE, 200)
     assert trial.observed.instruction == trial.trial.instance.instruction.text
+    assert trial.delivered is Delivery.CONFIRMED
     assert not (run / "parameters" / "policy.yaml").exists()
 
 

@@ -25,6 +25,7 @@ from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingAc
 from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, PendingResponse, call
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.serving.local_connection import LocalClient
+from robocontrast_ros.policies.serving.runner import image_digest
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -84,6 +85,7 @@ def test_the_same_observation_gets_the_same_answer_from_the_connection_as_from_t
                 response = asked(Act, wait=False, observation=observation_to_msg(NOW, "world", images))
                 pending = PendingActions(response, NOW.stamp, 60.0)
             answers.append(pending.result())
+            assert answers[-1].observed.image_digest == image_digest(PolicyClient.shown(images)), "what was sent"
     for answer in answers:
         np.testing.assert_array_equal(answer.actions, answers[0].actions, strict=True)
         assert answer.observed == answers[0].observed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+import shutil
 import signal
 import time
 
@@ -14,6 +15,7 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from driving_policies import AboutTurn
+from equal_bags import differences
 from faulty_policies import FAILURES, STEPS_BEFORE
 from foxglove_layouts import layout, missing
 from session_runs import (
@@ -30,8 +32,10 @@ from session_runs import (
 from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.domain import Outcome
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.recording import trial_recorder
 from robocontrast_ros.sessions.resolving import resolve
 
 
@@ -66,6 +70,27 @@ def fast_scores(session, folder):
     return scores(folder)
 
 
+def recorded_fast(run):
+    """Run and record the session of a run in one process, into another run folder of the same name; return that."""
+    folder = run.parent.parent / "fast" / run.name
+    shutil.copytree(run / "parameters", folder / "parameters")
+    again = RunFolder.open(folder)
+    session = resolve(again.session_file)
+    bench = open_bench(session, recorder=trial_recorder(session, again))
+    run_session(session.evaluation(), bench, again.journal)
+    bench.close()
+    return folder
+
+
+def unequal(run, other):
+    """Return in what the recordings of two runs with the same trials differ, log times aside."""
+    found = []
+    for event, same in zip(finished(run), finished(other), strict=True):
+        found += differences(run / event.recording.bag, other / same.recording.bag)
+        found += [] if event.recording == same.recording else [f"{event.recording}, {same.recording}"]
+    return found
+
+
 CONTRAST = {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB2", "SB1", "SB2"]}}
 
 
@@ -82,7 +107,9 @@ def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_s
     (run,) = place.runs
     trials = finished(run)
     assert {event.trial.perturbation for event in trials} >= {"base", "LB2", "SB2"}
-    assert scores(run) == fast_scores(session, place.folder), "one process and the graph agree to the last bit"
+    fast = recorded_fast(run)
+    assert scores(run) == scores(fast), "one process and the graph agree to the last bit"
+    assert unequal(run, fast) == []
     assert isinstance(events_of(run)[-1], SessionFinished)
     bases = {event.trial.base_id for event in trials if event.trial.is_base}
     assert {event.trial.base_id for event in trials} == bases, "every perturbed trial has its base trial"
@@ -96,14 +123,16 @@ def test_a_contrast_session_is_in_journal_bags_and_table_and_the_bags_give_the_s
         assert table["spl"].to_list() == pytest.approx([event.result.scores["spl"] for event in trials])
     assert (run / "summary.json").exists() and list((run / "figures").glob("*.png"))
     assert str(run) in output.replace("\n", "")
-    code, output = place.run("score", run)
-    assert code == 0, output
-    assert f"{len(trials)} of {len(trials)} trials" in output
-    code, output = place.run("picture", run / trials[0].recording.bag, "--to", run / "trial.png")
-    assert code == 0, output
-    assert len(read_images(run / trials[0].recording.bag)) >= trials[0].result.steps
-    assert missing(layout("manipulator"), run / trials[0].recording.bag) == []
-    assert (run / "trial.png").read_bytes().startswith(b"\x89PNG")
+    for folder in (run, fast):
+        code, output = place.run("score", folder)
+        assert code == 0, output
+        assert f"{len(trials)} of {len(trials)} trials" in output
+        bag = folder / trials[0].recording.bag
+        code, output = place.run("picture", bag, "--to", folder / "trial.png")
+        assert code == 0, output
+        assert len(read_images(bag)) >= trials[0].result.steps
+        assert missing(layout("manipulator"), bag) == []
+        assert (folder / "trial.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_same_seed_gives_the_same_trials_and_scores_twice_in_a_row_and_under_load(place, request):
@@ -155,7 +184,11 @@ def test_a_robot_that_drives_into_a_wall_is_stopped_by_it_and_that_is_scored_liv
     assert messages["locobot/camera/color/image_raw"] == len(AboutTurn.MOVES), "one for each answer"
     assert messages["locobot/mobile_base/contacts"] >= messages["scene"] - 1 >= first.result.steps
     assert messages["tf_static"] == 1, "published once for all trials, and in every bag"
+    fast = recorded_fast(run)
+    assert scores(run) == scores(fast)
+    assert unequal(run, fast) == [], "images when the policy is asked, odometry, contacts and frames included"
     assert missing(layout("locobot"), run / first.recording.bag) == []
+    assert missing(layout("locobot"), fast / first.recording.bag) == []
     code, output = place.run("score", run)
     assert code == 0, output
     assert "2 of 2 trials" in output

@@ -128,7 +128,7 @@ def finished(run: Path) -> list[TrialFinished]:
 
 def scores(run: Path) -> list[str]:
     """Return what must not depend on when and how fast a session ran, as text, in which NaN equals NaN."""
-    return [repr((e.trial, e.result, e.observed, e.cost)) for e in finished(run)]
+    return [repr((e.trial, e.result, e.observed, e.delivered, e.cost)) for e in finished(run)]
 
 
 def node_pids(run: Path) -> dict[str, int]:

@@ -41,7 +41,7 @@ def _signals():
 
 @pytest.mark.usefixtures("_signals")
 def test_control_c_ends_a_fast_session_at_once_and_it_goes_on_as_if_nothing_had_been(place, monkeypatch):
-    session = place.session(**CONTRAST, policy="noisy_oracle", test_set={"size": 4}, fast=True)
+    session = place.session(**CONTRAST, policy="noisy_oracle", test_set={"size": 4}, fast=True, recording="none")
     process = place.begin("evaluate", session)
     try:
         run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
@@ -72,7 +72,9 @@ def test_control_c_ends_a_fast_session_at_once_and_it_goes_on_as_if_nothing_had_
 def test_the_oracle_is_told_from_random_moves_after_six_of_eight_pairs(place, monkeypatch):
     # The betting test, which knows no most number of pairs, takes all eight.
     def run_of(**changes):
-        session = place.session(**{"test_set": {"size": 8}, "cameras": [], "fast": True, **changes})
+        session = place.session(
+            **{"test_set": {"size": 8}, "cameras": [], "fast": True, "recording": "none", **changes}
+        )
         run = resolve(session).new_run(0.0)
         assert ended(run, False, monkeypatch) == 0
         return run

@@ -25,6 +25,7 @@ from robocontrast_ros.episodes.scoring.score import OfTrial
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import Shape
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
 from robocontrast_ros.strategies.standard import Standard
 from robocontrast_ros.worlds.backends import BackendFeatures
 
@@ -210,6 +211,10 @@ class Dependent(Changing):
         return replace(proposal, note=f"after {self.first}")
 
 
+class Attached(LimitedIntervention):
+    blocks_independent = True
+
+
 class Underestimating(Standard):
     def trials_expected(self, context):
         return 1
@@ -245,6 +250,11 @@ class Talking(Standard):
         (Backwards, "base_trials_that_are_said_to_be_a_random_sample_are_one", "in the order of the test set"),
         (Backwards, "blocks_that_are_said_to_be_independent_can_be_run_alone", "together they are x4 base, "),
         (Dependent, "blocks_that_are_said_to_be_independent_can_be_run_alone", "are the same, in the order of"),
+        (
+            Attached,
+            "blocks_that_are_said_to_be_independent_are_the_same_on_their_own",
+            "the trials of each test instance are the same when it is run on its own",
+        ),
         (Elsewhere, "a_full_reset_starts_in_the_scene_of_the_test_instance", "is to another"),
     ],
 )

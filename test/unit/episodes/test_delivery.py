@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.domain import Delivery, Observed
+from robocontrast_ros.domain import Delivery, Observed, Pose
+from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.delivery import SHOWN, compare_delivery, unchanged_words
+from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.serving.runner import image_digest
 
 words = st.sampled_from(["push a", "push b", "go"])
 digests = st.sampled_from(["a" * 64, "b" * 64])
@@ -46,3 +50,45 @@ def test_words_are_unchanged_where_both_are_known_and_equal_and_a_perturbation_o
 ):
     same = bool(received.instruction) and received.instruction == twin.instruction
     assert bool(unchanged_words(axes, received, twin)) == (same and "L" in axes)
+
+
+class Camera:
+    """Surroundings whose image is another each time."""
+
+    def __init__(self):
+        self.taken = 0
+
+    def images(self, stamp):
+        self.taken += 1
+        return {"board": np.full((2, 2, 3), self.taken, np.uint8)}
+
+
+class Changing:
+    """A policy connection that changes what it is given, and counts the images that were to be digested."""
+
+    def __init__(self):
+        self.digested = 0
+
+    def reset(self, instruction, seed):
+        pass
+
+    def shown(self, images):
+        self.digested += 1
+        return images
+
+    def request_actions(self, observation, images):
+        images["board"][:] = 0
+
+
+def test_the_first_images_of_an_episode_are_digested_as_they_were_before_the_policy_had_them_and_no_others():
+    policy = Changing()
+    episode = EpisodeAssembly(None, None, None, Camera(), policy, 0.1)
+    observation = Observation(1.0, {}, (), (), Pose())
+    for first, instruction in ((1, "go"), (4, "come")):
+        episode.reset_policy(instruction, 0)
+        assert episode.sent == Observed(instruction), "nothing of the episode before is left"
+        for _ in range(3):
+            episode.request_actions(observation)
+        digest = image_digest({"board": np.full((2, 2, 3), first, np.uint8)})
+        assert episode.sent == Observed(instruction, digest)
+    assert policy.digested == 2

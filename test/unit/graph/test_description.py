@@ -109,6 +109,16 @@ def test_what_the_session_says_of_the_recording_reaches_the_nodes(tmp_path):
     assert parameters("language_table_demo", tmp_path)["recorder"]["format"] == "jazzy"
 
 
+def test_nothing_is_recorded_where_the_session_says_so(tmp_path):
+    session = yaml.safe_load(
+        resolve_uri("package://robocontrast_ros/config/sessions/language_table_demo.yaml").read_text()
+    )
+    (tmp_path / "session.yaml").write_text(yaml.safe_dump({**session, "recording": "none"}))
+    nodes = parameters(str(tmp_path / "session.yaml"), tmp_path)
+    assert "recorder" not in nodes and nodes["episode_manager"]["recorder"] == ""
+    assert parameters("language_table_demo", tmp_path)["episode_manager"]["recorder"] == "recorder"
+
+
 RECORDER = GraphNode("recorder", {"topics": ["a b/msg/C"], "kept": []})
 
 

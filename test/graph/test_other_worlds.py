@@ -1,19 +1,26 @@
-"""A session on the wall clock, where no simulator is stepped, and somebody outside judges."""
+"""Sessions in other worlds: on the wall clock with a judge from outside, and in a simulator that runs already."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
+import yaml
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from robocontrast_ros.msg import Judgement
 from robocontrast_ros.srv import JudgeTrial
 from rosbags.highlevel import AnyReader
-from session_runs import Workplace, events_of, finished
+from session_runs import Workplace, events_of, finished, scores
 from spinning import spun_node
 
 from robocontrast_ros.domain import Fault, Outcome
 from robocontrast_ros.runs.events import SessionInterrupted, SetUp
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 
 WORLD = {"backend": "wall_clock_line:Helper", "pacing": "wall_clock", "judge": "outside"}
@@ -115,3 +122,39 @@ def test_where_nobody_answers_the_trial_is_void_and_says_so(place):
     assert not finished(run)
     end = events_of(run)[-1]
     assert isinstance(end, SessionInterrupted) and end.fault is Fault.JUDGE_LOST and "has left" in end.detail
+
+
+def test_a_simulator_that_runs_already_is_used_by_its_standard_services_and_gives_the_same_trial(place):
+    session = place.session(test_set={"size": 1}, task=place.short_task(20), cameras=[])
+    resolved = resolve(session)
+    parameters = {
+        "robot": str(resolved.robot_file),
+        "world": resolved.task.world,
+        "start_position": list(resolved.task.start_position),
+        "physics_step": resolved.task.physics_step,
+    }
+    path = place.folder / "simulator.yaml"
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
+    words = [
+        "-m",
+        "robocontrast_ros.nodes.simulator_node",
+        "--ros-args",
+        "-r",
+        "__node:=gz",
+        "--params-file",
+        str(path),
+    ]
+    simulator = subprocess.Popen([sys.executable, "-m", "robocontrast_ros.nodes.simulator_node", *options])
+    try:
+        settings = ["--set", "world.backend=simulation_interfaces", "--set", "world.simulator=gz"]
+        code, output = place.run("evaluate", session, *settings)
+    finally:
+        simulator.terminate()
+        simulator.communicate(timeout=120)
+    assert code == 0, output
+    (run,) = place.runs
+    assert "simulator" not in {path.stem for path in (run / "logs").iterdir()}
+    bench = open_bench(resolved)
+    run_session(resolved.evaluation(), bench, place.folder / "journal.jsonl")
+    bench.close()
+    assert scores(run) == scores(place.folder)
