@@ -339,7 +339,7 @@ def test_a_policy_file_that_names_no_plug_in_is_refused(write, tmp_path):
         ("perturbation", "supports, apply"),
         ("policy", "from_file"),
         ("task", "from_file"),
-        ("score", "update, value"),
+        ("score", "update, value, spec"),
         ("judge", "begin"),
         ("backend", "read, set_up, features"),
     ],
