@@ -135,15 +135,7 @@ def test_a_simulator_that_runs_already_is_used_by_its_standard_services_and_give
     }
     path = place.folder / "simulator.yaml"
     path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
-    words = [
-        "-m",
-        "robocontrast_ros.nodes.simulator_node",
-        "--ros-args",
-        "-r",
-        "__node:=gz",
-        "--params-file",
-        str(path),
-    ]
+    options = ["--ros-args", "-r", "__node:=gz", "--params-file", str(path)]
     simulator = subprocess.Popen([sys.executable, "-m", "robocontrast_ros.nodes.simulator_node", *options])
     try:
         settings = ["--set", "world.backend=simulation_interfaces", "--set", "world.simulator=gz"]
