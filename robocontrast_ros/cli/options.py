@@ -29,7 +29,7 @@ FastOption = Annotated[
     bool | None,
     typer.Option(
         "--fast/--graph",
-        help="Run in one process without ROS, much faster: the same trials and scores, no bags.",
+        help="Run in one process without ROS, much faster: the same trials, scores and bags.",
         show_default=False,
     ),
 ]
