@@ -9,9 +9,9 @@ import mujoco
 import numpy as np
 import pytest
 import yaml
+from controller_contracts import ArmContract, BaseContract, JointPositionsContract, between
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from robot_contract import ArmContract, BaseContract, JointPositionsContract, between
 from transforms3d.quaternions import quat2mat
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
