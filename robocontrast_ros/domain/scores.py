@@ -79,11 +79,11 @@ SCORES_ONCE_FIELDS = (
     "success",
     "spl",
     "progress",
-    "distance_to_goal",
-    "path_length",
     "subgoals_reached",
     "ndtw",
     "collisions",
+    "distance_to_goal",
+    "path_length",
 )
 """What older messages and journals have as fields of their own, in place of ``scores``."""
 

@@ -144,7 +144,10 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     backend = load_plugin("scene_backends", parameters.backend, *origin("world.backend")[:2])
     pacer = load_plugin("pacers", parameters.pacing, *origin("world.pacing")[:2])
     judge: Judge = make_plugin("judges", parameters.judge, *origin("world.judge")[:2])
-    features: BackendFeatures = backend.features
+    features = backend.features
+    if not isinstance(features, BackendFeatures):
+        expected = "a backend, whose `features` are `robocontrast_ros.worlds.backends.BackendFeatures`"
+        raise ConfigurationError(*origin("world.backend")[:2], parameters.backend, expected, "Give its class these.")
     if pacer.steps_world and not features.steps:
         expected = f"a pacing that steps no world, for backend '{parameters.backend}' cannot be stepped"
         raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `wall_clock`.")

@@ -242,6 +242,10 @@ def load_study(study: str | Path) -> Study:
         found.session(first, strategy.label, parameters.seeds[0], None)
     for policy in others:
         found.session(policy, parameters.standard, parameters.seeds[0], None)
+    metric = found.session(first, parameters.standard, parameters.seeds[0], None).evaluation().metric_spec
+    if (metric.low, metric.high) != (0.0, 1.0):
+        expected = f"a task whose metric is between 0 and 1, for a study's claims; {metric.symbol} is not"
+        raise ConfigurationError(str(source), "task", parameters.task, expected)
     return found
 
 

@@ -71,7 +71,7 @@ def test_no_estimate_is_over_the_trials_of_two_policies(tmp_path):
     for policy in summary.policies:
         own = trials.filter(pl.col("policy") == policy)
         assert summary.row("all", policy).trials == len(own)
-        assert summary.row("all", policy).spl.mean == pytest.approx(own["spl"].mean())
+        assert summary.row("all", policy).scores["spl"].mean == pytest.approx(own["spl"].mean())
     assert summary.row("all", "first").trials == 3
     with pytest.raises(KeyError, match="name one of the policies first, second"):
         summary.row("all")

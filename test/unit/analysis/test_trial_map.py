@@ -65,7 +65,7 @@ def driven(task, touching: slice = slice(0, 0)) -> TrialMap:
     )
     scorer = EpisodeScorer.for_instance(task, instance, start)
     for sample in samples:
-        scorer.update(sample.stamp, sample.scene, sample.robot_pose.position)
+        scorer.update(sample)
     trial = Trial(7, "x0000", "SB", 0, instance, 1)
     return TrialMap.of(task, trial, start, samples, scorer.result(stopped=True), symbol="ΔSB")
 

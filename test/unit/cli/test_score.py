@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from line_world import LineBench, line_evaluation
+from own_scores import Turning
 from played_runs import record_run
 from session_runs import COMMAND, SUPPORT, finish, wait_until
 from typer.testing import CliRunner
@@ -148,6 +150,14 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
+def test_the_score_in_the_documentation_is_the_one_that_is_tested():
+    names: dict[str, object] = {}
+    exec(blocks("scoring.md")[0], names)
+    assert names["Turning"].spec == Turning.spec
+    source = inspect.getsource(Turning)
+    assert source[source.index("def __init__") :].strip() in blocks("scoring.md")[0]
+
+
 def test_the_questions_in_the_documentation_are_answered(tmp_path, monkeypatch):
     for index in range(2):
         folder = RunFolder(tmp_path / "runs" / f"run{index}")
@@ -155,7 +165,7 @@ def test_the_questions_in_the_documentation_are_answered(tmp_path, monkeypatch):
         run_session(line_evaluation(seed=index), LineBench(), folder.journal)
         write_results(folder)
     monkeypatch.chdir(tmp_path)
-    first, second = blocks("scoring.md")
+    _, first, second = blocks("scoring.md")
     names: dict[str, object] = {}
     exec(first, names)
     trials, answer = names["trials"].filter("counts"), names["answer"]

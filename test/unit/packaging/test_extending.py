@@ -13,13 +13,8 @@ from pathlib import Path
 import extending_page
 import pytest
 
-ROW = re.compile(r"^\| an? (\w+) \| (`own_lab[^|]+`) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
-COUNTED = {
-    **{"score": 1, "backend": 1, "judge": 1, "strategy": 1, "perturbation": 1},
-    **{"policy": 2, "task": 2},  # a class and the YAML file that names it
-    "robot": 1,
-}
-"""How many files each takes."""
+ROW = re.compile(r"^\| an? (\w+) \| (\d): (`own_lab.+?) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
+KINDS = {"score", "backend", "judge", "policy", "strategy", "perturbation", "task", "robot"}
 SESSIONS = ("own_lab/session.yaml", "own_lab/table.yaml")
 
 
@@ -36,8 +31,8 @@ def blocks():
 
 @pytest.fixture(scope="module")
 def rows(page):
-    """What can be added -> its files."""
-    return {what: re.findall(r"`(.+?)`", files) for what, files, _ in ROW.findall(page)}
+    """What can be added -> how many files the page says it takes, and these."""
+    return {what: (int(number), re.findall(r"`(.+?)`", files)) for what, number, files, _ in ROW.findall(page)}
 
 
 @pytest.fixture(scope="module")
@@ -126,39 +121,38 @@ def test_at_its_table_the_graph_has_its_backend_and_no_simulator(environment, tm
 
 
 def test_the_table_says_which_files_each_takes(rows, blocks, checkout):
-    assert {what: len(files) for what, files in rows.items()} == COUNTED
-    named = [file for files in rows.values() for file in files]
-    others = {"pyproject.toml", "test_own_lab.py", *SESSIONS}
-    assert sorted(named) == sorted(set(blocks) - others)
+    assert set(rows) == KINDS
+    for number, (first, *parameter_files) in rows.values():
+        assert number == 1
+        assert all(Path(file).suffix == ".yaml" and Path(file).stem == Path(first).stem for file in parameter_files)
+    named = [file for _, files in rows.values() for file in files]
+    assert sorted(named) == sorted(set(blocks) - {"pyproject.toml", "test_own_lab.py", *SESSIONS})
     for module in (checkout / "robocontrast_ros").rglob("*.py"):
         assert "own_lab" not in module.read_text(encoding="utf-8")
 
 
+def imported_by(code):
+    """Return the packages that a module imports from."""
+    nodes = list(ast.walk(ast.parse(code)))
+    names = [node.module for node in nodes if isinstance(node, ast.ImportFrom)]
+    names += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return {name.partition(".")[0] for name in names}
+
+
 def test_each_is_added_by_its_own_files_and_its_line_of_entry_points_alone(rows, blocks):
-    for what, files in rows.items():
-        (code,) = [file for file in files if file.endswith(".py")] or [None]
-        if code is None:
+    registered = [place for names in entry_points(blocks).values() for place in names.values()]
+    for _, files in rows.values():
+        if not files[0].endswith(".py"):
             continue
-        imported = {
-            name.split(".")[0]
-            for node in ast.walk(ast.parse(blocks[code]))
-            for name in (
-                [node.module]
-                if isinstance(node, ast.ImportFrom)
-                else [a.name for a in getattr(node, "names", ()) if isinstance(node, ast.Import)]
-            )
-        }
-        assert imported <= {"dataclasses", "math", "numpy", "pathlib", "robocontrast_ros", "time"}, what
-        module = code.removesuffix(".py").replace("/", ".")
-        lines = [object_ for names in entry_points(blocks).values() for object_ in names.values()]
-        assert [line.partition(":")[0] for line in lines].count(module) == 1
-        elsewhere = [name for name, text in blocks.items() if module in text and name not in files]
-        assert set(elsewhere) <= {"pyproject.toml", "test_own_lab.py", *SESSIONS}
+        assert imported_by(blocks[files[0]]) <= {*sys.stdlib_module_names, "numpy", "robocontrast_ros"}
+        module = files[0].removesuffix(".py").replace("/", ".")
+        assert [place.partition(":")[0] for place in registered].count(module) == 1
+        assert {name for name, text in blocks.items() if module in text} == {"pyproject.toml", "test_own_lab.py"}
 
 
 def test_every_contract_has_a_row_and_an_example(page, blocks, checkout):
     contracts = {path.stem for path in (checkout / "robocontrast_ros" / "contracts").glob("*.py")}
     contracts -= {"__init__", "checking", "played"}
-    assert {contract for _, _, contract in ROW.findall(page)} == contracts
+    assert {contract for *_, contract in ROW.findall(page)} == contracts
     for contract in contracts:
         assert f"from robocontrast_ros.contracts.{contract} import" in blocks["test_own_lab.py"]

@@ -90,11 +90,11 @@ def test_a_line_whose_scores_are_fields_of_their_own_is_read_with_a_table_of_the
             "success": 1.0,
             "spl": 0.5,
             "progress": 1.0,
-            "distance_to_goal": 0.0,
-            "path_length": 0.8,
             "subgoals_reached": 2.0,
             "ndtw": math.nan,
             "collisions": 3.0,
+            "distance_to_goal": 0.0,
+            "path_length": 0.8,
         }
     )
     assert (back.outcome, back.steps, back.stopped, back.subgoals) == (Outcome.SUCCESS, 9, True, 2)

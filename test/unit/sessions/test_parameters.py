@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -332,18 +334,38 @@ def test_a_policy_file_that_names_no_plug_in_is_refused(write, tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "methods"),
-    [("strategy", "run, trials_expected"), ("perturbation", "supports, apply"), ("policy", "from_file")],
+    [
+        ("strategy", "run, trials_expected"),
+        ("perturbation", "supports, apply"),
+        ("policy", "from_file"),
+        ("task", "from_file"),
+        ("score", "update, value, spec"),
+        ("judge", "begin"),
+        ("backend", "read, set_up, features"),
+    ],
 )
 def test_a_plug_in_that_is_none_of_its_kind_is_refused_by_what_it_lacks(write, tmp_path, kind, methods):
     (tmp_path / "policy.yaml").write_text("policy: os:path\n")
+    (tmp_path / "task.yaml").write_text("task: os:path\n")
     changes = {
         "strategy": {"strategy": {"name": "os:path"}},
         "perturbation": {"strategy": {"name": "contrast_set", "perturbations": ["os:path"]}},
         "policy": {"policy": "policy.yaml"},
+        "task": {"task": "task.yaml"},
+        "score": {"scores": ["os:path"]},
+        "judge": {"world": {"judge": "os:path"}},
+        "backend": {"world": {"backend": "os:path"}},
     }[kind]
     with pytest.raises(ConfigurationError) as caught:
         resolve(write(**changes))
     assert f"got 'os:path', expected a {kind}, which has {methods}. It lacks" in str(caught.value)
+
+
+def test_a_backend_whose_features_are_none_is_refused(write, monkeypatch):
+    backend = SimpleNamespace(read=print, set_up=print, features={"steps": True})
+    monkeypatch.setitem(sys.modules, "backends", SimpleNamespace(Mine=backend))
+    with pytest.raises(ConfigurationError, match=r"`world\.backend`: got 'backends:Mine', expected a backend, whose"):
+        resolve(write(world={"backend": "backends:Mine"}))
 
 
 def test_a_perturbation_that_the_task_does_not_support_is_refused(write, tmp_path):
