@@ -7,6 +7,56 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+TAKEN = frozenset(
+    [
+        "index",
+        "attempt",
+        "counts",
+        "base_id",
+        "instance_id",
+        "perturbation",
+        "repeat",
+        "family",
+        "instruction",
+        "note",
+        "start",
+        "claim",
+        "proof",
+        "policy",
+        "seed",
+        "outcome",
+        "fault",
+        "detail",
+        "subgoals",
+        "stopped",
+        "optimal_path_length_m",
+        "steps",
+        "duration_s",
+        "clamped_steps",
+        "setup_moves",
+        "setup_metres",
+        "setup_seconds",
+        "setup_measured",
+        "setup_cost",
+        "cumulative_cost",
+        "cost_unit",
+        "wall_time_s",
+        "policy_answers",
+        "policy_latency_median_s",
+        "policy_latency_p95_s",
+        "policy_latency_max_s",
+        "observed_instruction",
+        "image_digest",
+        "bag",
+        "messages",
+        "messages_missing",
+        "twin",
+        "block",
+        "delivered",
+    ]
+)
+"""Columns of the table of trials that are no scores."""
+
 
 @dataclass(frozen=True)
 class ScoreSpec:
@@ -37,6 +87,10 @@ class ScoreSpec:
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
             raise ValueError(f"name of a score: got '{self.name}', expected letters, digits and underscores")
+        if self.column in TAKEN:
+            raise ValueError(
+                f"name of a score: got '{self.name}', but the table of trials has a column '{self.column}'"
+            )
         if not self.low < self.high:
             raise ValueError(f"score '{self.name}': got the range {self.low} to {self.high}, expected low below high")
 

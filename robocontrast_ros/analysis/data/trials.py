@@ -104,15 +104,7 @@ _EXECUTION: Columns = {
 
 
 def trial_columns(scores: Sequence[ScoreSpec] = STANDARD_SPECS) -> Columns:
-    """Return name of each column -> its type and its meaning. NaN never occurs: what is unknown is null.
-
-    Raises:
-        ValueError: a score has the name of another column.
-    """
-    others = {**_CONDITIONS, **_ENDING, **_FACTS, **_EXECUTION}
-    for spec in scores:
-        if spec.column in others:
-            raise ValueError(f"score '{spec.name}': the table of trials has a column '{spec.column}' already")
+    """Return name of each column -> its type and its meaning. NaN never occurs: what is unknown is null."""
     return {**_CONDITIONS, **result_columns(scores), **_EXECUTION}
 
 

@@ -9,7 +9,9 @@ import pytest
 from line_world import LineBench, line_evaluation
 
 from robocontrast_ros.analysis.data.trials import COLUMNS, trials_table, write_trials
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import Fault, ScoreSpec
+from robocontrast_ros.domain.scores import TAKEN
+from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import SetUp, TrialFinished, TrialVoid
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
@@ -90,3 +92,10 @@ def test_a_journal_without_trials_gives_an_empty_table_of_the_same_columns(event
     table = trials_table(events[:1])
     assert (len(table), table.columns) == (0, list(COLUMNS))
     assert table.schema == trials_table(events).schema
+
+
+def test_a_score_cannot_have_the_name_of_another_column():
+    assert set(COLUMNS) - {spec.column for spec in STANDARD_SPECS} == TAKEN
+    for name, unit in (("steps", "count"), ("duration", "s")):
+        with pytest.raises(ValueError, match=f"got '{name}', but the table of trials has a column"):
+            ScoreSpec(name, name, unit, 0.0, 1.0, "lower", True, "scene", "taken")
