@@ -97,6 +97,13 @@ def with_cameras(
     return parameters
 
 
+def check_port(robot: RobotProfile, robot_file: Path) -> None:
+    """Refuse a robot port that nothing is registered as; it needs ROS, so that the rollout alone loads it."""
+    known = plugin_names("robot_ports")
+    if ":" not in robot.port and robot.port not in known:
+        raise ConfigurationError.unknown(str(robot_file), "port", robot.port, known, "robot port")
+
+
 def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin) -> None:
     """Refuse a fixed robot where scenes contain the robot's pose, and a mobile one where they do not."""
     wanted = task.start_position is None

@@ -29,6 +29,7 @@ from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fitting import (
     LoadedWorld,
     Origin,
+    check_port,
     check_robot_fits_task,
     checked_metric,
     checked_stop_early,
@@ -174,6 +175,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         **{key: name if not is_path(name := getattr(parameters, key)) else str(file) for key, file in files.items()},
     )
     robot = load_profile(str(files["robot"]))
+    check_port(robot, files["robot"])
     wanted = wanted_cameras(find_configured("policies", policy_file), policy_file) if policy_file else {}
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from robocontrast_ros.bags.recorder_lag import history_depth
-from robocontrast_ros.configuration import ConfigurationError, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, read_yaml, resolve_uri
 from robocontrast_ros.graph.description import (
     GraphNode,
     NodeProcess,
@@ -77,6 +77,15 @@ def test_a_world_whose_parts_are_unknown_or_do_not_fit_is_refused_by_key_with_th
     with pytest.raises(ConfigurationError) as error:
         resolve("language_table_demo", Overrides(settings={f"world.{key}": value for key, value in world.items()}))
     assert key in str(error.value) and cure in str(error.value)
+
+
+def test_a_robot_with_a_port_that_nobody_has_registered_is_refused(tmp_path):
+    robot = read_yaml(resolve_uri("package://robocontrast_ros/config/robots/franka.yaml"))
+    file = tmp_path / "arm.yaml"
+    file.write_text(yaml.safe_dump({**robot, "port": "telepathy"}))
+    with pytest.raises(ConfigurationError, match="port: got 'telepathy', expected one of topics") as error:
+        resolve("language_table_demo", Overrides(robot=str(file)))
+    assert str(file) in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["language_table_demo", "locobot_vln"])
