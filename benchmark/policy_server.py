@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,7 @@ def ask_ours(cameras: int, by_service: bool) -> None:
     from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
     from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
-    from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions
+    from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions, PolicyClient
     from robocontrast_ros.nodes.runtime.channel import (
         Channel,
         DiscoveryProbe,
@@ -197,7 +198,7 @@ def ask_ours(cameras: int, by_service: bool) -> None:
         pose = Pose((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
         observation = Observation(0.0, {}, names, (0.0,) * JOINTS, pose)
         if not by_service:
-            return LocalActions(local, observation, images).result().actions
+            return LocalActions(local, replace(observation, images=PolicyClient.shown(images))).result().actions
         request = Act.Request(observation=observation_to_msg(observation, "world", images))
         return PendingActions(PendingResponse(client, request), 0.0, TIMEOUT).result().actions
 

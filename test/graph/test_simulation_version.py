@@ -17,6 +17,7 @@ from robocontrast_ros.nodes.simulation_version import check_installed, check_spo
 
 BRIDGE = "from robocontrast_ros.nodes.sim_bridge_node import main; main()"
 TASK = resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml")
+ROBOT = resolve_uri("package://robocontrast_ros/config/robots/franka.yaml")
 
 
 class SpawnEntity_Request(SpawnEntity.Request):  # noqa: N801 - as rosidl names it
@@ -39,7 +40,7 @@ def test_a_simulator_whose_service_has_other_fields_is_refused_before_anything_i
     with spun_node("simulator") as simulator:
         simulator.create_service(SpawnEntity, "~/set_entity_state", lambda _, response: response)
         bridge = subprocess.run(
-            [sys.executable, "-c", BRIDGE, "--ros-args", "-p", f"task:={TASK}"],
+            [sys.executable, "-c", BRIDGE, "--ros-args", "-p", f"task:={TASK}", "-p", f"robot:={ROBOT}"],
             text=True,
             capture_output=True,
             timeout=240,

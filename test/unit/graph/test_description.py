@@ -83,7 +83,9 @@ def test_a_robot_with_a_port_that_nobody_has_registered_is_refused(tmp_path):
     robot = read_yaml(resolve_uri("package://robocontrast_ros/config/robots/franka.yaml"))
     file = tmp_path / "arm.yaml"
     file.write_text(yaml.safe_dump({**robot, "port": "telepathy"}))
-    with pytest.raises(ConfigurationError, match="`port`: got 'telepathy', expected a known robot port: topics") as error:
+    with pytest.raises(
+        ConfigurationError, match="`port`: got 'telepathy', expected a known robot port: topics"
+    ) as error:
         resolve("language_table_demo", Overrides(robot=str(file)))
     assert str(file) in str(error.value)
 
