@@ -16,8 +16,10 @@ from rosbags.highlevel import AnyReader
 from session_runs import Workplace, events_of, finished, scores
 from spinning import spun_node
 
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
+from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.domain import Fault, Outcome
-from robocontrast_ros.runs.events import SessionInterrupted, SetUp
+from robocontrast_ros.runs.events import SetUp, TrialVoid
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.resolving import resolve
@@ -31,7 +33,7 @@ def place(tmp_path):
     return Workplace(tmp_path)
 
 
-def write_session(place: Workplace, **changes: object):
+def write_session(place: Workplace):
     task = place.folder / "line.yaml"
     task.write_text("task: wall_clock_line:WallClockLine\n")
     return place.session(
@@ -41,7 +43,6 @@ def write_session(place: Workplace, **changes: object):
         strategy={"name": "contrast_set", "perturbations": ["line_world:Invert", "line_world:MoveSource"]},
         cameras=[],
         stop_on_success=False,
-        **changes,
     )
 
 
@@ -68,6 +69,9 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
 
     def judge(request: JudgeTrial.Request, response: JudgeTrial.Response) -> JudgeTrial.Response:
         asked.append(request.trial.index)
+        if len(asked) == 1:
+            response.fault.code, response.fault.detail = int(Fault.JUDGE_LOST), "the person looked away"
+            return response
         success, progress = verdict(request.trial.index)
         response.judgement = Judgement(success=success, progress=progress, by="a person", note="seen")
         return response
@@ -79,7 +83,9 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
     (run,) = place.runs
     assert "simulator" not in {path.stem for path in (run / "logs").iterdir()}
     trials = finished(run)
-    assert asked == list(range(len(trials))) and len(trials) >= 4
+    assert asked == [0, *range(len(trials))] and len(trials) >= 4
+    (void,) = [event for event in events_of(run) if isinstance(event, TrialVoid)]
+    assert (void.trial.index, void.fault, void.detail) == (0, Fault.JUDGE_LOST, "the person looked away")
     for event in trials:
         success, progress = verdict(event.trial.index)
         assert event.result.outcome is (Outcome.SUCCESS if success else Outcome.FAILURE)
@@ -97,31 +103,16 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
     assert stamps[-1] - stamps[0] >= 10 * 0.1 - 0.05, "never faster than the control rate"
     assert len(bag["joint_states"]) > 40, "whatever the driver published is in the bag"
 
-    set_ups = [event for event in events_of(run) if isinstance(event, SetUp)]
-    for event in set_ups:
+    set_ups = {e.trial.index: e for e in events_of(run) if isinstance(e, SetUp)}
+    for event in set_ups.values():
         assert not setup_moves(event.after, event.target, Tolerance()), "what the moves name was carried there"
-    pushed = [e for e in trials if e.result.final_scene != set_ups[trials.index(e)].after]
+    pushed = [e for e in trials if e.result.final_scene != set_ups[e.trial.index].after]
     assert pushed, "the scene at the end is the one that was pushed, and the next trial starts from it"
 
-    code, output = place.run("score", run)
-    assert code == 0, output
-    code, output = place.run("results", run)
-    assert code == 0, output
-
-
-def test_where_nobody_answers_the_trial_is_void_and_says_so(place):
-    def refuse(request: JudgeTrial.Request, response: JudgeTrial.Response) -> JudgeTrial.Response:
-        response.fault.code, response.fault.detail = int(Fault.JUDGE_LOST), "the person has left"
-        return response
-
-    with spun_node("person") as person:
-        person.create_service(JudgeTrial, "judge/judge_trial", refuse)
-        code, output = place.run("evaluate", write_session(place, test_set={"size": 1}, void_retries=0))
-    assert code == 3, output
-    (run,) = place.runs
-    assert not finished(run)
-    end = events_of(run)[-1]
-    assert isinstance(end, SessionInterrupted) and end.fault is Fault.JUDGE_LOST and "has left" in end.detail
+    for score in score_recorded(find_recorded([run])):
+        success, progress = verdict(score.trial.index)
+        assert score.equal, (score.differences, score.problem)
+        assert (score.offline.scores["success"], score.offline.scores["progress"]) == (float(success), progress)
 
 
 def test_a_simulator_that_runs_already_is_used_by_its_standard_services_and_gives_the_same_trial(place):

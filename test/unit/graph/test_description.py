@@ -87,7 +87,7 @@ def test_a_robot_with_a_port_that_nobody_has_registered_is_refused(tmp_path):
         ConfigurationError, match="`port`: got 'telepathy', expected a known robot port: topics"
     ) as error:
         resolve("language_table_demo", Overrides(robot=str(file)))
-    assert str(file) in str(error.value)
+    assert f"{file}: `port`" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["language_table_demo", "locobot_vln"])
