@@ -114,7 +114,8 @@ def test_a_terminal_that_is_closed_ends_a_session_in_order(place, session):
 def test_a_running_session_keeps_its_domain_and_its_folder_and_the_death_of_its_leader_is_told(
     place, session, domain, monkeypatch, tmp_path
 ):
-    process = place.begin("evaluate", session)
+    # Longer than all that is tried beside it, however slow that is.
+    process = place.begin("evaluate", session, "--size", "400")
     try:
         run = begun(place)
         graph = (run / "graph.yaml").read_text()
