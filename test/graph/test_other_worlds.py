@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 import yaml
@@ -13,7 +15,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 from robocontrast_ros.msg import Judgement
 from robocontrast_ros.srv import JudgeTrial
 from rosbags.highlevel import AnyReader
-from session_runs import Workplace, events_of, finished, scores
+from session_runs import Workplace, events_of, finish, finished, scores
 from spinning import spun_node
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
@@ -113,6 +115,28 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
         success, progress = verdict(score.trial.index)
         assert score.equal, (score.differences, score.problem)
         assert (score.offline.scores["success"], score.offline.scores["progress"]) == (float(success), progress)
+
+
+def test_a_person_who_takes_long_to_judge_does_not_keep_a_session_that_is_to_end(place):
+    asked, leave, answered = threading.Event(), threading.Event(), []
+
+    def think(_: JudgeTrial.Request, response: JudgeTrial.Response) -> JudgeTrial.Response:
+        asked.set()
+        leave.wait(120.0)
+        answered.append(True)
+        return response
+
+    with spun_node("person") as person:
+        person.create_service(JudgeTrial, "judge/judge_trial", think)
+        process = place.begin("evaluate", write_session(place))
+        assert asked.wait(240.0)
+        process.send_signal(signal.SIGINT)
+        code, output = finish(process)
+        assert not answered, "it did not wait for the person"
+        leave.set()
+    assert code == 130, output
+    (run,) = place.runs
+    assert any(isinstance(e, TrialVoid) and e.fault is Fault.ABORTED for e in events_of(run))
 
 
 def test_a_simulator_that_runs_already_is_used_by_its_standard_services_and_gives_the_same_trial(place):

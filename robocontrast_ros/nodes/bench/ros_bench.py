@@ -18,7 +18,7 @@ from robocontrast_ros.messages.decoding import result_from_msg, scene_from_msg
 from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
-from robocontrast_ros.nodes.bench.asking import ask
+from robocontrast_ros.nodes.bench.asking import ask, checked
 from robocontrast_ros.nodes.bench.episodes import EpisodeClient
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.policies import PolicyClients
@@ -32,7 +32,7 @@ from robocontrast_ros.nodes.conversions.domain import (
     trial_to_msg,
 )
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
-from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, fault_without_answer
+from robocontrast_ros.nodes.runtime.channel import POLL, Channel, DiscoveryProbe, PendingResponse, fault_without_answer
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.srv import FinishScoring, GetScene, JudgeTrial, SetupScene, StartScoring
@@ -235,8 +235,20 @@ class RosBench:
             request.has_final_scene, request.final_scene = True, response.scene
         if self._judge is not None:
             asked = JudgeTrial.Request(trial=trial, fault=request.fault, stopped=request.stopped)
-            answer = ask(self._judge, asked, Fault.JUDGE_LOST, self._parameters.judge_timeout)
-            request.has_judgement, request.judgement = True, answer.judgement
+            request.has_judgement, request.judgement = True, self._judged(asked).judgement
+
+    def _judged(self, request: JudgeTrial.Request) -> JudgeTrial.Response:
+        """Return the answer of whoever judges, who may take long: meanwhile an abort of the session is noticed."""
+        response, limit = PendingResponse(self._judge, request), self._parameters.judge_timeout
+        deadline = time.monotonic() + limit
+        while not response.arrived(POLL):
+            if self._aborted():
+                response.give_up()
+                raise BenchFault(Fault.ABORTED, "the session was aborted before the trial was judged")
+            if time.monotonic() > deadline or not self._judge.service_is_ready():
+                response.give_up()
+                raise BenchFault(Fault.JUDGE_LOST, f"'{self._judge.srv_name}' is gone, or silent for {limit:g} s")
+        return checked(response.result(0.0))
 
     def _ask(self, client: Client, request: Any, lost: Fault) -> Any:
         return ask(client, request, lost, self._parameters.answer_timeout)
