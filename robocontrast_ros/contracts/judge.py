@@ -8,17 +8,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from robocontrast_ros.configuration import load_configured, resolve_uri
-from robocontrast_ros.contracts.checking import nothing_to_check, once, promise
+from robocontrast_ros.contracts.checking import nothing_to_check, promise
+from robocontrast_ros.contracts.on_a_task import OnATask
 from robocontrast_ros.contracts.played import played_scenes
 from robocontrast_ros.domain import Judgement, TestInstance
 from robocontrast_ros.episodes.judging import Judge, Judging
-from robocontrast_ros.tasks.protocol import Task
 
 State = tuple[float, float, int, bool, bool, bool, bool]
 
 
-class JudgeContract:
+class JudgeContract(OnATask):
     """Inherit, and return a judge from ``make``; without changes it is tried on Language-Table.
 
     Attributes:
@@ -26,29 +25,11 @@ class JudgeContract:
     """
 
     draws = 5
+    stream = 3
 
     def make(self) -> Judge:
         """Return a judge, made afresh."""
         raise NotImplementedError
-
-    def task(self) -> Task:
-        """Return the task that it is tried on."""
-        return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
-
-    @once
-    def used_task(self) -> Task:
-        """Return the task of all checks."""
-        return self.task()
-
-    @once
-    def drawn(self) -> tuple[TestInstance, ...]:
-        """Return the test instances, of all families in turn."""
-        task = self.used_task()
-        families = task.families
-        return tuple(
-            task.sample(np.random.default_rng([3, seed]), f"x{seed}", families[seed % len(families)])
-            for seed in range(self.draws)
-        )
 
     def begun(self, instance: TestInstance) -> Judging:
         """Begin a trial of an instance."""

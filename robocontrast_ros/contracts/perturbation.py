@@ -8,11 +8,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.contracts.on_a_task import OnATask
 from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
 from robocontrast_ros.perturbations.protocol import Perturbation
-from robocontrast_ros.tasks.protocol import Task
 
 AXES = "LSB"
 """Language, scene, expected behaviour, in the order in which they are written."""
@@ -28,7 +27,7 @@ class Applied:
     answer: Perturbed | NotApplicable
 
 
-class PerturbationContract:
+class PerturbationContract(OnATask):
     """Inherit, and return a perturbation from ``make``, and from ``task`` a task that it supports.
 
     Attributes:
@@ -40,15 +39,6 @@ class PerturbationContract:
     def make(self) -> Perturbation:
         """Return a perturbation, made afresh."""
         raise NotImplementedError
-
-    def task(self) -> Task:
-        """Return a task that it supports."""
-        return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
-
-    @once
-    def used_task(self) -> Task:
-        """Return the task of all checks."""
-        return self.task()
 
     @once
     def applied(self) -> tuple[Applied, ...]:

@@ -6,18 +6,18 @@ import math
 
 import numpy as np
 
-from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.contracts.on_a_task import OnATask
 from robocontrast_ros.contracts.played import played_scenes
-from robocontrast_ros.domain import Fault, Pose, ScoreSpec, TestInstance, TrialResult
+from robocontrast_ros.domain import Fault, Pose, ScoreSpec, TrialResult
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, Score
-from robocontrast_ros.tasks.protocol import Task, robot_start
+from robocontrast_ros.tasks.protocol import robot_start
 
 PERIOD = 100_000_000
 """From one control step to the next [ns]."""
 
 
-class ScoreContract:
+class ScoreContract(OnATask):
     """Inherit, and return a score's class from ``make``; without changes it is tried on Language-Table.
 
     Attributes:
@@ -25,29 +25,11 @@ class ScoreContract:
     """
 
     draws = 4
+    stream = 5
 
     def make(self) -> type[Score]:
         """Return the score: a class, which is made anew for each trial."""
         raise NotImplementedError
-
-    def task(self) -> Task:
-        """Return the task that it is tried on."""
-        return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
-
-    @once
-    def used_task(self) -> Task:
-        """Return the task of all checks."""
-        return self.task()
-
-    @once
-    def drawn(self) -> tuple[TestInstance, ...]:
-        """Return the test instances, of all families in turn."""
-        task = self.used_task()
-        families = task.families
-        return tuple(
-            task.sample(np.random.default_rng([5, seed]), f"x{seed}", families[seed % len(families)])
-            for seed in range(self.draws)
-        )
 
     @once
     def samples(self) -> tuple[tuple[Sample, ...], ...]:
