@@ -54,7 +54,7 @@ class Finger:
             rgba=numbers((*self.color, 1.0)),
             **RIGID,
         )
-        add_shapes(body, tuple(_moved(shape, origin) for shape in self.shapes), mass=0.0)
+        add_shapes(body, tuple(moved(shape, origin) for shape in self.shapes), mass=0.0)
 
 
 @record
@@ -77,6 +77,11 @@ class Jaw(EndEffector):
     @abstractmethod
     def finger_root(self) -> Triple:
         """Origin of the frame of the finger at y > 0 in the frame `hand`, the hand wide open [m]."""
+
+    @property
+    def open_links(self) -> tuple[Shape, ...]:
+        """What moves the finger at y > 0, in the frame `hand`, the hand wide open; nothing that is seen by default."""
+        return ()
 
     @abstractmethod
     def add_fingers(self, hand: ET.Element, root: ET.Element) -> None:
@@ -133,13 +138,15 @@ class Jaw(EndEffector):
         for side in (1, -1):
             finger = side_body(hand, f"finger_{side}", (0.0, 0.0, 0.0), side)
             self.finger.add_to(finger, self.finger_root)
+            add_shapes(finger, self.open_links, mass=0.0)
 
     @property
     def envelope(self) -> tuple[Box, ...]:
-        """Boxes around the palm's shapes and the open fingers'."""
+        """Boxes around the shapes of the palm, of the open fingers and of what moves them."""
         across, thick, long = self.finger.pad
         pad = Shape(type="box", start=(0.0, thick / 2, long / 2), end=(across / 2, thick / 2, long / 2))
-        fingers = [_moved(shape, self.finger_root) for shape in (pad, *self.finger.shapes)]
+        fingers = [moved(shape, self.finger_root) for shape in (pad, *self.finger.shapes)]
+        fingers += self.open_links
         lower_upper = [_corners(shape) for shape in self.palm]
         for low, high in map(_corners, fingers):
             # The other finger is this one, turned by half a turn about z.
@@ -178,7 +185,7 @@ def side_body(parent: ET.Element, name: str, place: Triple, side: int) -> ET.Ele
     return ET.SubElement(parent, "body", name=name, gravcomp="1", pos=numbers((side * x, side * y, z)), quat=quat)
 
 
-def _moved(shape: Shape, by: Triple) -> Shape:
+def moved(shape: Shape, by: Triple) -> Shape:
     """Return a shape elsewhere [m]."""
     start = tuple(a + b for a, b in zip(shape.start, by, strict=True))
     end = shape.end if shape.type == "box" else tuple(a + b for a, b in zip(shape.end, by, strict=True))

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.robots.end_effectors.base import HandJoint
-from robocontrast_ros.robots.end_effectors.jaw import RIGID, Jaw, side_body
+from robocontrast_ros.robots.end_effectors.jaw import RIGID, Jaw, moved, side_body
 from robocontrast_ros.robots.mjcf import add_shapes, numbers
 from robocontrast_ros.robots.profile_base import Shape, Triple
 
@@ -87,17 +87,21 @@ class ParallelogramJaw(Jaw):
         """Origin of a finger's frame in the open hand, in the frame `hand` [m]."""
         return (0.0, self.stroke / 2, self.finger_height)
 
+    @property
+    def open_links(self) -> tuple[Shape, ...]:
+        """The crank of the finger at y > 0."""
+        return (moved(self._bar, (0.0, *self.crank.pivot)),)
+
     def add_fingers(self, hand: ET.Element, root: ET.Element) -> None:
         """Add cranks and fingers; each finger turns back by what its crank turns."""
         crank = self.crank
         y, z = crank.length * math.cos(crank.angle), crank.length * math.sin(crank.angle)
-        bar = Shape(type="capsule", start=(0.0, 0.0, 0.0), end=(0.0, y, z), radius=crank.radius, color=(0.4, 0.4, 0.42))
         closed = self.joints[0].closed
         cranks = (self.joint_name, f"{self.joint_name}_opposite")
         for side, name in zip((1, -1), cranks, strict=True):
             body = side_body(hand, name, (0.0, *crank.pivot), side)
             self._add_joint(body, name, (0.0, closed))
-            add_shapes(body, (bar,), crank.mass)
+            add_shapes(body, (self._bar,), crank.mass)
             tip = f"{name}_finger"
             finger = ET.SubElement(body, "body", name=tip, gravcomp="1", pos=numbers((0.0, y, z)))
             self._add_joint(finger, tip, (-closed - 0.1, 0.1))
@@ -108,6 +112,13 @@ class ParallelogramJaw(Jaw):
         self.couple(root, follower, leader, 1.0)
         # The lever is longest, and the force least, where the cranks are upright: nearly closed.
         self.drive_both(root, cranks, self.force * crank.length, FULL, DAMPING)
+
+    @property
+    def _bar(self) -> Shape:
+        """Return the crank of the open hand, from its axis on."""
+        crank = self.crank
+        end = (0.0, crank.length * math.cos(crank.angle), crank.length * math.sin(crank.angle))
+        return Shape(type="capsule", start=(0.0, 0.0, 0.0), end=end, radius=crank.radius, color=(0.4, 0.4, 0.42))
 
     def _add_joint(self, body: ET.Element, name: str, limits: tuple[float, float]) -> None:
         ET.SubElement(
