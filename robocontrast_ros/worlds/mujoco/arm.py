@@ -19,7 +19,7 @@ from robocontrast_ros.robots.state_estimation import JointReading
 from robocontrast_ros.worlds.mujoco.embodiment import Embodiment, xyzw
 from robocontrast_ros.worlds.mujoco.entities import Triple
 from robocontrast_ros.worlds.mujoco.hand import Hand
-from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
 
 AHEAD = 50
 """Physics steps whose set points are computed at once; one by one they cost as much as the physics."""
@@ -125,8 +125,12 @@ class Arm(Embodiment):
         return JointReading(stamp, joints.names, joints.positions)
 
     def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
-        """Return the joints; an arm's driver does not report contacts."""
-        return (Sensor(self._profile.state.topic, self._profile.base_frame, self.joint_state()),)
+        """Return the joints, and the contacts where the driver reports them."""
+        profile = self._profile
+        joints = Sensor(profile.state.topic, profile.base_frame, self.joint_state())
+        if not profile.reports_contacts:
+            return (joints,)
+        return (joints, Sensor(profile.contacts_topic, profile.base_frame, Contacts(touched)))
 
     def _grip(self, position: float) -> None:
         if self._hand is None:
