@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.controllers.protocol import Controller
-from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import RobotProfile
 
 Cameras = Mapping[str, tuple[int, int] | None]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.end_effectors.base import EndEffector
+from robocontrast_ros.robots.end_effectors.loading import read_end_effector
 from robocontrast_ros.robots.profile_base import (
     CommandInterface,
-    Rgb,
     RobotProfile,
     Shape,
     StateInterface,
@@ -48,17 +49,6 @@ class Link:
 
     mass: float = Field(gt=0.0, description="Mass [kg].")
     shapes: tuple[Shape, ...] = Field(default=(), description="For display and collisions.")
-
-
-@record
-class Pusher:
-    """A straight rod along the flange's z axis, held by a bracket; its tip is the tool frame."""
-
-    length: float = Field(gt=0.0, description="From the flange to the tip [m].")
-    offset: float = Field(default=0.0, ge=0.0, description="Of the rod from the flange's axis, along its x [m].")
-    radius: float = Field(gt=0.0, description="Radius of the rod [m].")
-    mass: float = Field(default=0.15, gt=0.0, description="Mass [kg].")
-    color: Rgb = Field(default=(0.15, 0.15, 0.17), description="Red, green and blue in [0, 1].")
 
 
 @record
@@ -110,13 +100,13 @@ class JointStateInterface(StateInterface):
 
 @record
 class ManipulatorProfile(RobotProfile):
-    """An arm that stands still and holds a pushing tool."""
+    """An arm that stands still, and what it holds."""
 
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("planar_delta", "joint_positions")
 
     type: Literal["manipulator"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")
-    tool_frame: str = Field(min_length=1, description="Frame of the pusher's tip, z pointing out of it.")
+    tool_frame: str = Field(min_length=1, description="Name of the end effector's frame, z pointing out of it.")
     base_position: Triple = Field(description="Where the base frame is in the world [m].")
     base_yaw: float = Field(default=0.0, description="Turn of the base frame about the world's z [rad].")
     convention: Literal["modified", "standard"] = Field(
@@ -129,11 +119,22 @@ class ManipulatorProfile(RobotProfile):
     home: tuple[float, ...] = Field(description="Preferred posture, one position a joint [rad].")
     base: tuple[Shape, ...] = Field(default=(), description="Shapes of the fixed base.")
     links: tuple[Link, ...] = Field(description="One link a joint.")
-    pusher: Pusher = Field(description="The pushing tool.")
+    end_effector: Annotated[SerializeAsAny[EndEffector], BeforeValidator(read_end_effector)] = Field(
+        description="A rod or a hand: name or path of a file of config/grippers/, or its keys."
+    )
     servo: Servo = Field(description="Joint servos in the embedded simulator.")
     workspace: Workspace = Field(description="Bounds of the tool's tip.")
     command: TrajectoryInterface = Field(description="Where the driver takes commands.")
     state: JointStateInterface = Field(description="Where the driver publishes the joints.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_end_effector(cls, data: Any) -> Any:
+        """Read the key `pusher` of older files as `end_effector`; the next release refuses it."""
+        if isinstance(data, dict) and isinstance(data.get("pusher"), dict) and "end_effector" not in data:
+            data = {"end_effector": {"type": "rod", **data["pusher"]}, **data}
+            del data["pusher"]
+        return data
 
     def __post_init__(self) -> None:
         super().__post_init__()

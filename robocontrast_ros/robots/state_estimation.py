@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.kinematics import Kinematics
-from robocontrast_ros.robots.profile import DifferentialDriveProfile, ManipulatorProfile, RobotProfile
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 START_TOLERANCE = 0.01
 """How far the tool may be from its start position when an episode begins [m]."""
@@ -124,14 +124,3 @@ class BaseState:
 def _turned(point: tuple[float, float], angle: float) -> tuple[float, float]:
     x, y = point
     return x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle)
-
-
-_ESTIMATORS: dict[type[RobotProfile], Callable[..., StateEstimator]] = {
-    DifferentialDriveProfile: BaseState,
-    ManipulatorProfile: ArmState,
-}
-
-
-def make_state_estimator(profile: RobotProfile) -> StateEstimator:
-    """Return the state estimator of a robot."""
-    return _ESTIMATORS[type(profile)](profile)

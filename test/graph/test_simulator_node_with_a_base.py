@@ -26,8 +26,8 @@ from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.conversions.observation import image_to_array
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.robots.commands import TwistCommand
+from robocontrast_ros.robots.kinds import make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.state_estimation import make_state_estimator
 
 PROFILE = load_profile("locobot")
 ODOMETRY, JOINTS, CONTACTS, TF = (topic for topic, _ in PROFILE.driver_topics)

@@ -13,7 +13,8 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.manipulator_mjcf import TOOL_SITE, arm_mjcf
+from robocontrast_ros.robots.manipulator_mjcf import arm_mjcf
+from robocontrast_ros.robots.mjcf import TOOL_SITE
 from robocontrast_ros.robots.state_estimation import JointReading
 from robocontrast_ros.worlds.mujoco.embodiment import Embodiment, xyzw
 from robocontrast_ros.worlds.mujoco.entities import Triple

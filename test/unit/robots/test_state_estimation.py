@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.kinds import make_state_estimator
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import (
     JointReading,
     NotAtStart,
     OdometryReading,
-    make_state_estimator,
 )
 
 FRANKA, LOCOBOT = load_profile("franka"), load_profile("locobot")

@@ -16,7 +16,7 @@ from robocontrast_ros.domain import ActionConventions
 from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
 from robocontrast_ros.policies.fit import check_fit, find_differences
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import CameraInterface
 from robocontrast_ros.sessions.overrides import Overrides
