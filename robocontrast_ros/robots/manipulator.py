@@ -111,7 +111,9 @@ class JointStateInterface(StateInterface):
 class ManipulatorProfile(RobotProfile):
     """An arm that stands still, and what it holds."""
 
-    KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("planar_delta", "joint_positions")
+    KNOWN_SPACES: ClassVar[tuple[str, ...]] = (
+        *("planar_delta", "joint_positions", "joint_velocities", "tool_delta", "tool_pose"),
+    )
 
     type: Literal["manipulator"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")
@@ -201,6 +203,11 @@ class ManipulatorProfile(RobotProfile):
     def has_hand(self) -> bool:
         """Whether the end effector opens and closes."""
         return bool(self.end_effector.joints)
+
+    @property
+    def floor(self) -> float:
+        """Height that no moving part goes below [m]: that of what stands out of the tool where the tool is lowest."""
+        return self.workspace.z[0] - self.end_effector.overhang
 
     @property
     def observations(self) -> tuple[str, ...]:
