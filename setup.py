@@ -118,7 +118,9 @@ setup(
             "manipulator = robocontrast_ros.robots.standard_kinds:MANIPULATOR",
         ],
         "robocontrast_ros.end_effectors": [
+            "parallelogram_jaw = robocontrast_ros.robots.end_effectors.parallelogram_jaw:ParallelogramJaw",
             "rod = robocontrast_ros.robots.end_effectors.rod:Rod",
+            "sliding_jaw = robocontrast_ros.robots.end_effectors.sliding_jaw:SlidingJaw",
         ],
         "robocontrast_ros.policies": [
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",

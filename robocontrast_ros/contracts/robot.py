@@ -80,7 +80,8 @@ class RobotContract:
             f"a robot's `name` has letters, digits and _, a letter first; got '{profile.name}'",
         )
         promise(profile.action_spaces.offered, "a robot offers at least one of the `action_spaces`")
-        topics = [profile.command.topic, *(t.name for t in (*profile.driver_topics, *profile.latched_topics))]
+        driver = (*profile.command_topics, *profile.driver_topics, *profile.latched_topics)
+        topics = [topic.name for topic in driver]
         topics += [topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic)]
         absolute = [topic for topic in topics if topic.startswith("/")]
         promise(

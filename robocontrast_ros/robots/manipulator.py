@@ -8,6 +8,8 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.channels import GRIPPER_OBSERVATIONS
+from robocontrast_ros.messages.topics import Topic
 from robocontrast_ros.robots.end_effectors.base import EndEffector
 from robocontrast_ros.robots.end_effectors.loading import read_end_effector
 from robocontrast_ros.robots.profile_base import (
@@ -92,6 +94,13 @@ class TrajectoryInterface(CommandInterface):
 
 
 @record
+class GripperInterface(CommandInterface):
+    """Where a hand's driver takes the position of its driven joint, as ros2_control's forward controllers do."""
+
+    type: Literal["std_msgs/msg/Float64MultiArray"] = Field(description="Type of the commands: one number.")
+
+
+@record
 class JointStateInterface(StateInterface):
     """Where a driver publishes the joints."""
 
@@ -125,7 +134,15 @@ class ManipulatorProfile(RobotProfile):
     servo: Servo = Field(description="Joint servos in the embedded simulator.")
     workspace: Workspace = Field(description="Bounds of the tool's tip.")
     command: TrajectoryInterface = Field(description="Where the driver takes commands.")
-    state: JointStateInterface = Field(description="Where the driver publishes the joints.")
+    gripper_command: GripperInterface | None = Field(
+        default=None, description="Where the hand's driver takes commands; with a hand alone."
+    )
+    state: JointStateInterface = Field(
+        description="Where the driver publishes the joints: the arm's, then those of a hand."
+    )
+    contacts_topic: str = Field(
+        default="", description="robocontrast_ros/msg/Contacts: what arm and hand touch; empty where nobody says so."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -157,8 +174,12 @@ class ManipulatorProfile(RobotProfile):
                 raise ValueError(
                     f"`home` within the limits [{joint.lower}, {joint.upper}] of '{joint.name}', not {position}"
                 )
-        if len(set(self.joint_names)) != count:
-            raise ValueError(f"each joint name once, not {', '.join(self.joint_names)}")
+        names = (*self.joint_names, *self.hand_joint_names)
+        if len(set(names)) != len(names):
+            raise ValueError(f"each joint name once, not {', '.join(names)}")
+        if (self.gripper_command is None) is self.has_hand:
+            what = "where the hand's driver takes commands" if self.has_hand else "nothing, for a rod takes no commands"
+            raise ValueError(f"`gripper_command`: {what}")
         planar = self.action_spaces.planar_delta
         if planar is not None and not self.workspace.z[0] <= planar.height <= self.workspace.z[1]:
             raise ValueError(
@@ -172,8 +193,40 @@ class ManipulatorProfile(RobotProfile):
         return tuple(joint.name for joint in self.joints)
 
     @property
+    def hand_joint_names(self) -> tuple[str, ...]:
+        """Names of the hand's joints, the driven one first; none without a hand."""
+        return tuple(joint.name for joint in self.end_effector.joints)
+
+    @property
+    def has_hand(self) -> bool:
+        """Whether the end effector opens and closes."""
+        return bool(self.end_effector.joints)
+
+    @property
+    def observations(self) -> tuple[str, ...]:
+        """Joints and tool, and the hand where there is one."""
+        return ("joint_positions", "tool_pose", *(GRIPPER_OBSERVATIONS if self.has_hand else ()))
+
+    @property
+    def reports_contacts(self) -> bool:
+        """Whether there is a topic for them."""
+        return bool(self.contacts_topic)
+
+    @property
+    def command_topics(self) -> tuple[Topic, ...]:
+        """Those of the arm, and of the hand where there is one."""
+        arm = Topic(self.command.topic, self.command.type)
+        return (arm, Topic(self.gripper_command.topic, self.gripper_command.type)) if self.gripper_command else (arm,)
+
+    @property
+    def driver_topics(self) -> tuple[Topic, ...]:
+        """The joints, and the contacts where they are reported."""
+        contacts = Topic(self.contacts_topic, "robocontrast_ros/msg/Contacts")
+        return (*super().driver_topics, *((contacts,) if self.contacts_topic else ()))
+
+    @property
     def observed_joints(self) -> int:
-        """All of them."""
+        """All of the arm's."""
         return len(self.joints)
 
     @property

@@ -14,7 +14,7 @@ HOMING_SPEED = 0.5
 
 
 def stop_arm(profile: ManipulatorProfile, reading: JointReading, period: float) -> JointTrajectoryCommand:
-    """Return the command to an arm to stop where a reading has it, within a control period [s]."""
+    """Return the command to an arm to stop where a reading has it; a hand keeps its command."""
     arm = [joint for joint in zip(reading.names, reading.positions, strict=True) if joint[0] in profile.joint_names]
     names, positions = zip(*arm, strict=True)
     return JointTrajectoryCommand(names, positions, period)
@@ -26,7 +26,7 @@ def stop_base(profile: DifferentialDriveProfile, reading: OdometryReading, perio
 
 
 def home_arm(profile: ManipulatorProfile, reading: JointReading, start: Pose) -> JointTrajectoryCommand:
-    """Return the command to an arm to bring its tool to a start position, straight in joint space.
+    """Return the command to an arm to bring its tool to a start position, straight in joint space, and open its hand.
 
     Raises:
         Unreachable: the tool cannot point down there.
@@ -34,4 +34,5 @@ def home_arm(profile: ManipulatorProfile, reading: JointReading, start: Pose) ->
     goal = Kinematics(profile).posture(start.position)
     here = dict(zip(reading.names, reading.positions, strict=True))
     longest = max(abs(there - here[name]) for name, there in zip(profile.joint_names, goal, strict=True))
-    return JointTrajectoryCommand(profile.joint_names, goal, longest / HOMING_SPEED)
+    hand = profile.end_effector.joints
+    return JointTrajectoryCommand(profile.joint_names, goal, longest / HOMING_SPEED, hand[0].open if hand else None)

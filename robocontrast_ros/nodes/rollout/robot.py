@@ -6,7 +6,7 @@ from rclpy.node import Node
 
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.conversions.commands import command_to_msg
+from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
@@ -28,8 +28,9 @@ class TopicRobot:
     ) -> None:
         """Make the publisher and the subscription."""
         self._profile, self._parameters, self._inbox, self._recorder = profile, parameters, inbox, recorder
-        command = profile.command
-        self._publisher = node.create_publisher(message_class(command.type), command.topic, RECORDED)
+        self._publishers = {
+            topic: node.create_publisher(message_class(kind), topic, RECORDED) for topic, kind in profile.command_topics
+        }
         self.topic = profile.state.topic
         self._home_command = kind_of(profile).home
         self.homes = self._home_command is not None and not parameters.world_resets_robot
@@ -46,8 +47,9 @@ class TopicRobot:
 
     def command(self, command: RobotCommand, stamp: float) -> None:
         """Publish a command, stamped with the observation that it answers."""
-        self._publisher.publish(command_to_msg(command, stamp))
-        self._recorder.command()
+        for topic, message in command_to_msgs(self._profile, command, stamp):
+            self._publishers[topic].publish(message)
+            self._recorder.command(topic)
 
     hold = command
 

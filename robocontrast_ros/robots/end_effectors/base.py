@@ -91,6 +91,16 @@ class EndEffector:
         raise NotImplementedError
 
     @property
+    def drive_speed(self) -> float:
+        """Greatest speed of the driven joint [rad/s or m/s]."""
+        raise NotImplementedError
+
+    @property
+    def overhang(self) -> float:
+        """How far the end effector reaches beyond the frame `tool` at most, along its z [m]."""
+        return 0.0
+
+    @property
     def envelope(self) -> tuple[Box, ...]:
         """Boxes that together hold the end effector with open fingers, for planners."""
         raise NotImplementedError
