@@ -16,6 +16,10 @@ Length = Annotated[float, Field(gt=0.0, le=10.0)]
 Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(?:[ -][a-z0-9]+)*$")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")]
 
+Texture = Literal[
+    "plain", "bricks", "cloth", "label", "marble", "planks", "seam", "speckle", "stripes", "tiles", "wood"
+]
+
 PLAIN = "plain"
 """The variant of an object whose colour is not worth saying."""
 
@@ -39,9 +43,7 @@ class Paint:
 
     colour: Rgb = Field(default=(0.7, 0.7, 0.7), description="red, green, blue")
     second: Rgb = Field(default=(1.0, 1.0, 1.0), description="of the texture's pattern")
-    texture: Literal["plain", "label", "wood", "cloth", "speckle", "stripes", "marble", "tiles", "stitches"] = Field(
-        default=PLAIN, description="kind of texture"
-    )
+    texture: Texture = Field(default=PLAIN, description="kind of texture")
     text: str = Field(default="", pattern=r"^[A-Z0-9 .&!-]{0,12}$", description="what a label says")
     shine: Share = Field(default=0.2, description="0 dull to 1 polished")
     opacity: float = Field(default=1.0, gt=0.0, le=1.0, description="less than 1 for glass")
@@ -55,9 +57,7 @@ class PaintChange:
     colour: Rgb | None = Field(default=None, description="red, green, blue")
     second: Rgb | None = Field(default=None, description="of the texture's pattern")
     text: str | None = Field(default=None, pattern=r"^[A-Z0-9 .&!-]{0,12}$", description="what a label says")
-    texture: Literal["plain", "label", "wood", "cloth", "speckle", "stripes", "marble", "tiles", "stitches"] | None = (
-        Field(default=None, description="kind of texture")
-    )
+    texture: Texture | None = Field(default=None, description="kind of texture")
     shine: Share | None = Field(default=None, description="0 dull to 1 polished")
     grain: Length | None = Field(default=None, description="length of the texture's details")
 
@@ -120,7 +120,7 @@ class CavityRegion(Region):
 class TopRegion(Region):
     """Where something can be put on."""
 
-    z: float = Field(gt=0.0, description="its height")
+    z: float = Field(ge=0.0, description="its height")
 
 
 @record
