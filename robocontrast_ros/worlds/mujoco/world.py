@@ -8,24 +8,25 @@ alike whatever happened before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import mujoco
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
+from robocontrast_ros.configuration.plugins import import_object
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.robots.kinematics import Unreachable
-from robocontrast_ros.robots.profile import DifferentialDriveProfile, ManipulatorProfile, RobotProfile
+from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
-from robocontrast_ros.worlds.mujoco.arm import Arm
-from robocontrast_ros.worlds.mujoco.base import Base
 from robocontrast_ros.worlds.mujoco.bodies import Bodies
 from robocontrast_ros.worlds.mujoco.cameras import Cameras
 from robocontrast_ros.worlds.mujoco.composition import (
     Spawned,
     check_object,
     compose,
+    read_object,
     read_resource,
     robot_prefix,
 )
@@ -48,11 +49,6 @@ from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 NANOSECONDS = 1_000_000_000
-
-EMBODIMENTS: dict[type[RobotProfile], Callable[..., Embodiment]] = {
-    DifferentialDriveProfile: Base,
-    ManipulatorProfile: Arm,
-}
 
 _WARNING = mujoco.mjtWarning
 DIVERGED = tuple(w.value for w in (_WARNING.mjWARN_BADQPOS, _WARNING.mjWARN_BADQVEL, _WARNING.mjWARN_BADQACC))
@@ -91,7 +87,8 @@ class World:
         self.profile = profile
         self._path = resolve_uri(world)
         read_resource(self._path)
-        self._robot = EMBODIMENTS[type(profile)](profile, start)
+        embodiment = import_object(kind_of(profile).embodiment, f"kind of robot '{profile.type}'", "embodiment")
+        self._robot: Embodiment = embodiment(profile, start)
         self.cameras = Cameras(cameras, robot_prefix(profile.name), str(self._path))
         self._physics_step = physics_step
         self._spawned: dict[str, Spawned] = {}
@@ -242,7 +239,8 @@ class World:
         Args:
             name: letters, digits and underscores, beginning with a letter.
             pose: where its origin is.
-            uri: URI or path of its MJCF file: one top-level body, with a free joint if it can move.
+            uri: URI or path of its MJCF file: one top-level body, with a free joint if it can move; or
+                ``FILE.yaml#VARIANT`` for an object of a library.
             resource: the MJCF document itself, instead of a URI.
 
         Raises:
@@ -255,14 +253,7 @@ class World:
             raise InvalidName(f"entity name: got '{name}', expected a letter, then letters, digits or underscores")
         if name in self._bodies.names:
             raise NameNotUnique(f"entity name: '{name}' is taken; there are: {', '.join(self._bodies.names)}")
-        path = None if resource else resolve_uri(uri)
-        entity = Spawned(
-            name=name,
-            source="" if resource else uri,
-            xml=resource if path is None else read_resource(path),
-            folder=None if path is None else path.parent,
-            initial=pose,
-        )
+        entity = read_object(name, uri, resource, pose)
         check_object(entity)
         before = self._spawned
         self._spawned = dict(sorted((before | {name: entity}).items()))
