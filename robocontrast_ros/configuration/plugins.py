@@ -23,15 +23,17 @@ METHODS = {
     "scores": ("update", "value", "spec"),
     "pacers": ("begin", "step", "steps_world"),
     "robot_ports": ("state", "command", "hold", "home", "stop"),
+    "robot_kinds": ("profile", "estimator", "controllers", "stop", "home", "embodiment"),
+    "end_effectors": ("tool_pose", "add_to", "joints", "width", "positions", "greatest_width", "envelope"),
 }
 """Kind -> methods and attributes that a plug-in of it must have."""
 
 MADE = {
     "policies": ("describe", "reset", "act"),
     "tasks": (
-        *("outline", "conditions", "sample", "goal", "plan", "realise", "parse", "make_instance"),
-        *("name", "families", "metric", "world", "models", "start_position"),
-        *("control_rate", "physics_step", "step_limit"),
+        *("name", "families", "metric", "control_rate", "step_limit", "sample", "make_instance"),
+        *("language", "scenes", "goals", "planner"),
+        *("rewording", "relocation", "routes", "premise", "backdrop", "scores", "path_dimensions"),
     ),
     "strategies": ("run", "trials_expected", "name", "description", "uses_perturbations", "base_trials_iid"),
     "perturbations": ("supports", "apply", "name", "symbol", "axes", "description"),
@@ -41,7 +43,14 @@ MADE = {
 
 IMPORTABLE = "an importable `module:Object`"
 
-_SINGULAR = {"policies": "policy", "strategies": "strategy", "robot_ports": "port", "scene_backends": "backend"}
+_SINGULAR = {
+    "policies": "policy",
+    "strategies": "strategy",
+    "robot_ports": "port",
+    "robot_kinds": "kind of robot",
+    "scene_backends": "backend",
+    "end_effectors": "type of end effector",
+}
 
 
 def plugin_names(kind: str) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from robocontrast_ros.policies.film_bc.description import CAMERA
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
 from robocontrast_ros.policies.protocol import Observation, Policy
-from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.system.processes import Stopped, process_pool, stopping
 from robocontrast_ros.tasks.language_table import LanguageTable
@@ -135,14 +135,16 @@ class _Demonstrator:
         self._draws = parameters.image_every > 0 or bool(self._learner and self._learner.describe().cameras)
         self._world = World(
             load_profile(parameters.robot),
-            self._task.world,
-            self._task.start_position,
+            self._task.scenes.world,
+            self._task.scenes.start_position,
             cameras=(Camera(CAMERA, width, height),) if self._draws else (),
             physics_step=parameters.physics_step,
         )
         period = 1.0 / self._task.control_rate
         self._steps = round(period / self._world.step_duration)
-        self._scene = SimulatedScene(WorldSimulation(self._world), self._task.models, self._steps, tolerance=0.01)
+        self._scene = SimulatedScene(
+            WorldSimulation(self._world), self._task.scenes.models, self._steps, tolerance=0.01
+        )
         space = self._oracle.describe().action_space
         self._controller = make_controller(self._world.profile, space, period)
 
@@ -188,7 +190,7 @@ class _Demonstrator:
     ) -> Iterator[tuple[Observation, NDArray[np.float64], NDArray[np.float64]]]:
         """Yield the observation, the goal's nearest point and the oracle's action, step by step."""
         _, scene = self._scene.set_up(instance.scene)
-        goal = self._task.goal(instance.instruction, scene)
+        goal = self._task.goals.goal(instance.instruction, scene)
         learner = self._learner if rng.random() < self._p.learner_share else None
         self._oracle.reset(instance.instruction.text, 0)
         if learner is not None:
