@@ -113,6 +113,15 @@ setup(
         "robocontrast_ros.robot_ports": [
             "topics = robocontrast_ros.nodes.rollout.robot:TopicRobot",
         ],
+        "robocontrast_ros.robot_kinds": [
+            "differential_drive = robocontrast_ros.robots.standard_kinds:DIFFERENTIAL_DRIVE",
+            "manipulator = robocontrast_ros.robots.standard_kinds:MANIPULATOR",
+        ],
+        "robocontrast_ros.end_effectors": [
+            "parallelogram_jaw = robocontrast_ros.robots.end_effectors.parallelogram_jaw:ParallelogramJaw",
+            "rod = robocontrast_ros.robots.end_effectors.rod:Rod",
+            "sliding_jaw = robocontrast_ros.robots.end_effectors.sliding_jaw:SlidingJaw",
+        ],
         "robocontrast_ros.policies": [
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
             "http = robocontrast_ros.policies.adapters.remote.http_policy:HttpPolicy",

@@ -105,7 +105,7 @@ class TrialBag:
         """
         self._name, self._writer, self._topics, self._messages = name, writer, topics, messages
         self._domain, self._driver = Encoder(messages.make), DriverEncoder(messages.make)
-        self._frame, self._command = profile.world_frame, profile.command.topic
+        self._frame, self._profile = profile.world_frame, profile
         self._cameras = {camera.name: camera for camera in profile.cameras if camera.image_topic in topics}
         self._latest = self._flushed = 0
 
@@ -140,7 +140,8 @@ class TrialBag:
 
     def command(self, command: RobotCommand, stamp: float) -> None:
         """Write a command."""
-        self._write(self._command, self._driver.command(command, stamp))
+        for topic, message in self._driver.command(self._profile, command, stamp):
+            self._write(topic, message)
 
     def end(self, result: TrialResult, stamp: float) -> Recording:
         """Write the scores, close the bag and return what is in it."""

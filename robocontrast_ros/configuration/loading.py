@@ -89,7 +89,7 @@ def load_record(cls: type[Record], path: Path) -> Record:
 
 
 def parse_record(cls: type[Record], data: Any, source: str) -> Record:
-    """Return the record that a mapping describes; ``source`` names the file in errors.
+    """Return the record that a mapping describes; ``source`` names the file in errors, and is in validators' context.
 
     Raises:
         ConfigurationError: as ``load_record``.
@@ -97,7 +97,7 @@ def parse_record(cls: type[Record], data: Any, source: str) -> Record:
     if not isinstance(data, dict):
         raise ConfigurationError(source, "", data, f"a mapping of the keys {', '.join(_keys(cls))}")
     try:
-        return TypeAdapter(cls).validate_python(data)
+        return TypeAdapter(cls).validate_python(data, context={"source": source})
     except ValidationError as error:
         raise _explain(cls, error, source) from None
 
@@ -126,7 +126,12 @@ def _explain(cls: type, error: ValidationError, source: str) -> ConfigurationErr
         return ConfigurationError(source, key, "nothing", "a value for this required key", "Add the key.")
     message = first["msg"]
     if kind == "value_error":
-        message = str(first["ctx"]["error"])
+        inner = first["ctx"]["error"]
+        if isinstance(inner, ConfigurationError):
+            # Of a record that a validator read: in a file of its own, or in this one.
+            where = (inner.source, inner.key) if inner.source else (source, ".".join(filter(None, (key, inner.key))))
+            return ConfigurationError(*where, inner.got, inner.expected, inner.cure)
+        message = str(inner)
     elif kind in ("too_short", "string_too_short"):
         what = "item" if kind == "too_short" else "character"
         message = f"{first['ctx']['min_length']} {what} or more"

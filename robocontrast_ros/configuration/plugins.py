@@ -23,6 +23,8 @@ METHODS = {
     "scores": ("update", "value", "spec"),
     "pacers": ("begin", "step", "steps_world"),
     "robot_ports": ("state", "command", "hold", "home", "stop"),
+    "robot_kinds": ("profile", "estimator", "controllers", "stop", "home", "embodiment"),
+    "end_effectors": ("tool_pose", "add_to", "joints", "width", "positions", "greatest_width", "envelope"),
 }
 """Kind -> methods and attributes that a plug-in of it must have."""
 
@@ -41,7 +43,14 @@ MADE = {
 
 IMPORTABLE = "an importable `module:Object`"
 
-_SINGULAR = {"policies": "policy", "strategies": "strategy", "robot_ports": "port", "scene_backends": "backend"}
+_SINGULAR = {
+    "policies": "policy",
+    "strategies": "strategy",
+    "robot_ports": "port",
+    "robot_kinds": "kind of robot",
+    "scene_backends": "backend",
+    "end_effectors": "type of end effector",
+}
 
 
 def plugin_names(kind: str) -> tuple[str, ...]:

@@ -13,11 +13,10 @@ from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.robots.action_spaces import Move
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
-from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.robots.profile_base import Triple
-from robocontrast_ros.robots.state_estimation import make_state_estimator
 from robocontrast_ros.worlds.mujoco.world import VALID_NAME, World
 
 PERIOD = 0.1
@@ -81,7 +80,8 @@ class RobotContract:
             f"a robot's `name` has letters, digits and _, a letter first; got '{profile.name}'",
         )
         promise(profile.action_spaces.offered, "a robot offers at least one of the `action_spaces`")
-        topics = [profile.command.topic, *(t.name for t in (*profile.driver_topics, *profile.latched_topics))]
+        driver = (*profile.command_topics, *profile.driver_topics, *profile.latched_topics)
+        topics = [topic.name for topic in driver]
         topics += [topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic)]
         absolute = [topic for topic in topics if topic.startswith("/")]
         promise(

@@ -15,10 +15,14 @@ class RobotState:
         stamp: time of the sensors [s].
         pose: of the tool (manipulator) or of the base (mobile robot), in the world frame.
         joint_names: names of the joints; empty where they do not matter.
-        joint_positions: positions in the order of the names [rad or m].
+        joint_positions: positions in the order of the names [rad or m]; a gripper's joints are not among them.
+        gripper_width: distance between the finger tips [m]; None without a gripper.
+        gripper_closed: how far the gripper is closed, 0 (wide open) to 1; None without a gripper.
     """
 
     stamp: float
     pose: Pose
     joint_names: tuple[str, ...] = ()
     joint_positions: tuple[float, ...] = ()
+    gripper_width: float | None = None
+    gripper_closed: float | None = None

@@ -74,6 +74,8 @@ class EpisodeAssembly:
             joint_positions=robot.joint_positions,
             tool_pose=robot.pose,
             scene=self._surroundings.scene(robot.stamp) if self.policy.description.privileged else None,
+            gripper_width=robot.gripper_width,
+            gripper_closed=robot.gripper_closed,
         )
 
     def request_actions(self, observation: Observation) -> PendingAnswer:

@@ -65,10 +65,10 @@ class Simulator(Node):
             for topic, kind in topics
         }
         self._cameras = CameraPublishers(self, self._world, parameters.camera_period)
-        command = profile.command
-        self._commands = self.create_subscription(
-            message_class(command.type), command.topic, self._on_command, LOCKSTEP
-        )
+        self._commands = [
+            self.create_subscription(message_class(kind), topic, self._on_command, LOCKSTEP)
+            for topic, kind in profile.command_topics
+        ]
         self._control = PlayControl(self, self._world, self._on_played)
         self._publish_sensors(self._world.latched_sensors())
         self.create_service(GetSimulatorFeatures, "~/get_simulator_features", self._get_simulator_features)
@@ -128,9 +128,10 @@ class Simulator(Node):
 
     def _take_commands(self) -> None:
         """Apply what has arrived but was not delivered yet: it was sent before this step was asked for."""
-        with self._commands.handle:
-            while (taken := self._commands.handle.take_message(self._commands.msg_type, False)) is not None:
-                self._on_command(taken[0])
+        for commands in self._commands:
+            with commands.handle:
+                while (taken := commands.handle.take_message(commands.msg_type, False)) is not None:
+                    self._on_command(taken[0])
 
     def _on_command(self, message: Any) -> None:
         try:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain.channels import GRIPPER_OBSERVATIONS
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.controllers.protocol import Controller
-from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import RobotProfile
 
 Cameras = Mapping[str, tuple[int, int] | None]
@@ -53,6 +54,7 @@ def find_differences(
     return tuple(
         Difference(what, text, brief)
         for what, text, brief in (
+            *_in_hands(description, robot),
             *_in_actions(description, robot),
             *_in_time(description, control_rate),
             *_in_sight(description, robot, cameras),
@@ -94,6 +96,20 @@ ANY_PERIOD = 0.1
 """A controller's action size and conventions do not depend on the control period [s]."""
 
 
+def _in_hands(description: PolicyDescription, robot: RobotProfile) -> Found:
+    reads = any(name in GRIPPER_OBSERVATIONS for name in description.observes)
+    if (reads or _moves_gripper(description)) and not _has_hand(robot):
+        yield "gripper", f"the policy has a gripper, robot '{robot.name}' has none", "no gripper"
+
+
+def _moves_gripper(description: PolicyDescription) -> bool:
+    return description.conventions.gripper not in (None, "none")
+
+
+def _has_hand(robot: RobotProfile) -> bool:
+    return all(name in robot.observations for name in GRIPPER_OBSERVATIONS)
+
+
 def _in_actions(description: PolicyDescription, robot: RobotProfile) -> Found:
     space, offered = description.action_space, robot.action_spaces.offered
     if space not in offered:
@@ -106,13 +122,16 @@ def _in_actions(description: PolicyDescription, robot: RobotProfile) -> Found:
         return
     controller: Controller = make_controller(robot, space, ANY_PERIOD)
     size, wanted = description.action_size, controller.action_size
-    if size != wanted:
+    without_hand = _moves_gripper(description) and not _has_hand(robot)
+    if size not in (wanted, wanted + without_hand):
         yield (
             "action_size",
             f"the policy answers {size} numbers, the robot's {space} takes {wanted}",
             f"{wanted} numbers, not {size}",
         )
     for what, answers, takes in description.conventions.differences(controller.conventions):
+        if what == "gripper" and without_hand:
+            continue
         yield (
             what,
             f"the policy answers {answers}, the robot's {space} takes {takes}",
@@ -159,6 +178,10 @@ def _in_sight(description: PolicyDescription, robot: RobotProfile, cameras: Came
 
 
 def _in_state(description: PolicyDescription, robot: RobotProfile) -> Found:
+    for name in description.observes:
+        if name not in (*robot.observations, *GRIPPER_OBSERVATIONS):
+            shows = ", ".join(robot.observations)
+            yield "observes", f"the policy reads {name}, robot '{robot.name}' shows {shows}", f"no {name}"
     reads, shown = description.joints, robot.observed_joints
     if reads is not None and reads != shown:
         yield (

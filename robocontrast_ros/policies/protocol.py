@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import ActionConventions, Fault, Pose, RobotState, Scene
+from robocontrast_ros.domain.channels import OBSERVATIONS
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,11 @@ class Observation:
         stamp: time of the sensors [s].
         images: camera name -> uint8 array of shape (height, width, 3), RGB.
         joint_names: names of the joints.
-        joint_positions: positions in the order of the names [rad or m].
+        joint_positions: positions in the order of the names [rad or m]; a gripper's joints are not among them.
         tool_pose: pose of the tool (or of the base) in the world frame.
         scene: ground truth; None unless the policy's description asks for it (``privileged``).
+        gripper_width: distance between the finger tips [m]; None without a gripper.
+        gripper_closed: how far the gripper is closed, 0 (wide open) to 1; None without a gripper.
     """
 
     stamp: float
@@ -31,11 +34,20 @@ class Observation:
     joint_positions: tuple[float, ...]
     tool_pose: Pose
     scene: Scene | None = None
+    gripper_width: float | None = None
+    gripper_closed: float | None = None
 
     @property
     def robot(self) -> RobotState:
         """The robot's own state."""
-        return RobotState(self.stamp, self.tool_pose, self.joint_names, self.joint_positions)
+        return RobotState(
+            self.stamp,
+            self.tool_pose,
+            self.joint_names,
+            self.joint_positions,
+            self.gripper_width,
+            self.gripper_closed,
+        )
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,7 @@ class PolicyDescription:
         image_sizes: (width, height) that each camera's images must have [pixel], in the order of ``cameras``; None
             for any. Empty for any size of all.
         joints: number of joints whose positions it reads; None when it reads none, or any number.
+        observes: names of the observation channels (``domain.channels.OBSERVATIONS``) that it cannot do without.
         execute: actions of an answer that are carried out before the next request; None for all, or for one with
             ``ensemble``.
         ensemble: temporal ensembling (Zhao et al. 2023, ACT, section IV-A): all answers about an action step
@@ -74,9 +87,15 @@ class PolicyDescription:
     joints: int | None = None
     execute: int | None = None
     ensemble: float | None = None
+    observes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
         """Refuse impossible values, since user code makes descriptions, too."""
+        unknown = [name for name in self.observes if name not in OBSERVATIONS]
+        if unknown:
+            raise ValueError(
+                f"policy '{self.name}': observes {', '.join(unknown)}, expected some of {', '.join(OBSERVATIONS)}"
+            )
         if self.chunk_length < 1 or self.action_size < 1:
             raise ValueError(
                 f"policy '{self.name}': action_size and chunk_length of at least 1, "

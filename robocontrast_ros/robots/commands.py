@@ -13,11 +13,14 @@ class JointTrajectoryCommand:
         names: joint names.
         positions: at the end, in the order of the names [rad].
         duration: time from the start to the end [s].
+        gripper: where the driven joint of the hand goes meanwhile [rad or m], by the hand's own topic; None where it
+            keeps its last command.
     """
 
     names: tuple[str, ...]
     positions: tuple[float, ...]
     duration: float
+    gripper: float | None = None
 
 
 @dataclass(frozen=True)
@@ -33,5 +36,16 @@ class TwistCommand:
     angular: float = 0.0
 
 
-RobotCommand = JointTrajectoryCommand | TwistCommand
+@dataclass(frozen=True)
+class GripperCommand:
+    """Move the hand alone, as a std_msgs/Float64MultiArray of one number.
+
+    Attributes:
+        position: where the driven joint goes [rad or m].
+    """
+
+    position: float
+
+
+RobotCommand = JointTrajectoryCommand | TwistCommand | GripperCommand
 """Any command."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import dot, norm, product
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.manipulator_mjcf import TOOL_SITE, arm_mjcf
+from robocontrast_ros.robots.manipulator_mjcf import arm_mjcf
+from robocontrast_ros.robots.mjcf import TOOL_SITE
 
 DOWN = np.array([0.0, 0.0, -1.0])
 """Target direction of the tool's z axis, in the world; rotation about that axis is free."""
@@ -69,7 +70,7 @@ class Kinematics:
 
     def __init__(self, profile: ManipulatorProfile) -> None:
         self.profile = profile
-        self._model = mujoco.MjModel.from_xml_string(arm_mjcf(profile))
+        self._model = mujoco.MjModel.from_xml_string(arm_mjcf(profile, moving_hand=False))
         self._data = mujoco.MjData(self._model)
         self._site = self._model.site(TOOL_SITE).id
         self._home = np.asarray(profile.home, dtype=float)
@@ -80,7 +81,7 @@ class Kinematics:
         self._no_rows, self._two_sided = np.empty((0, joints)), np.zeros(joints, dtype=np.intc)
 
     def tool_pose(self, positions: Sequence[float] | NDArray[np.float64]) -> Pose:
-        """Return the pose of the pusher's tip in the world.
+        """Return the pose of the tool in the world.
 
         Args:
             positions: joint positions in the profile's order [rad].

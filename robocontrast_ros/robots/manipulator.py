@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.channels import GRIPPER_OBSERVATIONS
+from robocontrast_ros.messages.topics import Topic
+from robocontrast_ros.robots.end_effectors.base import EndEffector
+from robocontrast_ros.robots.end_effectors.loading import read_end_effector
 from robocontrast_ros.robots.profile_base import (
     CommandInterface,
-    Rgb,
     RobotProfile,
     Shape,
     StateInterface,
@@ -48,17 +51,6 @@ class Link:
 
     mass: float = Field(gt=0.0, description="Mass [kg].")
     shapes: tuple[Shape, ...] = Field(default=(), description="For display and collisions.")
-
-
-@record
-class Pusher:
-    """A straight rod along the flange's z axis, held by a bracket; its tip is the tool frame."""
-
-    length: float = Field(gt=0.0, description="From the flange to the tip [m].")
-    offset: float = Field(default=0.0, ge=0.0, description="Of the rod from the flange's axis, along its x [m].")
-    radius: float = Field(gt=0.0, description="Radius of the rod [m].")
-    mass: float = Field(default=0.15, gt=0.0, description="Mass [kg].")
-    color: Rgb = Field(default=(0.15, 0.15, 0.17), description="Red, green and blue in [0, 1].")
 
 
 @record
@@ -102,6 +94,13 @@ class TrajectoryInterface(CommandInterface):
 
 
 @record
+class GripperInterface(CommandInterface):
+    """Where a hand's driver takes the position of its driven joint, as ros2_control's forward controllers do."""
+
+    type: Literal["std_msgs/msg/Float64MultiArray"] = Field(description="Type of the commands: one number.")
+
+
+@record
 class JointStateInterface(StateInterface):
     """Where a driver publishes the joints."""
 
@@ -110,13 +109,13 @@ class JointStateInterface(StateInterface):
 
 @record
 class ManipulatorProfile(RobotProfile):
-    """An arm that stands still and holds a pushing tool."""
+    """An arm that stands still, and what it holds."""
 
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("planar_delta", "joint_positions")
 
     type: Literal["manipulator"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")
-    tool_frame: str = Field(min_length=1, description="Frame of the pusher's tip, z pointing out of it.")
+    tool_frame: str = Field(min_length=1, description="Name of the end effector's frame, z pointing out of it.")
     base_position: Triple = Field(description="Where the base frame is in the world [m].")
     base_yaw: float = Field(default=0.0, description="Turn of the base frame about the world's z [rad].")
     convention: Literal["modified", "standard"] = Field(
@@ -129,11 +128,30 @@ class ManipulatorProfile(RobotProfile):
     home: tuple[float, ...] = Field(description="Preferred posture, one position a joint [rad].")
     base: tuple[Shape, ...] = Field(default=(), description="Shapes of the fixed base.")
     links: tuple[Link, ...] = Field(description="One link a joint.")
-    pusher: Pusher = Field(description="The pushing tool.")
+    end_effector: Annotated[SerializeAsAny[EndEffector], BeforeValidator(read_end_effector)] = Field(
+        description="A rod or a hand: name or path of a file of config/grippers/, or its keys."
+    )
     servo: Servo = Field(description="Joint servos in the embedded simulator.")
     workspace: Workspace = Field(description="Bounds of the tool's tip.")
     command: TrajectoryInterface = Field(description="Where the driver takes commands.")
-    state: JointStateInterface = Field(description="Where the driver publishes the joints.")
+    gripper_command: GripperInterface | None = Field(
+        default=None, description="Where the hand's driver takes commands; with a hand alone."
+    )
+    state: JointStateInterface = Field(
+        description="Where the driver publishes the joints: the arm's, then those of a hand."
+    )
+    contacts_topic: str = Field(
+        default="", description="robocontrast_ros/msg/Contacts: what arm and hand touch; empty where nobody says so."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_end_effector(cls, data: Any) -> Any:
+        """Read the key `pusher` of older files as `end_effector`; the next release refuses it."""
+        if isinstance(data, dict) and isinstance(data.get("pusher"), dict) and "end_effector" not in data:
+            data = {"end_effector": {"type": "rod", **data["pusher"]}, **data}
+            del data["pusher"]
+        return data
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -156,8 +174,12 @@ class ManipulatorProfile(RobotProfile):
                 raise ValueError(
                     f"`home` within the limits [{joint.lower}, {joint.upper}] of '{joint.name}', not {position}"
                 )
-        if len(set(self.joint_names)) != count:
-            raise ValueError(f"each joint name once, not {', '.join(self.joint_names)}")
+        names = (*self.joint_names, *self.hand_joint_names)
+        if len(set(names)) != len(names):
+            raise ValueError(f"each joint name once, not {', '.join(names)}")
+        if (self.gripper_command is None) is self.has_hand:
+            what = "where the hand's driver takes commands" if self.has_hand else "nothing, for a rod takes no commands"
+            raise ValueError(f"`gripper_command`: {what}")
         planar = self.action_spaces.planar_delta
         if planar is not None and not self.workspace.z[0] <= planar.height <= self.workspace.z[1]:
             raise ValueError(
@@ -171,8 +193,40 @@ class ManipulatorProfile(RobotProfile):
         return tuple(joint.name for joint in self.joints)
 
     @property
+    def hand_joint_names(self) -> tuple[str, ...]:
+        """Names of the hand's joints, the driven one first; none without a hand."""
+        return tuple(joint.name for joint in self.end_effector.joints)
+
+    @property
+    def has_hand(self) -> bool:
+        """Whether the end effector opens and closes."""
+        return bool(self.end_effector.joints)
+
+    @property
+    def observations(self) -> tuple[str, ...]:
+        """Joints and tool, and the hand where there is one."""
+        return ("joint_positions", "tool_pose", *(GRIPPER_OBSERVATIONS if self.has_hand else ()))
+
+    @property
+    def reports_contacts(self) -> bool:
+        """Whether there is a topic for them."""
+        return bool(self.contacts_topic)
+
+    @property
+    def command_topics(self) -> tuple[Topic, ...]:
+        """Those of the arm, and of the hand where there is one."""
+        arm = Topic(self.command.topic, self.command.type)
+        return (arm, Topic(self.gripper_command.topic, self.gripper_command.type)) if self.gripper_command else (arm,)
+
+    @property
+    def driver_topics(self) -> tuple[Topic, ...]:
+        """The joints, and the contacts where they are reported."""
+        contacts = Topic(self.contacts_topic, "robocontrast_ros/msg/Contacts")
+        return (*super().driver_topics, *((contacts,) if self.contacts_topic else ()))
+
+    @property
     def observed_joints(self) -> int:
-        """All of them."""
+        """All of the arm's."""
         return len(self.joints)
 
     @property

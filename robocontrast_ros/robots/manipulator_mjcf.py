@@ -10,19 +10,19 @@ from __future__ import annotations
 import math
 from xml.etree import ElementTree as ET
 
-from robocontrast_ros.robots.manipulator import ManipulatorProfile, Pusher
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.mjcf import BASE_BODY, add_shapes, numbers
-from robocontrast_ros.robots.profile_base import Shape
-
-TOOL_SITE = "tool"
-"""Name of the site at the pusher's tip."""
 
 
-def arm_mjcf(profile: ManipulatorProfile) -> str:
+def arm_mjcf(profile: ManipulatorProfile, moving_hand: bool = True) -> str:
     """Return the arm as an MJCF document whose top-level body stands at the profile's base pose.
 
-    Joints and actuators carry the driver's joint names. Contact bits let the robot touch everything but
+    Joints and the arm's actuators carry the driver's joint names. Contact bits let the robot touch everything but
     itself (docs/robots.md).
+
+    Args:
+        profile: the arm.
+        moving_hand: whether the fingers of a hand move; without, they stand open, and the joints are the arm's.
     """
     root = ET.Element("mujoco", model=profile.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true")
@@ -62,20 +62,6 @@ def arm_mjcf(profile: ManipulatorProfile) -> str:
         pending.append(_transform(profile.convention, flange.a, flange.d, flange.alpha))
     for transform in pending:
         body = ET.SubElement(body, "body", gravcomp="1", **transform)
-    pusher = profile.pusher
-    body = ET.SubElement(body, "body", name="pusher", gravcomp="1", pos=numbers((pusher.offset, 0.0, 0.0)))
-    if pusher.offset:
-        add_shapes(body, (_bracket(pusher),), mass=0.0)
-    ET.SubElement(
-        body,
-        "geom",
-        type="cylinder",
-        fromto=numbers((0.0, 0.0, 0.0, 0.0, 0.0, pusher.length)),
-        size=f"{pusher.radius:.9g}",
-        mass=f"{pusher.mass:.9g}",
-        rgba=numbers((*pusher.color, 1.0)),
-    )
-    ET.SubElement(body, "site", name=TOOL_SITE, pos=numbers((0.0, 0.0, pusher.length)), size="0.003", group="4")
     actuators = ET.SubElement(root, "actuator")
     for joint, stiffness, damping in zip(profile.joints, profile.servo.stiffness, profile.servo.damping, strict=True):
         ET.SubElement(
@@ -86,6 +72,7 @@ def arm_mjcf(profile: ManipulatorProfile) -> str:
             kp=f"{stiffness:.9g}",
             kv=f"{damping:.9g}",
         )
+    profile.end_effector.add_to(body, root, moving_hand)
     return ET.tostring(root, encoding="unicode")
 
 
@@ -96,9 +83,3 @@ def _transform(convention: str, a: float, d: float, alpha: float) -> dict[str, s
         position = (a, -d * math.sin(alpha), d * math.cos(alpha))
     turn = (math.cos(alpha / 2), math.sin(alpha / 2), 0.0, 0.0)
     return {"pos": numbers(position), "quat": numbers(turn)}
-
-
-def _bracket(pusher: Pusher) -> Shape:
-    """Return the plate between the flange's axis and the rod, in the rod's frame."""
-    half = pusher.offset / 2
-    return Shape(type="box", start=(-half, 0.0, 0.008), end=(half + 0.03, 0.025, 0.006), color=pusher.color)

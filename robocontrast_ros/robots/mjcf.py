@@ -9,6 +9,9 @@ from robocontrast_ros.robots.profile_base import Shape
 BASE_BODY = "base"
 """Name of a robot model's one top-level body."""
 
+TOOL_SITE = "tool"
+"""Name of the site where an arm's frame `tool` is."""
+
 
 def add_shapes(body: ET.Element, shapes: tuple[Shape, ...], mass: float) -> None:
     """Add geoms; the first carries the whole mass, as the primitives only sketch the link."""

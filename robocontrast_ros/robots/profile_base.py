@@ -102,6 +102,16 @@ class RobotProfile:
         return 0
 
     @property
+    def observations(self) -> tuple[str, ...]:
+        """Names of the observation channels (``domain.channels.OBSERVATIONS``) that a policy is shown."""
+        return ("tool_pose",)
+
+    @property
+    def command_topics(self) -> tuple[Topic, ...]:
+        """Where the driver takes commands."""
+        return (Topic(self.command.topic, self.command.type),)
+
+    @property
     def driver_topics(self) -> tuple[Topic, ...]:
         """What the driver publishes at every step besides images; the state is the first."""
         return (Topic(self.state.topic, self.state.type),)

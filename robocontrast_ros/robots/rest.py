@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
+from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
+from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.state_estimation import JointReading, Reading
+from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
 HOMING_SPEED = 0.5
 """Speed of the joint that has the longest way to the start posture [rad/s]: a fifth of what the slowest can do."""
 
 
-def stop_command(reading: Reading, period: float) -> RobotCommand:
-    """Return the command to stop where a reading has the robot, within a control period [s]."""
-    if isinstance(reading, JointReading):
-        return JointTrajectoryCommand(reading.names, reading.positions, period)
+def stop_arm(profile: ManipulatorProfile, reading: JointReading, period: float) -> JointTrajectoryCommand:
+    """Return the command to an arm to stop where a reading has it; a hand keeps its command."""
+    arm = [joint for joint in zip(reading.names, reading.positions, strict=True) if joint[0] in profile.joint_names]
+    names, positions = zip(*arm, strict=True)
+    return JointTrajectoryCommand(names, positions, period)
+
+
+def stop_base(profile: DifferentialDriveProfile, reading: OdometryReading, period: float) -> TwistCommand:
+    """Return the command to a base to stop."""
     return TwistCommand()
 
 
-def home_command(profile: ManipulatorProfile, reading: JointReading, start: Pose) -> JointTrajectoryCommand:
-    """Return the command to an arm to bring its tool to a start position, straight in joint space.
+def home_arm(profile: ManipulatorProfile, reading: JointReading, start: Pose) -> JointTrajectoryCommand:
+    """Return the command to an arm to bring its tool to a start position, straight in joint space, and open its hand.
 
     Raises:
         Unreachable: the tool cannot point down there.
@@ -28,4 +34,5 @@ def home_command(profile: ManipulatorProfile, reading: JointReading, start: Pose
     goal = Kinematics(profile).posture(start.position)
     here = dict(zip(reading.names, reading.positions, strict=True))
     longest = max(abs(there - here[name]) for name, there in zip(profile.joint_names, goal, strict=True))
-    return JointTrajectoryCommand(profile.joint_names, goal, longest / HOMING_SPEED)
+    hand = profile.end_effector.joints
+    return JointTrajectoryCommand(profile.joint_names, goal, longest / HOMING_SPEED, hand[0].open if hand else None)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.kinematics import Kinematics
-from robocontrast_ros.robots.profile import DifferentialDriveProfile, ManipulatorProfile, RobotProfile
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 START_TOLERANCE = 0.01
 """How far the tool may be from its start position when an episode begins [m]."""
@@ -79,9 +79,10 @@ class ArmState:
         self._start = start
 
     def update(self, reading: Reading) -> RobotState:
-        """Return the state of joints and tool."""
+        """Return the state of joints, tool and hand."""
         positions = dict(zip(reading.names, reading.positions, strict=True))
-        missing = [name for name in self._profile.joint_names if name not in positions]
+        hand = self._profile.end_effector
+        missing = [n for n in (*self._profile.joint_names, *self._profile.hand_joint_names) if n not in positions]
         if missing:
             raise ValueError(f"joint states: got {', '.join(reading.names)}, expected also {', '.join(missing)}")
         ordered = tuple(positions[name] for name in self._profile.joint_names)
@@ -92,7 +93,9 @@ class ArmState:
                 f"the tool is {math.dist(tool.xy, start.xy):.3f} m from its start position "
                 f"({start.xy[0]:.3f}, {start.xy[1]:.3f}), more than {START_TOLERANCE:g} m"
             )
-        return RobotState(reading.stamp, tool, self._profile.joint_names, ordered)
+        width = hand.width([positions[joint.name] for joint in hand.joints]) if hand.joints else None
+        closed = None if width is None else hand.closed(width)
+        return RobotState(reading.stamp, tool, self._profile.joint_names, ordered, width, closed)
 
 
 class BaseState:
@@ -124,14 +127,3 @@ class BaseState:
 def _turned(point: tuple[float, float], angle: float) -> tuple[float, float]:
     x, y = point
     return x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle)
-
-
-_ESTIMATORS: dict[type[RobotProfile], Callable[..., StateEstimator]] = {
-    DifferentialDriveProfile: BaseState,
-    ManipulatorProfile: ArmState,
-}
-
-
-def make_state_estimator(profile: RobotProfile) -> StateEstimator:
-    """Return the state estimator of a robot."""
-    return _ESTIMATORS[type(profile)](profile)

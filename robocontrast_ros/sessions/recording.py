@@ -37,7 +37,7 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
         *((JUDGEMENT,) if world.judge.asks else ()),
         *robot.driver_topics,
         *robot.latched_topics,
-        Topic(robot.command.topic, robot.command.type),
+        *robot.command_topics,
         *itertools.chain.from_iterable(images),
         *(Topic.parse(text, str(session.source), "recording.topics") for text in recording.topics),
     )

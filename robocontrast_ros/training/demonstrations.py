@@ -24,7 +24,7 @@ from robocontrast_ros.policies.film_bc.description import CAMERA
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
 from robocontrast_ros.policies.protocol import Observation, Policy
-from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.system.processes import Stopped, process_pool, stopping
 from robocontrast_ros.tasks.language_table import LanguageTable

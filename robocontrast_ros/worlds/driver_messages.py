@@ -6,7 +6,7 @@ As ``robocontrast_ros.messages.encoding``, for records of ``worlds`` and ``robot
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.messages.encoding import Encoder, MakeMessage
-from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
+from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand, TwistCommand
+from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.worlds.mujoco.sensors import CameraInfo, Contacts, JointState, Odometry, Sensor, Transform
 
 
@@ -39,15 +40,24 @@ class DriverEncoder:
         """Return the message that the driver publishes for a sensor."""
         return self._sensors[type(sensor.value)](sensor.value, self._domain.header(sensor.frame_id, stamp))
 
-    def command(self, command: RobotCommand, stamp: float) -> Any:
-        """Return the command as the driver takes it.
+    def command(self, robot: RobotProfile, command: RobotCommand, stamp: float) -> Iterator[tuple[str, Any]]:
+        """Yield the messages that a command is, as the driver takes them, each with its topic.
 
         Args:
+            robot: whose driver it is.
             command: for the robot.
-            stamp: time of the observation that it answers [s]; a twist has no stamp.
+            stamp: time of the observation that it answers [s]; only a joint trajectory has a stamp.
         """
         if isinstance(command, TwistCommand):
-            return self._twist(command.linear, command.angular)
+            yield robot.command.topic, self._twist(command.linear, command.angular)
+            return
+        if isinstance(command, JointTrajectoryCommand):
+            yield robot.command.topic, self._joint_trajectory(command, stamp)
+        position = command.position if isinstance(command, GripperCommand) else command.gripper
+        if position is not None:
+            yield robot.gripper_command.topic, self._make("std_msgs/msg/Float64MultiArray", data=[position])
+
+    def _joint_trajectory(self, command: JointTrajectoryCommand, stamp: float) -> Any:
         duration = round(command.duration * NANOSECONDS)
         point = self._make(
             "trajectory_msgs/msg/JointTrajectoryPoint",

@@ -31,9 +31,9 @@ from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlot
 from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
 from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.controllers.registry import Controller, make_controller
-from robocontrast_ros.robots.rest import stop_command
-from robocontrast_ros.robots.state_estimation import Reading, make_state_estimator
+from robocontrast_ros.robots.controllers.protocol import Controller
+from robocontrast_ros.robots.kinds import make_controller, make_state_estimator, stop_command
+from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.system.numerics import one_thread
 from robocontrast_ros.tasks.protocol import Task, robot_start
@@ -121,7 +121,7 @@ class WorldRobot:
 
     def stop(self) -> None:
         """Have the robot stay where it is."""
-        self._world.apply_command(stop_command(self._world.reading(), self._period))
+        self._world.apply_command(stop_command(self._world.profile, self._world.reading(), self._period))
 
 
 class WorldSurroundings:

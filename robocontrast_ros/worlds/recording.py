@@ -14,7 +14,8 @@ from robocontrast_ros.domain import Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.ports import Images, RobotPort, Surroundings
 from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.rest import stop_command
+from robocontrast_ros.robots.kinds import stop_command
+from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.worlds.mujoco.sensors import CameraInfo, Sensor
 from robocontrast_ros.worlds.mujoco.world import World
@@ -126,7 +127,7 @@ def recorded(
             cameras.take()
 
     return EpisodePorts(
-        _RecordedRobot(ports.robot, recording, period),
+        _RecordedRobot(ports.robot, world.profile, recording, period),
         _RecordedSurroundings(ports.surroundings, recording, cameras, every_step),
         step,
     )
@@ -145,8 +146,8 @@ class _Cameras:
 
 
 class _RecordedRobot:
-    def __init__(self, robot: RobotPort, recording: TrialRecording, period: float) -> None:
-        self._robot, self._recording, self._period = robot, recording, period
+    def __init__(self, robot: RobotPort, profile: RobotProfile, recording: TrialRecording, period: float) -> None:
+        self._robot, self._profile, self._recording, self._period = robot, profile, recording, period
         self.homes = robot.homes
 
     def state(self, after: float) -> Reading:
@@ -165,7 +166,7 @@ class _RecordedRobot:
 
     def stop(self) -> None:
         reading = self._robot.state(-math.inf)
-        self.command(stop_command(reading, self._period), reading.stamp)
+        self.command(stop_command(self._profile, reading, self._period), reading.stamp)
 
 
 class _RecordedSurroundings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from cdr_padding import without_padding
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Image
+from std_msgs.msg import Float64MultiArray
+from two_finger_hand import write_arm_with_a_hand
 
 from robocontrast_ros import msg
 from robocontrast_ros.bags.messages import Messages
@@ -35,6 +38,7 @@ from robocontrast_ros.domain import (
 from robocontrast_ros.messages import decoding
 from robocontrast_ros.messages.encoding import Encoder, TrialContext
 from robocontrast_ros.nodes.conversions import domain as to_msg
+from robocontrast_ros.nodes.conversions.commands import command_from_msg
 from robocontrast_ros.nodes.conversions.observation import (
     array_to_image,
     image_to_array,
@@ -43,7 +47,8 @@ from robocontrast_ros.nodes.conversions.observation import (
 )
 from robocontrast_ros.nodes.conversions.types import make_message
 from robocontrast_ros.policies.protocol import Observation
-from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
+from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, TwistCommand
+from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.driver_messages import DriverEncoder
 from robocontrast_ros.worlds.mujoco.sensors import CameraInfo, Contacts, JointState, Odometry, Sensor, Transform
 
@@ -180,7 +185,7 @@ def test_an_unknown_encoding_is_refused_by_name():
 def test_an_observation_reaches_the_policy_whole():
     pixels = np.random.default_rng(2).integers(0, 256, (6, 4, 3), dtype=np.uint8)
     scene = Scene((ObjectState("red_moon", "red_moon", Pose.planar(0.3, 0.1)),))
-    sent = Observation(3.25, {}, ("a", "b"), (0.5, -0.5), Pose.planar(0.1, 0.2), scene)
+    sent = Observation(3.25, {}, ("a", "b"), (0.5, -0.5), Pose.planar(0.1, 0.2), scene, 0.06, 0.25)
     message = observation_to_msg(sent, "world", {"board": array_to_image(pixels, "camera", 3.25)})
     received = observation_from_msg(over_the_wire(message))
     assert np.array_equal(received.images.pop("board"), pixels)
@@ -202,8 +207,10 @@ sensors = st.one_of(
     st.builds(Transform, words, poses),
     st.builds(Contacts, names),
 )
-commands = st.builds(JointTrajectoryCommand, names, several, st.floats(0.0, 10.0)) | st.builds(
-    TwistCommand, numbers, numbers
+commands = st.one_of(
+    st.builds(JointTrajectoryCommand, names, several, st.floats(0.0, 10.0), st.none() | numbers),
+    st.builds(TwistCommand, numbers, numbers),
+    st.builds(GripperCommand, numbers),
 )
 images = st.tuples(st.integers(1, 9), st.integers(1, 9)).map(
     lambda size: np.arange(3 * size[0] * size[1], dtype=np.uint8).reshape(*size, 3)
@@ -227,15 +234,49 @@ def test_rclpy_and_rosbags_make_the_same_message_to_the_last_byte_that_means_som
     driver = {
         "clock": (st.just(stamp),),
         "sensor": (st.builds(Sensor, words, words, sensors), stamp),
-        "command": (commands, stamp),
         "image": (images, frame, stamp),
         "camera_info": (st.builds(CameraInfo, counts, counts, st.tuples(*[numbers] * 9)), frame, stamp),
     }
     for encoder, methods in ((Encoder, domain), (DriverEncoder, driver)):
         for method, (values, *others) in methods.items():
             value = data.draw(values)
-            live = serialize_message(getattr(encoder(make_message), method)(value, *others))
-            message = getattr(encoder(WITHOUT_ROS.make), method)(value, *others)
-            recorded = WITHOUT_ROS.cdr(message)
-            # rclpy's buffer is as long as the longest message of these contents; what is published is not.
-            assert without_padding(live[: len(recorded)], message.__msgtype__) == recorded, method
+            live = getattr(encoder(make_message), method)(value, *others)
+            check_same(live, getattr(encoder(WITHOUT_ROS.make), method)(value, *others))
+
+
+def check_same(published, recorded) -> None:
+    """Compare a message of rclpy's with one of rosbags'."""
+    live, written = serialize_message(published), WITHOUT_ROS.cdr(recorded)
+    # rclpy's buffer is as long as the longest message of these contents; what is published is not.
+    assert without_padding(live[: len(written)], recorded.__msgtype__) == written, recorded.__msgtype__
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(command=commands, stamp=stamps)
+def test_a_command_is_a_message_on_each_topic_that_it_needs(arm, command, stamp):
+    published, recorded = (
+        dict(DriverEncoder(make).command(arm, command, stamp)) for make in (make_message, WITHOUT_ROS.make)
+    )
+    received = []
+    for topic, message in published.items():
+        check_same(message, recorded[topic])
+        received.append(command_from_msg(over_the_wire(message)))
+    if isinstance(command, JointTrajectoryCommand):
+        trajectory, *hand = received
+        assert trajectory == replace(command, duration=trajectory.duration, gripper=None)
+        assert trajectory.duration == pytest.approx(command.duration, abs=1e-9)
+        assert hand == ([] if command.gripper is None else [GripperCommand(command.gripper)])
+        assert list(published) == [topic for topic, _ in arm.command_topics][: len(received)]
+    else:
+        assert received == [command]
+    assert published.keys() == recorded.keys()
+
+
+def test_a_hand_takes_one_position():
+    with pytest.raises(ValueError, match="got 2 numbers, expected 1, the position of its driven joint"):
+        command_from_msg(Float64MultiArray(data=[0.1, 0.2]))
+
+
+@pytest.fixture(scope="module")
+def arm(tmp_path_factory):
+    return load_profile(write_arm_with_a_hand(tmp_path_factory.mktemp("robots") / "arm.yaml"))

@@ -63,9 +63,9 @@ def test_what_a_server_serves_is_refused_before_the_first_trial_with_all_that_di
     _, words = first.split("[rollout]: ")
     assert words.startswith("what 'policy_server' serves: got 'wrong', expected a policy that fits robot 'ur5e'")
     assert lines == [
+        "  gripper: the policy has a gripper, robot 'ur5e' has none",
         "  action_size: the policy answers 8 numbers, the robot's joint_positions takes 6",
         "  reference: the policy answers delta, the robot's joint_positions takes absolute",
-        "  gripper: the policy answers closes, the robot's joint_positions takes none",
         "  rate: the policy was made for 15 Hz, the task's control_rate is 10 Hz",
         "  cameras: the policy needs 'wrist', in use are board",
         "  joints: the policy reads 7 joints, robot 'ur5e' shows 6",

@@ -21,13 +21,13 @@ from simulator_process import OK, SimulatorClient, start_process
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
-from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_to_msg
+from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_to_msgs
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.conversions.observation import image_to_array
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.robots.commands import TwistCommand
+from robocontrast_ros.robots.kinds import make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.state_estimation import make_state_estimator
 
 PROFILE = load_profile("locobot")
 ODOMETRY, JOINTS, CONTACTS, TF = (topic for topic, _ in PROFILE.driver_topics)
@@ -179,7 +179,8 @@ def test_the_same_requests_give_the_same_messages_to_the_last_bit(simulator):
 
 
 def test_a_twist_that_wheels_cannot_follow_is_refused():
-    message = command_to_msg(TwistCommand(0.1, 0.2), 0.0)
+    ((topic, message),) = command_to_msgs(PROFILE, TwistCommand(0.1, 0.2), 0.0)
+    assert topic == PROFILE.command.topic
     assert command_from_msg(message) == TwistCommand(0.1, 0.2)
     message.linear.y = 0.1
     with pytest.raises(ValueError, match=r"expected linear.x and angular.z alone"):

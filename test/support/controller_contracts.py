@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.robots.commands import TwistCommand
-from robocontrast_ros.robots.controllers.registry import Controller, ControlStep, make_controller
+from robocontrast_ros.robots.controllers.protocol import Controller, ControlStep
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
+from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.profile import load_profile

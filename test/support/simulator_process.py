@@ -33,7 +33,7 @@ from simulation_interfaces.srv import (
 )
 
 from robocontrast_ros.messages.decoding import stamp_from_msg
-from robocontrast_ros.nodes.conversions.commands import command_to_msg
+from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP
 from robocontrast_ros.robots.commands import RobotCommand
@@ -98,12 +98,15 @@ class SimulatorClient:
         self.heard = self._listen({"clock": Clock, **sensors, **images, **infos}, LOCKSTEP)
         latched = {topic: message_class(kind) for topic, kind in profile.latched_topics}
         self.latched = self._listen(latched, LATCHED)
-        command = profile.command
-        self._commands = self.node.create_publisher(message_class(command.type), command.topic, LOCKSTEP)
+        self._profile = profile
+        self._commands = {
+            topic: self.node.create_publisher(message_class(kind), topic, LOCKSTEP)
+            for topic, kind in profile.command_topics
+        }
         self._clients = {kind: self.node.create_client(kind, f"simulator/{name}") for kind, name in SERVICES.items()}
         for client in self._clients.values():
             assert client.wait_for_service(240.0), client.srv_name
-        self.wait(lambda: self._commands.get_subscription_count() == 1)
+        self.wait(lambda: all(each.get_subscription_count() == 1 for each in self._commands.values()))
         self.wait(lambda: all(self.node.count_publishers(topic) == 1 for topic in self.heard))
 
     def _listen(self, topics: Mapping[str, type], quality: object) -> dict[str, list]:
@@ -125,7 +128,8 @@ class SimulatorClient:
         return future.result()
 
     def command(self, command: RobotCommand) -> None:
-        self._commands.publish(command_to_msg(command, 0.0))
+        for topic, message in command_to_msgs(self._profile, command, 0.0):
+            self._commands[topic].publish(message)
 
     def step(self, steps: int) -> None:
         assert self.call(StepSimulation, steps=steps).result.result == OK

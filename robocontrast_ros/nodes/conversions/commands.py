@@ -5,20 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from geometry_msgs.msg import Twist
+from std_msgs.msg import Float64MultiArray
 
 from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.nodes.conversions.encoders import DRIVER
-from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
+from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand, TwistCommand
 
-command_to_msg = DRIVER.command
+command_to_msgs = DRIVER.command
 
 
 def command_from_msg(message: Any) -> RobotCommand:
     """Return the command that a driver's message holds.
 
     Raises:
-        ValueError: a trajectory has not exactly one point, or a twist moves in directions that wheels cannot.
+        ValueError: a trajectory has not exactly one point, a twist moves in directions that wheels cannot, or a hand is
+            not given exactly one position.
     """
+    if isinstance(message, Float64MultiArray):
+        if len(message.data) != 1:
+            raise ValueError(f"gripper: got {len(message.data)} numbers, expected 1, the position of its driven joint")
+        return GripperCommand(message.data[0])
     if isinstance(message, Twist):
         impossible = (message.linear.y, message.linear.z, message.angular.x, message.angular.y)
         if any(impossible):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import Image, JointState
@@ -43,6 +45,8 @@ def observation_from_msg(message: ObservationMsg) -> Observation:
         joint_positions=tuple(message.joints.position),
         tool_pose=pose_from_msg(message.tool_pose),
         scene=scene if scene.objects or scene.robot else None,
+        gripper_width=None if math.isnan(message.gripper_width) else message.gripper_width,
+        gripper_closed=None if math.isnan(message.gripper_closed) else message.gripper_closed,
     )
 
 
@@ -54,5 +58,8 @@ def observation_to_msg(observation: Observation, frame_id: str, images: dict[str
     message.header.frame_id = frame_id
     message.header.stamp = time_to_msg(observation.stamp)
     message.tool_pose = pose_to_msg(observation.tool_pose)
+    width, closed = observation.gripper_width, observation.gripper_closed
+    message.gripper_width = math.nan if width is None else width
+    message.gripper_closed = math.nan if closed is None else closed
     message.scene = scene_to_msg(observation.scene or Scene(frame_id=frame_id), observation.stamp)
     return message

@@ -27,6 +27,7 @@ def description_to_msg(description: PolicyDescription, parameters: str, file: st
         image_widths=[width for width, _ in sizes],
         image_heights=[height for _, height in sizes],
         joints=description.joints or 0,
+        observes=list(description.observes),
     )
 
 
@@ -43,6 +44,7 @@ def description_from_msg(message: PolicyDescriptionMsg) -> PolicyDescription:
         rate=message.rate or None,
         image_sizes=sizes if any(sizes) else (),
         joints=message.joints or None,
+        observes=tuple(message.observes),
         execute=message.execute,
         ensemble=None if math.isnan(message.ensemble) else message.ensemble,
     )

@@ -28,9 +28,8 @@ from robocontrast_ros.nodes.runtime.channel import (
 )
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.state_estimation import make_state_estimator
 from robocontrast_ros.srv import CaptureImages
 
 

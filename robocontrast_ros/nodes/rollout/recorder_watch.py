@@ -32,7 +32,7 @@ class RecorderWatch:
             self._steps += ("clock", "scene", *(topic for topic, _ in profile.driver_topics))
         # Where nobody is asked for images, they come at every control step.
         self._each_step = self._steps if parameters.capture_images else (*self._steps, *self._images)
-        self._command = profile.command.topic
+        self._commands = tuple(topic for topic, _ in profile.command_topics)
         depths = {camera.image_topic: parameters.image_depth for camera in profile.cameras}
         self._lag = RecorderLag(depths, parameters.recording_timeout)
         node.create_subscription(RecordingStatus, f"{parameters.recorder}/status", self._report, LATCHED)
@@ -40,7 +40,7 @@ class RecorderWatch:
 
     def begin(self, bag: str) -> None:
         """Count from now on for a bag; without a name there is no recorder to wait for."""
-        self.published = dict.fromkeys((*self._images, *self._steps, self._command), 0)
+        self.published = dict.fromkeys((*self._images, *self._steps, *self._commands), 0)
         self._lag.begin(bag)
 
     def step(self) -> None:
@@ -51,9 +51,9 @@ class RecorderWatch:
         """Count the images that were asked for."""
         self._count(self._images)
 
-    def command(self) -> None:
-        """Count a command."""
-        self._count((self._command,))
+    def command(self, topic: str) -> None:
+        """Count a message of a command's topic."""
+        self._count((topic,))
 
     def _count(self, topics: Iterable[str]) -> None:
         for topic in topics:

@@ -6,7 +6,7 @@ from rclpy.node import Node
 
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.conversions.commands import command_to_msg
+from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
@@ -14,9 +14,9 @@ from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.kinds import kind_of, stop_command
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile_base import RobotProfile
-from robocontrast_ros.robots.rest import home_command, stop_command
 from robocontrast_ros.robots.state_estimation import Reading
 
 
@@ -28,11 +28,12 @@ class TopicRobot:
     ) -> None:
         """Make the publisher and the subscription."""
         self._profile, self._parameters, self._inbox, self._recorder = profile, parameters, inbox, recorder
-        command = profile.command
-        self._publisher = node.create_publisher(message_class(command.type), command.topic, RECORDED)
+        self._publishers = {
+            topic: node.create_publisher(message_class(kind), topic, RECORDED) for topic, kind in profile.command_topics
+        }
         self.topic = profile.state.topic
-        # A base may not find its way: a person brings it there.
-        self.homes = not (profile.mobile or parameters.world_resets_robot)
+        self._home_command = kind_of(profile).home
+        self.homes = self._home_command is not None and not parameters.world_resets_robot
         inbox.subscribe(message_class(profile.state.type), self.topic)
 
     def state(self, after: float) -> Reading:
@@ -46,16 +47,17 @@ class TopicRobot:
 
     def command(self, command: RobotCommand, stamp: float) -> None:
         """Publish a command, stamped with the observation that it answers."""
-        self._publisher.publish(command_to_msg(command, stamp))
-        self._recorder.command()
+        for topic, message in command_to_msgs(self._profile, command, stamp):
+            self._publishers[topic].publish(message)
+            self._recorder.command(topic)
 
     hold = command
 
     def home(self, start: Pose, after: float) -> float:
-        """Send an arm to its start posture; return how long that takes [s]."""
+        """Send the robot to its start; return how long that takes [s]."""
         reading = self.state(after)
         try:
-            command = home_command(self._profile, reading, start)
+            command = self._home_command(self._profile, reading, start)
         except Unreachable as error:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
         self.command(command, reading.stamp)
@@ -66,4 +68,4 @@ class TopicRobot:
         message = self._inbox.newest(self.topic)
         if message is not None:
             reading = reading_from_msg(message)
-            self.command(stop_command(reading, self._parameters.control_period), reading.stamp)
+            self.command(stop_command(self._profile, reading, self._parameters.control_period), reading.stamp)

@@ -31,7 +31,7 @@ from robocontrast_ros.domain import Fault, Observed, Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 
-PREFIX = "robocontrast-line-1-"
+PREFIX = "robocontrast-line-2-"
 """Begins every name; its number is raised when the messages change."""
 
 _LENGTHS = struct.Struct("<II")
@@ -201,6 +201,7 @@ class LocalClient:
             "joints": observation.joint_names,
             "positions": observation.joint_positions,
             "pose": (observation.tool_pose.position, observation.tool_pose.orientation),
+            "gripper": (observation.gripper_width, observation.gripper_closed),
             "images": [(name, image.shape) for name, image in observation.images.items()],
         }
         with self._lost_on_error():
@@ -277,6 +278,8 @@ def _observation(request: dict[str, Any], pixels: NDArray[np.uint8]) -> Observat
         joint_names=tuple(request["joints"]),
         joint_positions=tuple(request["positions"]),
         tool_pose=Pose(tuple(position), tuple(orientation)),
+        gripper_width=request["gripper"][0],
+        gripper_closed=request["gripper"][1],
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robocontrast_ros.domain import ActionConventions, RobotState
+from robocontrast_ros.domain.channels import COMMANDS
 from robocontrast_ros.robots.action_spaces import DiscreteNavigation, Move
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.controllers.protocol import Action, ControlStep
@@ -68,6 +69,7 @@ class DiscreteNavigationController:
     point (it was moved by hand), the set point is reset to the base.
     """
 
+    channels = (COMMANDS["move"],)
     action_size = 1
     conventions = ActionConventions(reference="discrete", frame="base", rotation="none", gripper="none")
 

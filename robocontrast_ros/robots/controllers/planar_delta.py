@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import ActionConventions, RobotState
+from robocontrast_ros.domain.channels import COMMANDS
 from robocontrast_ros.robots.action_spaces import PlanarDelta
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.controllers.protocol import Action, ControlStep
@@ -29,6 +30,7 @@ class PlanarDeltaController:
     away), the set point is reset to the tool.
     """
 
+    channels = (COMMANDS["planar_delta"],)
     action_size = 2
     conventions = ActionConventions(reference="delta", frame="world", rotation="none", gripper="none")
 

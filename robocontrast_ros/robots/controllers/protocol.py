@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import ActionConventions, RobotState
+from robocontrast_ros.domain.channels import Channel
 from robocontrast_ros.robots.commands import RobotCommand
 
 
@@ -35,10 +36,12 @@ class Controller(Protocol):
     """Turns actions of one action space into commands of one robot.
 
     Attributes:
+        channels: what the numbers of an action are, one channel after the other.
         action_size: numbers in one action.
         conventions: their meaning, in full.
     """
 
+    channels: tuple[Channel, ...]
     action_size: int
     conventions: ActionConventions
 

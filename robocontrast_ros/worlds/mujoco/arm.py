@@ -1,30 +1,32 @@
-"""An arm in the physics: position servos that follow joint trajectories."""
+"""An arm in the physics: position servos that follow joint trajectories, and its hand."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
+from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.manipulator_mjcf import TOOL_SITE, arm_mjcf
+from robocontrast_ros.robots.manipulator_mjcf import arm_mjcf
+from robocontrast_ros.robots.mjcf import TOOL_SITE
 from robocontrast_ros.robots.state_estimation import JointReading
 from robocontrast_ros.worlds.mujoco.embodiment import Embodiment, xyzw
 from robocontrast_ros.worlds.mujoco.entities import Triple
-from robocontrast_ros.worlds.mujoco.sensors import Sensor
+from robocontrast_ros.worlds.mujoco.hand import Hand
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
 
 AHEAD = 50
 """Physics steps whose set points are computed at once; one by one they cost as much as the physics."""
 
 
 class Arm(Embodiment):
-    """A manipulator."""
+    """A manipulator, with or without a hand."""
 
     def __init__(self, profile: ManipulatorProfile, start: Triple | None) -> None:
         """Take the robot, and where its tool starts, pointing down [m]; None for its home posture.
@@ -36,6 +38,7 @@ class Arm(Embodiment):
         self._kinematics = Kinematics(profile)
         home = tuple(profile.home) if start is None else self._kinematics.posture(start)
         self._home = np.asarray(home, dtype=float)
+        self._hand = Hand(profile.end_effector) if profile.end_effector.joints else None
         self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
         self._ahead: list[NDArray[np.float64]] = []
         self._go(_Trajectory(self._home, self._home, 1))
@@ -50,25 +53,32 @@ class Arm(Embodiment):
         self._tool = model.site(prefix + TOOL_SITE).id
         self._timestep = float(model.opt.timestep)
         self._ahead = []
+        if self._hand:
+            self._hand.bind(model, data, prefix)
 
     def go_home(self) -> None:
-        """Put the joints to the home posture, at rest, and let the servos hold them there."""
+        """Put the joints to the home posture, at rest, the hand open, and let the servos hold them there."""
         self._data.qpos[self._qpos] = self._home
         self._data.qvel[self._qvel] = 0.0
         self._data.qacc_warmstart[:] = 0.0
+        if self._hand:
+            self._hand.go_home()
         self._go(_Trajectory(self._home, self._home, 1))
 
     def apply_command(self, command: RobotCommand) -> None:
-        """Let the joints go to a position, straight in joint space, and hold it.
+        """Let the joints go to a position, straight in joint space, and hold it; let the hand go to one, too.
 
         The motion starts from where the previous command has brought the set point, as
         joint_trajectory_controller does when it interpolates from the desired state.
 
         Raises:
-            ValueError: it is no joint trajectory, the joints are not the robot's, or a number is not finite
-                or negative.
+            ValueError: it is no joint trajectory, the joints are not the robot's, a number is not finite
+                or negative, or it is for a hand that there is not.
         """
         profile = self._profile
+        if isinstance(command, GripperCommand):
+            self._grip(command.position)
+            return
         if not isinstance(command, JointTrajectoryCommand):
             raise ValueError(f"'{profile.name}' follows joint trajectories, not {command}")
         given, count = sorted(command.names), len(command.positions)
@@ -79,6 +89,8 @@ class Arm(Embodiment):
             )
         if not (all(map(math.isfinite, command.positions)) and 0.0 <= command.duration < math.inf):
             raise ValueError(f"joint trajectory: got {command}, expected finite positions and a duration >= 0 s")
+        if command.gripper is not None:
+            self._grip(command.gripper)
         order = [command.names.index(name) for name in profile.joint_names]
         goal = np.asarray(command.positions, dtype=float)[order]
         length = max(round(command.duration / self._timestep), 1)
@@ -91,11 +103,21 @@ class Arm(Embodiment):
             self._ahead = self._next_set_points()
         self._data.ctrl[self._actuators] = self._ahead.pop()
         self._followed += 1
+        if self._hand:
+            self._hand.before_step()
 
     def pose(self) -> Pose:
         """Return the pose of the tool, z pointing out of it."""
         x, y, z = self._data.site_xpos[self._tool].tolist()
         return Pose((x, y, z), xyzw(self._data.site_xmat[self._tool]))
+
+    def joint_state(self) -> JointState:
+        """Return positions, velocities and torques of the arm's joints, then of the hand's."""
+        arm = super().joint_state()
+        if self._hand is None:
+            return arm
+        hand = self._hand.joint_state()
+        return JointState(*(getattr(arm, field.name) + getattr(hand, field.name) for field in fields(JointState)))
 
     def reading(self, stamp: float) -> JointReading:
         """Return the joints."""
@@ -103,8 +125,17 @@ class Arm(Embodiment):
         return JointReading(stamp, joints.names, joints.positions)
 
     def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
-        """Return the joints; an arm's driver does not report contacts."""
-        return (Sensor(self._profile.state.topic, self._profile.base_frame, self.joint_state()),)
+        """Return the joints, and the contacts where the driver reports them."""
+        profile = self._profile
+        joints = Sensor(profile.state.topic, profile.base_frame, self.joint_state())
+        if not profile.reports_contacts:
+            return (joints,)
+        return (joints, Sensor(profile.contacts_topic, profile.base_frame, Contacts(touched)))
+
+    def _grip(self, position: float) -> None:
+        if self._hand is None:
+            raise ValueError(f"'{self._profile.name}' has no hand that could go to {position}")
+        self._hand.go(position)
 
     def _go(self, trajectory: _Trajectory) -> None:
         self._trajectory, self._followed, self._ahead = trajectory, 0, []

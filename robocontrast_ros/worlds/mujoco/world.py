@@ -8,18 +8,18 @@ alike whatever happened before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import mujoco
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
+from robocontrast_ros.configuration.plugins import import_object
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.robots.kinematics import Unreachable
-from robocontrast_ros.robots.profile import DifferentialDriveProfile, ManipulatorProfile, RobotProfile
+from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
-from robocontrast_ros.worlds.mujoco.arm import Arm
-from robocontrast_ros.worlds.mujoco.base import Base
 from robocontrast_ros.worlds.mujoco.bodies import Bodies
 from robocontrast_ros.worlds.mujoco.cameras import Cameras
 from robocontrast_ros.worlds.mujoco.composition import (
@@ -48,11 +48,6 @@ from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 NANOSECONDS = 1_000_000_000
-
-EMBODIMENTS: dict[type[RobotProfile], Callable[..., Embodiment]] = {
-    DifferentialDriveProfile: Base,
-    ManipulatorProfile: Arm,
-}
 
 _WARNING = mujoco.mjtWarning
 DIVERGED = tuple(w.value for w in (_WARNING.mjWARN_BADQPOS, _WARNING.mjWARN_BADQVEL, _WARNING.mjWARN_BADQACC))
@@ -91,7 +86,8 @@ class World:
         self.profile = profile
         self._path = resolve_uri(world)
         read_resource(self._path)
-        self._robot = EMBODIMENTS[type(profile)](profile, start)
+        embodiment = import_object(kind_of(profile).embodiment, f"kind of robot '{profile.type}'", "embodiment")
+        self._robot: Embodiment = embodiment(profile, start)
         self.cameras = Cameras(cameras, robot_prefix(profile.name), str(self._path))
         self._physics_step = physics_step
         self._spawned: dict[str, Spawned] = {}

@@ -15,7 +15,7 @@ from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
-from robocontrast_ros.robots.controllers.registry import ControlStep
+from robocontrast_ros.robots.controllers.protocol import ControlStep
 
 
 class OneJoint:

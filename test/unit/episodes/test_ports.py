@@ -11,9 +11,10 @@ from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.episodes.pacing import WallClock
 from robocontrast_ros.robots.commands import TwistCommand
+from robocontrast_ros.robots.kinds import stop_command
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.rest import HOMING_SPEED, home_command, stop_command
+from robocontrast_ros.robots.rest import HOMING_SPEED, home_arm
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
 
@@ -89,16 +90,20 @@ def test_an_arm_goes_home_no_faster_than_it_should_and_its_tool_is_there(name):
     here = dict(zip(profile.joint_names, profile.home, strict=True))
     # A driver may list its joints in any order.
     reading = JointReading(3.0, tuple(reversed(here)), tuple(reversed(here.values())))
-    command = home_command(profile, reading, Pose((0.4, 0.1, 0.05)))
+    command = home_arm(profile, reading, Pose((0.4, 0.1, 0.05)))
     assert Kinematics(profile).tool_pose(command.positions).position == pytest.approx((0.4, 0.1, 0.05), abs=1e-3)
     far = max(abs(there - here[joint]) for joint, there in zip(command.names, command.positions, strict=True))
     assert command.duration == pytest.approx(far / HOMING_SPEED)
     assert min(joint.velocity for joint in profile.joints) > HOMING_SPEED
     with pytest.raises(Unreachable):
-        home_command(profile, reading, Pose((3.0, 0.0, 0.05)))
+        home_arm(profile, reading, Pose((3.0, 0.0, 0.05)))
 
 
 def test_stopping_is_staying_where_the_reading_is():
-    held = stop_command(JointReading(1.0, ("b", "a"), (0.2, 0.1)), 0.1)
-    assert (held.names, held.positions, held.duration) == (("b", "a"), (0.2, 0.1), 0.1)
-    assert stop_command(OdometryReading(1.0, Pose()), 0.1) == TwistCommand()
+    franka = load_profile("franka")
+    names = tuple(reversed(franka.joint_names))
+    # A finger is no part of the arm, and a hand that holds something goes on holding it.
+    reading = JointReading(1.0, ("finger", *names), (0.02, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1))
+    held = stop_command(franka, reading, 0.1)
+    assert (held.names, held.positions, held.duration) == (names, reading.positions[1:], 0.1)
+    assert stop_command(load_profile("locobot"), OdometryReading(1.0, Pose()), 0.1) == TwistCommand()

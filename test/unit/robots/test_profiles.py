@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from transforms3d.quaternions import quat2mat
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
+from robocontrast_ros.robots.end_effectors.rod import Rod
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.manipulator_mjcf import arm_mjcf
@@ -87,7 +88,7 @@ def test_the_model_agrees_with_the_table_of_parameters(name, shares):
     yaw = profile.base_yaw
     base = np.array([[np.cos(yaw), -np.sin(yaw), 0, 0], [np.sin(yaw), np.cos(yaw), 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     base[:3, 3] = profile.base_position
-    expected = base @ flange(profile, joints) @ np.array([profile.pusher.offset, 0, profile.pusher.length, 1])
+    expected = base @ flange(profile, joints) @ np.array([*profile.end_effector.tool_pose.position, 1])
     assert Kinematics(profile).tool_pose(joints).position == pytest.approx(expected[:3], abs=1e-9)
 
 
@@ -155,7 +156,14 @@ def put(data, value, *keys):
             r"`kinematics` to have one row a joint",
         ),
         (lambda d: put(d, 9.0, "home", 2), r"`home` within the limits .* of 'fr3_joint3', not 9.0"),
-        (lambda d: remove(d, "pusher"), r"`pusher`: got 'nothing', expected a value"),
+        (lambda d: remove(d, "end_effector"), r"`end_effector`: got 'nothing', expected a value"),
+        (lambda d: remove(d, "end_effector", "length"), r"`end_effector.length`: got 'nothing', expected a value"),
+        (lambda d: put(d, "rodd", "end_effector", "type"), r"`end_effector.type`: got 'rodd'.*Did you mean 'rod'"),
+        (lambda d: remove(d, "end_effector", "type"), r"`end_effector`: .*Add a `type`, one of .*rod"),
+        (
+            lambda d: put(d, "hook", "end_effector"),
+            r"`end_effector`: got 'hook', expected a known end_effector, or the path",
+        ),
         (
             lambda d: put(d, -1.0, "joints", 1, "velocity"),
             r"`joints.1.velocity`: got -1.0, expected greater than 0",
@@ -235,3 +243,55 @@ def test_an_unknown_robot_is_told_the_known_ones():
 def test_a_place_out_of_reach_is_refused_with_how_far_it_is():
     with pytest.raises(ValueError, match=r"'ur5e': the tool cannot point down at \(2.000, 0.000, 0.010\) m"):
         Kinematics(load_profile("ur5e")).posture((2.0, 0.0, 0.01))
+
+
+def written(path, **data):
+    path.write_text(yaml.safe_dump(data))
+    return path
+
+
+def test_a_file_that_extends_a_robot_has_its_keys_but_for_its_own(tmp_path):
+    rod = {"type": "rod", "length": 0.1, "radius": 0.01}
+    written(tmp_path / "long.yaml", extends="franka", name="long", end_effector=rod | {"length": 0.3})
+    path = written(tmp_path / "own.yaml", extends="long.yaml", name="own", description="mine", end_effector=rod)
+    franka, own = load_profile("franka"), load_profile(path)
+    assert own == replace(franka, name="own", description="mine", end_effector=own.end_effector)
+    assert own.end_effector == parse_record(Rod, rod, "rod") != franka.end_effector
+
+
+@pytest.mark.parametrize(
+    ("extends", "message"),
+    [
+        ("franca", r"b.yaml: `extends`: got 'franca', expected a known extends, or .*Did you mean 'franka'"),
+        (7, r"b.yaml: `extends`: got 7, expected name or path of a robot's file"),
+        ("a.yaml", r"b.yaml: `extends`: got 'a.yaml', expected a robot that does not extend this one"),
+    ],
+)
+def test_a_robot_that_extends_none_is_refused(tmp_path, extends, message):
+    path = written(tmp_path / "a.yaml", extends="b.yaml")
+    written(tmp_path / "b.yaml", extends=extends)
+    with pytest.raises(ConfigurationError, match=message):
+        load_profile(path)
+
+
+def test_the_key_pusher_of_older_files_is_a_rod(tmp_path):
+    data = yaml.safe_load(FILES[NAMES.index("ur5e")].read_text())
+    rod = data.pop("end_effector")
+    pusher = {key: value for key, value in rod.items() if key != "type"}
+    old = written(tmp_path / "old.yaml", **data, pusher=pusher)
+    assert load_profile(old) == load_profile("ur5e")
+    hand = written(tmp_path / "new.yaml", extends="old.yaml", end_effector=rod | {"length": 0.5})
+    assert load_profile(hand).end_effector.length == 0.5
+    bad = written(tmp_path / "bad.yaml", **data, pusher=pusher | {"lenght": 1.0})
+    with pytest.raises(ConfigurationError, match=r"`end_effector.lenght`: got 'lenght', expected a known key"):
+        load_profile(bad)
+
+
+def test_an_end_effector_may_stand_in_a_file_of_its_own(tmp_path):
+    rod = {"type": "rod", "length": 0.1, "radius": 0.01}
+    written(tmp_path / "rod.yaml", **rod)
+    path = written(tmp_path / "own.yaml", extends="franka", end_effector="rod.yaml")
+    assert load_profile(path).end_effector == parse_record(Rod, rod, "rod")
+    written(tmp_path / "rod.yaml", **rod | {"length": -1.0})
+    with pytest.raises(ConfigurationError, match=r"rod.yaml: `length`: got -1.0, expected greater than 0"):
+        load_profile(path)

@@ -7,16 +7,59 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from two_finger_hand import OPEN, write_arm_with_a_hand
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.kinds import make_state_estimator, stop_command
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.rest import home_arm
 from robocontrast_ros.robots.state_estimation import (
     JointReading,
     NotAtStart,
     OdometryReading,
-    make_state_estimator,
 )
+
+
+@pytest.fixture(scope="module")
+def with_a_hand(tmp_path_factory):
+    return load_profile(write_arm_with_a_hand(tmp_path_factory.mktemp("robots") / "arm.yaml"))
+
+
+def test_a_hand_is_known_by_its_joints_in_whatever_order_they_come(with_a_hand):
+    arm = dict(zip(with_a_hand.joint_names, with_a_hand.home, strict=True))
+    joints = {"finger2": 0.015, **arm, "finger1": 0.015}
+    state = make_state_estimator(with_a_hand).update(JointReading(2.0, tuple(joints), tuple(joints.values())))
+    assert (state.joint_names, state.joint_positions) == (with_a_hand.joint_names, with_a_hand.home)
+    assert state.gripper_width == 0.03
+    assert state.gripper_closed == pytest.approx(1 - 0.03 / 0.08)
+    with pytest.raises(ValueError, match="expected also finger1, finger2"):
+        make_state_estimator(with_a_hand).update(JointReading(2.0, tuple(arm), tuple(arm.values())))
+    rod = make_state_estimator(FRANKA).update(JointReading(2.0, tuple(arm), tuple(arm.values())))
+    assert rod.gripper_width is rod.gripper_closed is None
+
+
+def test_a_hand_opens_on_the_way_home_and_stays_as_it_is_when_the_arm_stops(with_a_hand):
+    joints = dict(zip((*with_a_hand.joint_names, "finger1", "finger2"), (*with_a_hand.home, 0.01, 0.01), strict=True))
+    reading = JointReading(2.0, tuple(joints), tuple(joints.values()))
+    assert home_arm(with_a_hand, reading, Pose((0.4, 0.0, 0.2))).gripper == OPEN
+    held = stop_command(with_a_hand, reading, 0.1)
+    assert (held.names, held.positions, held.gripper) == (with_a_hand.joint_names, with_a_hand.home, None)
+
+
+def test_an_arm_with_a_hand_has_its_channels_and_topics(with_a_hand, tmp_path):
+    assert with_a_hand.observations == ("joint_positions", "tool_pose", "gripper_width", "gripper_closed")
+    assert [topic for topic, _ in with_a_hand.command_topics] == [FRANKA.command.topic, "gripper/commands"]
+    assert [topic for topic, _ in with_a_hand.driver_topics] == ["joint_states", "contacts"]
+    assert FRANKA.observations == ("joint_positions", "tool_pose")
+    assert len(FRANKA.command_topics) == len(FRANKA.driver_topics) == 1
+    with pytest.raises(ConfigurationError, match=r"`gripper_command`: where the hand's driver takes commands"):
+        load_profile(write_arm_with_a_hand(tmp_path / "arm.yaml", gripper_command=None))
+    rod = {"type": "rod", "length": 0.1, "radius": 0.01}
+    with pytest.raises(ConfigurationError, match=r"`gripper_command`: nothing, for a rod takes no commands"):
+        load_profile(write_arm_with_a_hand(tmp_path / "arm.yaml", end_effector=rod))
+
 
 FRANKA, LOCOBOT = load_profile("franka"), load_profile("locobot")
 place = st.tuples(st.floats(-5.0, 5.0), st.floats(-5.0, 5.0), st.floats(-3.1, 3.1))

@@ -16,7 +16,7 @@ from robocontrast_ros.domain import ActionConventions
 from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
 from robocontrast_ros.policies.fit import check_fit, find_differences
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import CameraInterface
 from robocontrast_ros.sessions.overrides import Overrides
@@ -94,7 +94,11 @@ def test_a_size_that_is_not_known_fits():
         ),
         (
             {"conventions": conventions(gripper="closes")},
-            "gripper: the policy answers closes, the robot's planar_delta takes none",
+            "gripper: the policy has a gripper, robot 'franka' has none",
+        ),
+        (
+            {"observes": ("tool_pose", "gripper_width")},
+            "gripper: the policy has a gripper, robot 'franka' has none",
         ),
         (
             {"action_size": 7},
@@ -120,6 +124,27 @@ def test_a_size_that_is_not_known_fits():
 def test_each_difference_is_told_alone(changes, told):
     (only,) = differences(**changes)
     assert only.startswith(told)
+
+
+def test_a_policy_with_a_gripper_on_a_robot_without_is_one_line():
+    hand = PolicyDescription(
+        "droid",
+        "joint_positions",
+        8,
+        conventions=ActionConventions("absolute", "joint", "none", "closes"),
+        joints=7,
+        observes=("joint_positions", "gripper_closed"),
+    )
+    (only,) = find_differences(hand, ROBOTS["franka"], 15.0, {})
+    assert str(only) == "gripper: the policy has a gripper, robot 'franka' has none"
+
+
+def test_what_a_policy_reads_of_the_state_the_robot_must_show():
+    reads = PolicyDescription("mine", "discrete_navigation", 1, observes=("tool_pose", "joint_positions"))
+    (only,) = find_differences(reads, ROBOTS["locobot"], 10.0, {})
+    assert str(only) == "observes: the policy reads joint_positions, robot 'locobot' shows tool_pose"
+    with pytest.raises(ValueError, match="observes gripper, expected some of joint_positions, tool_pose, gripper_w"):
+        replace(reads, observes=("gripper",))
 
 
 def test_a_camera_that_the_robot_has_but_the_session_leaves_out_is_told_with_the_cure():
@@ -158,11 +183,11 @@ def test_all_that_differs_is_told_at_once_one_line_each():
     assert first.startswith("wrong.yaml: got 'wrong', expected a policy that fits robot 'franka'.")
     assert "robocontrast policies" in first
     assert [line.split(":")[0].strip() for line in lines] == [
+        "gripper",
         "action_size",
         "reference",
         "frame",
         "rotation",
-        "gripper",
         "rate",
         "cameras",
         "image_sizes",
@@ -198,8 +223,8 @@ def test_evaluate_refuses_what_does_not_fit_with_one_line_per_difference(tmp_pat
     first, *lines = result.stderr.strip().splitlines()
     assert first.startswith(f"error: {policy}: got 'absolute', expected a policy that fits robot 'franka'.")
     assert lines == [
+        "  gripper: the policy has a gripper, robot 'franka' has none",
         "  reference: the policy answers absolute, the robot's planar_delta takes delta",
-        "  gripper: the policy answers closes, the robot's planar_delta takes none",
         "  rate: the policy was made for 5 Hz, the task's control_rate is 10 Hz",
         "  cameras: the policy needs 'wrist', in use are board",
     ]

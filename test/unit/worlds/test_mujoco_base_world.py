@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
-from robocontrast_ros.robots.controllers.registry import ControlStep, make_controller
+from robocontrast_ros.robots.controllers.protocol import ControlStep
+from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.state_estimation import make_state_estimator
 from robocontrast_ros.worlds.mujoco.entities import Category, EntityState, NotMovable, ResetScope, Twist
 from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry, Transform

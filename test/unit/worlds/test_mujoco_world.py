@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
-from robocontrast_ros.robots.controllers.registry import make_controller
+from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.mujoco.entities import (

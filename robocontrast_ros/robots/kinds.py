@@ -1,0 +1,85 @@
+"""Kinds of robots: all that differs between an arm and a base, in one record for each.
+
+The key `type` of a robot's file names its kind, which is found by entry point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from robocontrast_ros.configuration import ConfigurationError, load_plugin
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.controllers.protocol import Controller
+from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.robots.state_estimation import Reading, StateEstimator
+
+
+@dataclass(frozen=True)
+class RobotKind:
+    """A kind of robot.
+
+    Attributes:
+        profile: the record of its files.
+        estimator: what estimates the state of a robot, made from its profile.
+        controllers: action space -> what carries it out, made from the profile, the profile's record of the action
+            space, and the control period [s].
+        stop: returns the command to stop where a reading has the robot, given the profile, the reading, and the control
+            period [s].
+        home: returns the command to go to where an episode starts, given profile, reading and start; raises
+            ``kinematics.Unreachable``. None where the robot does not go there by itself.
+        embodiment: `module:Class` of its `worlds.mujoco.embodiment.Embodiment`, made from the profile and the start.
+    """
+
+    profile: type[RobotProfile]
+    estimator: Callable[[Any], StateEstimator]
+    controllers: Mapping[str, Callable[[Any, Any, float], Controller]]
+    stop: Callable[[Any, Any, float], RobotCommand]
+    home: Callable[[Any, Any, Pose], RobotCommand] | None
+    embodiment: str
+
+
+def kind_of(profile: RobotProfile) -> RobotKind:
+    """Return the kind of a robot."""
+    return _kind(profile.type)
+
+
+@cache
+def _kind(name: str) -> RobotKind:
+    return load_plugin("robot_kinds", name, "a robot", "type")
+
+
+def make_state_estimator(profile: RobotProfile) -> StateEstimator:
+    """Return the state estimator of a robot."""
+    return kind_of(profile).estimator(profile)
+
+
+def stop_command(profile: RobotProfile, reading: Reading, period: float) -> RobotCommand:
+    """Return the command to stop where a reading has the robot, within a control period [s]."""
+    return kind_of(profile).stop(profile, reading, period)
+
+
+def make_controller(profile: RobotProfile, action_space: str, period: float) -> Controller:
+    """Return the controller for a robot and an action space.
+
+    Args:
+        profile: the robot.
+        action_space: name of the action space that the policy answers in.
+        period: duration of a control step [s].
+
+    Raises:
+        ConfigurationError: the robot does not offer the action space.
+    """
+    if action_space not in profile.action_spaces.offered:
+        raise ConfigurationError(
+            f"robot '{profile.name}'",
+            "action_space",
+            action_space,
+            f"an action space that this robot offers: {', '.join(profile.action_spaces.offered) or '(none)'}",
+            "Choose another policy or robot.",
+        )
+    space = getattr(profile.action_spaces, action_space)
+    return kind_of(profile).controllers[action_space](profile, space, period)

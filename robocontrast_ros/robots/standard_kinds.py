@@ -1,0 +1,30 @@
+"""The kinds of robots of this package."""
+
+from __future__ import annotations
+
+from robocontrast_ros.robots.controllers.discrete_navigation import DiscreteNavigationController
+from robocontrast_ros.robots.controllers.joint_positions import JointPositionsController
+from robocontrast_ros.robots.controllers.planar_delta import PlanarDeltaController
+from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
+from robocontrast_ros.robots.kinds import RobotKind
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.rest import home_arm, stop_arm, stop_base
+from robocontrast_ros.robots.state_estimation import ArmState, BaseState
+
+DIFFERENTIAL_DRIVE = RobotKind(
+    profile=DifferentialDriveProfile,
+    estimator=BaseState,
+    controllers={"discrete_navigation": DiscreteNavigationController},
+    stop=stop_base,
+    home=None,  # a base may not find its way: a person brings it there
+    embodiment="robocontrast_ros.worlds.mujoco.base:Base",
+)
+
+MANIPULATOR = RobotKind(
+    profile=ManipulatorProfile,
+    estimator=ArmState,
+    controllers={"joint_positions": JointPositionsController, "planar_delta": PlanarDeltaController},
+    stop=stop_arm,
+    home=home_arm,
+    embodiment="robocontrast_ros.worlds.mujoco.arm:Arm",
+)

@@ -1,0 +1,73 @@
+"""A hand in the physics: one drive that moves the fingers at a limited speed and presses with a limited force."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from robocontrast_ros.robots.end_effectors.base import DRIVE, EndEffector
+from robocontrast_ros.worlds.mujoco.sensors import JointState
+
+
+class Hand:
+    """The fingers of an arm.
+
+    The drive's set point goes to where it is told at the hand's greatest speed. Where the fingers are held up, by an
+    object between them, it stays just so far ahead of them that they press with their whole force; so a hand that is
+    told to open begins at once.
+    """
+
+    def __init__(self, hand: EndEffector) -> None:
+        """Take the end effector, whose fingers start open."""
+        self._hand = hand
+        self._driven = hand.joints[0]
+        self._goal = self._set_point = self._driven.open
+        self._data: mujoco.MjData | None = None
+
+    def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
+        """Take the place in a newly composed model, with the efforts from before; ``prefix`` is that of own names."""
+        efforts = 0.0 if self._data is None else self._data.qfrc_actuator[self._qvel]
+        self._data = data
+        joints = [model.joint(prefix + joint.name) for joint in self._hand.joints]
+        self._qpos = np.array([joint.qposadr[0] for joint in joints])
+        self._qvel = np.array([joint.dofadr[0] for joint in joints])
+        self._first = int(self._qpos[0])
+        self._actuator = model.actuator(prefix + DRIVE).id
+        data.qfrc_actuator[self._qvel] = efforts
+        self._farthest = self._hand.drive_speed * float(model.opt.timestep)
+        self._ahead = float(model.actuator_forcerange[self._actuator, 1] / model.actuator_gainprm[self._actuator, 0])
+
+    def go_home(self) -> None:
+        """Open the fingers, at rest."""
+        self._data.qpos[self._qpos] = [joint.open for joint in self._hand.joints]
+        self._data.qvel[self._qvel] = 0.0
+        self._goal = self._set_point = self._driven.open
+
+    def go(self, position: float) -> None:
+        """Let the driven joint go to a position [rad or m], as far as it can.
+
+        Raises:
+            ValueError: the number is not finite.
+        """
+        if not math.isfinite(position):
+            raise ValueError(f"gripper: got {position}, expected a finite position of '{self._driven.name}'")
+        low, high = sorted((self._driven.open, self._driven.closed))
+        self._goal = min(max(position, low), high)
+
+    def before_step(self) -> None:
+        """Move the set point for the coming physics step."""
+        now = float(self._data.qpos[self._first])
+        moved = min(max(self._goal, self._set_point - self._farthest), self._set_point + self._farthest)
+        self._set_point = min(max(moved, now - self._ahead), now + self._ahead)
+        self._data.ctrl[self._actuator] = self._set_point
+
+    def joint_state(self) -> JointState:
+        """Return positions, velocities and efforts of the joints, the driven one first."""
+        return JointState(
+            tuple(joint.name for joint in self._hand.joints),
+            tuple(self._data.qpos[self._qpos].tolist()),
+            tuple(self._data.qvel[self._qvel].tolist()),
+            tuple(self._data.qfrc_actuator[self._qvel].tolist()),
+        )
