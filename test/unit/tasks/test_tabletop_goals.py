@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tabletop_scenes import asked, scene, tabletop
+
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.tasks.protocol import RegionGoal, StagedGoal
-from tabletop_scenes import asked, scene, tabletop
 
 TASK = tabletop()
 START = scene(red_cube=(0.42, 0.15), blue_cube=(0.55, -0.1), red_bowl=(0.42, -0.1), red_can=(0.55, 0.15))

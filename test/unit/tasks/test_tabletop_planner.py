@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
+from tabletop_scenes import asked, scene, tabletop
+
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.objects import tool_pose
@@ -13,7 +15,6 @@ from robocontrast_ros.tasks.protocol import Infeasible, Plan
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.hand import grasp_place
 from robocontrast_ros.tasks.tabletop.planner import NoPlan
-from tabletop_scenes import asked, scene, tabletop
 
 TASK = tabletop()
 
@@ -109,7 +110,7 @@ def test_nothing_is_put_to_itself_or_where_it_does_not_fit():
 def test_what_is_carried_goes_over_everything_and_ends_where_it_belongs(family, target, reference):
     where = scene(**{target: (0.42, 0.15, 0.4), reference: (0.55, -0.1, 1.0)}, white_mug=(0.42, -0.15))
     found = plan(asked(family, target, reference), where)
-    start, *_, grasp, lifted, over, opened, end = np.asarray(found.path)
+    _start, *_, grasp, lifted, over, opened, end = np.asarray(found.path)
     hangs = grasp[2]
     tallest = max(TASK.library[o.model].size[2] for o in where if o.name != target)
     assert lifted[2] == over[2] and lifted[2] - hangs >= tallest + TASK.parameters.placing.carry - 1e-9

@@ -42,6 +42,8 @@ class HandlingParameters:
     reached: float = Field(gt=0, description="height error up to which the hand is down [m]")
     stalled: float = Field(ge=0, description="a hand that goes down less than this in a step is stopped [m]")
     stalled_within: float = Field(ge=0, description="height error up to which a stopped hand counts as down [m]")
+    still: float = Field(ge=0, description="a tool that goes less than this in a step rests [m]")
+    still_turn: float = Field(ge=0, description="the same for its turn [rad]")
     settled: float = Field(gt=0, description="fingers that move less than this in a step have settled [m]")
     in_hand: float = Field(gt=0, description="a target farther than this from where the hand has it is lost [m]")
     at_place: float = Field(gt=0, description="a target within this of its place is there [m]")
@@ -86,6 +88,7 @@ class Handler:
         self._before: Sensed | None = None
         self._commanded: Pose | None = None
         self._gripper = OPEN
+        self._lowering = False
 
     def step(self, tool: Pose, width: float, scene: Scene) -> Vector:
         """Return the next action: displacement [m], rotation vector [rad], both in `world`, gripper; shape (7,).
@@ -96,10 +99,12 @@ class Handler:
             scene: the scene as it is.
         """
         now = Sensed(tool, width, scene[self._target].pose)
-        self._commanded = self._commanded or tool
+        if self._commanded is None or self._is_still(now):
+            # Where the robot rests is where its set point is, whatever its limits have left of the commands.
+            self._commanded = tool
         goal = self._next(now, scene)
         shift, turn = self._towards(goal, now.tool)
-        self._before = now
+        self._before, self._lowering = now, shift[2] < -self._p.stalled
         return np.array([*shift, *turn, self._gripper])
 
     # -- what to do -------------------------------------------------------------------------------
@@ -132,6 +137,13 @@ class Handler:
             return plan.grasp.pose
         return self._down_to(plan.grasp, plan.above, now)
 
+    def _is_still(self, now: Sensed) -> bool:
+        if self._before is None:
+            return False
+        before = self._before.tool
+        turned = float(norm(_turn(before, now.tool)))
+        return before.distance_to(now.tool) <= self._p.still and turned <= self._p.still_turn
+
     def _holds(self, now: Sensed) -> bool:
         """Tell whether the target is where the hand would have it."""
         expected = self._plan.grasp.carried(self._from, now.target)
@@ -161,8 +173,7 @@ class Handler:
         if high <= self._p.reached:
             return True
         fallen = math.inf if self._before is None else self._before.tool.position[2] - now.tool.position[2]
-        pressed = self._commanded.position[2] <= place.position[2] + self._p.reached
-        return high <= self._p.stalled_within and fallen <= self._p.stalled and pressed
+        return high <= self._p.stalled_within and fallen <= self._p.stalled and self._lowering
 
     def _aside(self, tool: Pose, place: ToolPlace) -> float:
         """Return the error beside the line down: in place, and in turn [m]."""
