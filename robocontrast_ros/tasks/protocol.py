@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,21 @@ class Goal(Protocol):
 
     def distance(self, scene: Scene) -> float:
         """Return how far the scene is from fulfilling it [m]; 0 exactly when it is satisfied."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """How long a subgoal has to hold to be reached.
+
+    Attributes:
+        steps: control steps in a row.
+        still: names of objects that must not travel farther than ``travel`` from one of them to the next.
+        travel: [m].
+    """
+
+    steps: int
+    still: tuple[str, ...] = ()
+    travel: float = math.inf
 
 
 @runtime_checkable
