@@ -326,7 +326,7 @@ def test_the_features_are_those_that_these_tests_try(simulator):
         SimulatorFeatures.STEP_SIMULATION_ACTION,
     }
     assert set(features.features) == set(range(16)) - untried - {15} | {20, 21, 22, 23, 24, 25, 26, 31, 32}
-    assert list(features.spawn_formats) == ["mjcf"]
+    assert list(features.spawn_formats) == ["mjcf", "yaml"]
 
 
 def test_it_can_be_told_to_quit(tmp_path):

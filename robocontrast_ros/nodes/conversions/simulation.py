@@ -46,8 +46,8 @@ FEATURES = (
 )
 """Features of the simulator node; test/graph/test_simulator_node.py tries each."""
 
-FORMATS = {".xml": "mjcf", ".mjcf": "mjcf"}
-"""Suffix of a file that can be spawned -> its format."""
+FORMATS = {".xml": "mjcf", ".mjcf": "mjcf", ".yaml": "yaml", ".yml": "yaml"}
+"""Suffix of a file that can be spawned -> its format; a YAML file is one of ``config/objects``, and has a #VARIANT."""
 
 _CATEGORIES = {
     Category.ROBOT: EntityCategory.CATEGORY_ROBOT,

@@ -95,10 +95,10 @@ def _check_spawn(request: Any) -> None:
     answers = SpawnEntity.Response
     if not request.uri and not request.resource_string:
         raise Refusal(answers.NO_RESOURCE, "give the model's `uri`, or its text as `resource_string`")
-    if request.uri and Path(request.uri).suffix.lower() not in convert.FORMATS:
+    if request.uri and Path(request.uri.partition("#")[0]).suffix.lower() not in convert.FORMATS:
         raise Refusal(
             answers.UNSUPPORTED_FORMAT,
-            f"uri: got '{request.uri}', expected an MJCF file: {', '.join(convert.FORMATS)}",
+            f"uri: got '{request.uri}', expected a model file: {', '.join(convert.FORMATS)}",
         )
     if not VALID_NAMESPACE.fullmatch(request.entity_namespace):
         raise Refusal(answers.NAMESPACE_INVALID, f"'{request.entity_namespace}' is no ROS namespace")

@@ -8,9 +8,15 @@ from pathlib import Path
 
 import mujoco
 
+from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.objects import ObjectModel, model_of_uri
+from robocontrast_ros.objects.mjcf import object_spec as spec_of_model
 from robocontrast_ros.robots.mjcf import BASE_BODY
 from robocontrast_ros.worlds.mujoco.entities import InvalidModel, ResourceNotFound
+
+OBJECT_FILES = (".yaml", ".yml")
+"""Suffixes of the files of a library's objects; all others are MJCF."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +26,10 @@ class Spawned:
     Attributes:
         name: of the entity.
         source: URI or path of its model; empty when it was given as a string.
-        xml: its MJCF document.
+        xml: its MJCF document; empty for an object of the library.
         folder: where relative names of assets start from.
         initial: the pose it was spawned at.
+        model: the object of the library, or None.
     """
 
     name: str
@@ -30,6 +37,7 @@ class Spawned:
     xml: str
     folder: Path | None
     initial: Pose
+    model: ObjectModel | None = None
 
     @property
     def origin(self) -> str:
@@ -50,12 +58,40 @@ def read_resource(path: Path) -> str:
         raise ResourceNotFound(f"{path}: {reason}; expected a readable MJCF file") from None
 
 
+def read_object(name: str, uri: str, resource: str, initial: Pose) -> Spawned:
+    """Return an object that is to be spawned.
+
+    Args:
+        name: of the entity.
+        uri: an MJCF file, or ``FILE.yaml#VARIANT`` for an object of a library.
+        resource: the MJCF document itself, instead of a URI.
+        initial: where it is put.
+
+    Raises:
+        ResourceNotFound: the file cannot be read.
+        InvalidModel: the file of an object does not fit, or has no such variant.
+    """
+    if resource:
+        return Spawned(name, "", resource, None, initial)
+    file = uri.partition("#")[0]
+    path = resolve_uri(file)
+    text = read_resource(path)
+    if path.suffix in OBJECT_FILES:
+        try:
+            return Spawned(name, uri, "", None, initial, model_of_uri(uri))
+        except ConfigurationError as error:
+            raise InvalidModel(str(error)) from None
+    return Spawned(name, uri, text, path.parent, initial)
+
+
 def object_spec(entity: Spawned) -> mujoco.MjSpec:
     """Return the parsed model of an object.
 
     Raises:
         InvalidModel: it is no MJCF model with one top-level body.
     """
+    if entity.model is not None:
+        return spec_of_model(entity.model)
     try:
         spec = mujoco.MjSpec.from_string(entity.xml)
         if entity.folder is not None:

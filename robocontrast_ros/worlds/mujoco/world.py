@@ -26,6 +26,7 @@ from robocontrast_ros.worlds.mujoco.composition import (
     Spawned,
     check_object,
     compose,
+    read_object,
     read_resource,
     robot_prefix,
 )
@@ -238,7 +239,8 @@ class World:
         Args:
             name: letters, digits and underscores, beginning with a letter.
             pose: where its origin is.
-            uri: URI or path of its MJCF file: one top-level body, with a free joint if it can move.
+            uri: URI or path of its MJCF file: one top-level body, with a free joint if it can move; or
+                ``FILE.yaml#VARIANT`` for an object of a library.
             resource: the MJCF document itself, instead of a URI.
 
         Raises:
@@ -251,14 +253,7 @@ class World:
             raise InvalidName(f"entity name: got '{name}', expected a letter, then letters, digits or underscores")
         if name in self._bodies.names:
             raise NameNotUnique(f"entity name: '{name}' is taken; there are: {', '.join(self._bodies.names)}")
-        path = None if resource else resolve_uri(uri)
-        entity = Spawned(
-            name=name,
-            source="" if resource else uri,
-            xml=resource if path is None else read_resource(path),
-            folder=None if path is None else path.parent,
-            initial=pose,
-        )
+        entity = read_object(name, uri, resource, pose)
         check_object(entity)
         before = self._spawned
         self._spawned = dict(sorted((before | {name: entity}).items()))

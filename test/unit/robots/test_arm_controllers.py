@@ -276,8 +276,9 @@ def test_in_the_physics_the_tool_follows_and_the_hand_closes(robot):
     state = estimator.update(world.reading())
     controller.reset(state)
     first = state
-    for k in range(10):
-        controller.begin((0.01, 0.01, -0.01, 0.0, 0.0, 0.05, float(k > 2)), state)
+    for k in range(12):
+        going = float(k < 10)
+        controller.begin((*(going * v for v in (0.01, 0.01, -0.01, 0.0, 0.0, 0.05)), float(k > 1)), state)
         world.apply_command(controller.step(state).command)
         world.step(round(PERIOD / world.step_duration))
         state = estimator.update(world.reading())

@@ -1,0 +1,29 @@
+"""Objects: what stands on a table, what it looks like, and how it is grasped, put into and stood on."""
+
+from robocontrast_ros.objects.library import SHIPPED, find_model, load_library, load_object, model_of_uri
+from robocontrast_ros.objects.model import (
+    FINGER_BEYOND,
+    Cavity,
+    Grasp,
+    ObjectModel,
+    Polygon,
+    Primitive,
+    Top,
+    tool_pose,
+)
+
+__all__ = [
+    "FINGER_BEYOND",
+    "SHIPPED",
+    "Cavity",
+    "Grasp",
+    "ObjectModel",
+    "Polygon",
+    "Primitive",
+    "Top",
+    "find_model",
+    "load_library",
+    "load_object",
+    "model_of_uri",
+    "tool_pose",
+]

@@ -1,0 +1,245 @@
+"""The objects that can stand in a scene, from their YAML files."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from robocontrast_ros.configuration import ConfigurationError, load_record, resolve_uri
+from robocontrast_ros.configuration.loading import PACKAGE_SCHEME
+from robocontrast_ros.domain.geometry import Pose, Vector3
+from robocontrast_ros.objects import shapes
+from robocontrast_ros.objects.frames import about, rotate
+from robocontrast_ros.objects.model import FINGER_BEYOND, Cavity, Grasp, ObjectModel, Polygon, Primitive, Top
+from robocontrast_ros.objects.schema import PLAIN, CavityRegion, GraspEntry, ObjectFile, Paint, PaintChange, TopRegion
+
+SHIPPED = PACKAGE_SCHEME + "config/objects"
+"""The folder of this package's own objects."""
+
+
+def load_library(places: Iterable[str | Path] = (SHIPPED,)) -> dict[str, ObjectModel]:
+    """Return all objects of folders and files, by the names of their models.
+
+    Args:
+        places: folders of ``.yaml`` files, or such files, as paths or package URIs.
+
+    Returns:
+        The models in the order of the places, of the files' names in a folder, and of the variants in a file.
+
+    Raises:
+        ConfigurationError: a place or a file is not there or does not fit, or two objects have one name.
+    """
+    library: dict[str, ObjectModel] = {}
+    for place in places:
+        for uri, path in _files(str(place)):
+            for model in load_object(path, uri):
+                if model.model in library:
+                    other = library[model.model].uri
+                    raise ConfigurationError(
+                        str(path), "variants", model.model, "a name that no other object has", f"{other} has it."
+                    )
+                library[model.model] = model
+    return library
+
+
+def find_model(library: Mapping[str, ObjectModel], name: str, source: str, key: str) -> ObjectModel:
+    """Return an object by the name of its model; ``source`` and ``key`` say where it was written.
+
+    Raises:
+        ConfigurationError: there is none of that name.
+    """
+    if name not in library:
+        raise ConfigurationError.unknown(source, key, name, library, "object")
+    return library[name]
+
+
+def model_of_uri(uri: str) -> ObjectModel:
+    """Return the object that ``FILE.yaml#VARIANT`` names.
+
+    Raises:
+        ConfigurationError: the file is not there or does not fit, or it has no such variant.
+    """
+    file, _, variant = uri.partition("#")
+    models = {model.uri.partition("#")[2]: model for model in load_object(resolve_uri(file), file)}
+    if variant not in models:
+        raise ConfigurationError.unknown(file, "variants", variant, models, "variant")
+    return models[variant]
+
+
+def load_object(path: Path, uri: str = "") -> tuple[ObjectModel, ...]:
+    """Return the variants of a file.
+
+    Args:
+        path: the file.
+        uri: what names it; the path when empty.
+
+    Raises:
+        ConfigurationError: it cannot be read, or does not fit.
+    """
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        changed = 0  # reading it says what is wrong
+    return _load(path, uri or str(path), changed)
+
+
+def _files(place: str) -> list[tuple[str, Path]]:
+    """Return the files of a place, each with the URI that names it."""
+    path = resolve_uri(place)
+    if not path.is_dir():
+        return [(place, path)]
+    files = sorted(path.glob("*.yaml"))
+    if not files:
+        raise ConfigurationError(place, "", "no .yaml file", "a folder of objects", "Check the path.")
+    return [(f"{place.rstrip('/')}/{file.name}", file) for file in files]
+
+
+@functools.lru_cache(maxsize=1024)
+def _load(path: Path, uri: str, changed: int) -> tuple[ObjectModel, ...]:
+    """Return the variants of a file as it was at a time."""
+    file = load_record(ObjectFile, path)
+    source = str(path)
+    _check(file, source)
+    base = _of_parts(file, path.stem, source)
+    return tuple(_variant(file, base, name, uri, source) for name in file.variants)
+
+
+def _check(file: ObjectFile, source: str) -> None:
+    """Refuse what no single key shows.
+
+    Raises:
+        ConfigurationError: keys that do not go together.
+    """
+    if file.fixed:
+        if file.mass or file.grasps:
+            raise ConfigurationError(source, "fixed", True, "neither mass nor grasps of what never moves")
+        return
+    if file.lights:
+        raise ConfigurationError(source, "lights", "lamps", "`fixed: true` for an object with lamps")
+    if not file.mass:
+        raise ConfigurationError(source, "mass", file.mass, "a mass above 0 kg", "Weigh it, or set `fixed: true`.")
+    if not file.grasps:
+        raise ConfigurationError(source, "grasps", "nothing", "one grasp or more", "Add where a hand can hold it.")
+
+
+def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
+    """Return an object as its file has it, with the paints of no variant."""
+    if not file.parts and not file.lights and not any(variant.lights for variant in file.variants.values()):
+        raise ConfigurationError(source, "parts", "nothing", "one part or more")
+    parts = []
+    for index, part in enumerate(file.parts):
+        if part.paint not in file.paints:
+            raise ConfigurationError.unknown(source, f"parts.{index}.paint", part.paint, file.paints, "paint")
+        paint = file.paints[part.paint]
+        parts += [Primitive(*geom, paint, part.weight, part.collides) for geom in shapes.geoms(part)]
+    boxes = [shapes.bounds(part.type, part.pose, part.size) for part in parts] or [((0.0,) * 3,) * 2]
+    lower, upper = shapes.around(boxes)
+    # The frame of what is fixed is that of its file: a table's top is at z = 0.
+    origin = (0.0, 0.0, 0.0) if file.fixed else _on_ground(lower, upper)
+    parts = [replace(part, pose=Pose(_minus(part.pose.position, origin), part.pose.orientation)) for part in parts]
+    touched = [part for part in parts if part.collides]
+    if file.parts and not file.fixed and not touched:
+        raise ConfigurationError(source, "parts", "nothing that collides", "a part that can be touched")
+    points = [point for part in touched for point in shapes.shadow(part.type, part.pose, part.size)]
+    return ObjectModel(
+        model="",
+        type=type_,
+        nouns=file.nouns,
+        category=file.category,
+        colour="",
+        size=_minus(upper, lower),
+        mass=file.mass,
+        footprint=shapes.hull(points),
+        parts=tuple(parts),
+        cavity=_cavity(file.cavity, origin),
+        top=_top(file.top, origin),
+        stackable=file.stackable,
+        grasps=_grasps(file.grasps, origin, source),
+        fixed=file.fixed,
+        uri="",
+        lights=file.lights,
+    )
+
+
+def _variant(file: ObjectFile, base: ObjectModel, name: str, uri: str, source: str) -> ObjectModel:
+    variant = file.variants[name]
+    for paint in variant.paints:
+        if paint not in file.paints:
+            raise ConfigurationError.unknown(source, f"variants.{name}.paints", paint, file.paints, "paint")
+    painted = {key: _changed(paint, variant.paints.get(key)) for key, paint in file.paints.items()}
+    parts = []
+    names = [part.paint for part in file.parts for _ in shapes.geoms(part)]
+    for part, paint in zip(base.parts, names, strict=True):
+        parts.append(replace(part, paint=painted[paint]))
+    plain = name == PLAIN
+    return replace(
+        base,
+        model=base.type if plain else f"{name}_{base.type}",
+        colour="" if plain or file.fixed else name.replace("_", " "),
+        nouns=(*variant.nouns, *(noun for noun in file.nouns if noun not in variant.nouns)),
+        parts=tuple(parts),
+        uri=f"{uri}#{name}",
+        lights=base.lights if variant.lights is None else variant.lights,
+    )
+
+
+def _changed(paint: Paint, change: PaintChange | None) -> Paint:
+    if change is None:
+        return paint
+    changes: dict[str, Any] = {key: value for key, value in vars(change).items() if value is not None}
+    return replace(paint, **changes)
+
+
+def _on_ground(lower: Vector3, upper: Vector3) -> Vector3:
+    return (lower[0] + upper[0]) / 2, (lower[1] + upper[1]) / 2, lower[2]
+
+
+def _minus(a: Vector3, b: Vector3) -> Vector3:
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+def _moved(polygon: Polygon, origin: Vector3) -> Polygon:
+    return tuple((x - origin[0], y - origin[1]) for x, y in polygon)
+
+
+def _cavity(region: CavityRegion | None, origin: Vector3) -> Cavity | None:
+    if region is None:
+        return None
+    return Cavity(_moved(shapes.region_polygon(region), origin), region.floor - origin[2], region.rim - origin[2])
+
+
+def _top(region: TopRegion | None, origin: Vector3) -> Top | None:
+    return None if region is None else Top(_moved(shapes.region_polygon(region), origin), region.z - origin[2])
+
+
+def _grasps(entries: tuple[GraspEntry, ...], origin: Vector3, source: str) -> tuple[Grasp, ...]:
+    grasps = []
+    for index, entry in enumerate(entries):
+        if entry.at[2] - origin[2] < FINGER_BEYOND:
+            raise ConfigurationError(
+                source,
+                f"grasps.{index}.at",
+                entry.at,
+                f"a point {FINGER_BEYOND * 1000:g} mm or more above the ground, for fingers reach so far beyond it",
+            )
+        for copy in range(entry.around):
+            turn = about((0.0, 0.0, 1.0), math.tau * copy / entry.around)
+            grasps.append(
+                Grasp(
+                    _minus(rotate(turn, entry.at), origin),
+                    rotate(turn, _unit(entry.approach)),
+                    rotate(turn, _unit(entry.closing)),
+                    entry.width,
+                    entry.turns,
+                )
+            )
+    return tuple(grasps)
+
+
+def _unit(vector: Vector3) -> Vector3:
+    length = math.sqrt(sum(part * part for part in vector))
+    return vector[0] / length, vector[1] / length, vector[2] / length
