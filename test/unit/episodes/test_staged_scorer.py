@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -185,7 +186,7 @@ def test_every_score_of_a_staged_trial_stays_in_its_range(places, stopped):
 class Held(Near):
     """Near, for a while, with the cup at rest."""
 
-    holding: Holding = Holding(3, ("cup",), 0.01)
+    holding: ClassVar[Holding] = Holding(3, ("cup",), 0.01)
 
 
 def beside(x: float, cup: float) -> Scene:
@@ -226,5 +227,5 @@ def test_the_greater_of_the_judges_and_the_subgoals_steps_counts():
 
 
 def test_no_control_step_is_too_few():
-    with pytest.raises(ValueError, match="holding.steps: got 0, expected at least 1 control step"):
+    with pytest.raises(ValueError, match=r"holding\.steps: got 0, expected at least 1 control step"):
         Holding(0)
