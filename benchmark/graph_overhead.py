@@ -121,7 +121,9 @@ def write_session(folder: Path, robot: str, trials: int) -> Path:
 def in_process(session: Path) -> tuple[dict[str, np.ndarray], float]:
     """Run the session in one process; return the times of each step's parts [s] and the episodes a minute."""
     resolved = resolve(session)
-    world = World(resolved.robot, resolved.task.world, resolved.task.start_position, (Camera("board", SIZE, SIZE),))
+    world = World(
+        resolved.robot, resolved.task.scenes.world, resolved.task.scenes.start_position, (Camera("board", SIZE, SIZE),)
+    )
     runner = PolicyRunner(resolved.policy_file, 10.0)
     bench = InProcessBench(world, resolved.task, runner)
     sink = Kept()

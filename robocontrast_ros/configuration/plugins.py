@@ -31,9 +31,9 @@ METHODS = {
 MADE = {
     "policies": ("describe", "reset", "act"),
     "tasks": (
-        *("outline", "conditions", "sample", "goal", "plan", "realise", "parse", "make_instance"),
-        *("name", "families", "metric", "world", "models", "start_position"),
-        *("control_rate", "physics_step", "step_limit"),
+        *("name", "families", "metric", "control_rate", "step_limit", "sample", "make_instance"),
+        *("language", "scenes", "goals", "planner"),
+        *("rewording", "relocation", "routes", "premise", "backdrop", "scores", "path_dimensions"),
     ),
     "strategies": ("run", "trials_expected", "name", "description", "uses_perturbations", "base_trials_iid"),
     "perturbations": ("supports", "apply", "name", "symbol", "axes", "description"),

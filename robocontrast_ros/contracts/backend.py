@@ -42,8 +42,10 @@ class BackendContract:
 
     def simulation(self) -> Simulation:
         """Return what ``BackendContext.simulation`` connects to."""
-        task = self.used_task()
-        return WorldSimulation(World(self.profile(), task.world, task.start_position, physics_step=task.physics_step))
+        scenes = self.used_task().scenes
+        return WorldSimulation(
+            World(self.profile(), scenes.world, scenes.start_position, physics_step=scenes.physics_step)
+        )
 
     @once
     def used_task(self) -> Task:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from robocontrast_ros.contracts.checking import once, promise
 from robocontrast_ros.contracts.on_a_task import OnATask
 from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
 from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.tasks.protocol import Infeasible, Task
 
 AXES = "LSB"
 """Language, scene, expected behaviour, in the order in which they are written."""
@@ -25,6 +26,21 @@ class Applied:
     scene: Scene
     seed: int
     answer: Perturbed | NotApplicable
+
+
+class Bare(Task):
+    """A task that has nothing but its name."""
+
+    name, families = "another task", ("any",)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Task:
+        """Return the task."""
+        return cls()
+
+    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
+        """Draw nothing."""
+        raise NotImplementedError
 
 
 class PerturbationContract(OnATask):
@@ -48,7 +64,7 @@ class PerturbationContract(OnATask):
         for seed in range(self.draws):
             family = task.families[seed % len(task.families)]
             base = task.sample(np.random.default_rng([2, seed]), f"x{seed}", family)
-            for scene in (base.scene, task.plan(base.instruction, base.scene).final_scene):
+            for scene in (base.scene, task.planner.plan(base.instruction, base.scene).final_scene):
                 answer = perturbation.apply(task, base, scene, np.random.default_rng(seed))
                 done.append(Applied(base, scene, seed, answer))
         return tuple(done)
@@ -73,7 +89,7 @@ class PerturbationContract(OnATask):
     def test_it_says_which_tasks_it_supports(self) -> None:
         """And raises nothing for others."""
         promise(self.make().supports(self.used_task()) is True, "`supports` is true of the task that it is tried on")
-        answer = self.make().supports(SimpleNamespace(name="another task", families=("any",)))
+        answer = self.make().supports(Bare())
         promise(answer is False, f"`supports` is false of a task that has nothing but its name; got {answer!r}")
 
     def test_it_answers_with_an_instance_or_with_a_reason(self) -> None:
@@ -112,18 +128,18 @@ class PerturbationContract(OnATask):
         for case, new in self.perturbed():
             words = f"'{new.instruction.text}', made of '{case.base.instruction.text}',"
             promise(
-                not task.goal(new.instruction, new.scene).satisfied(new.scene),
+                not task.goals.goal(new.instruction, new.scene).satisfied(new.scene),
                 f"a perturbed instance is not solved at its start; {words} is",
             )
-            plan = task.plan(new.instruction, new.scene)
-            promise(plan is not None, f"a perturbed instance is feasible; {words} is not")
+            plan = task.planner.plan(new.instruction, new.scene)
+            promise(not isinstance(plan, Infeasible), f"a perturbed instance is feasible; {words} is not, {plan!r}")
             promise(
                 new.optimal_path_length == plan.length,
                 f"`optimal_path_length` is that of the new instance, {plan.length} m; {words} has "
                 f"{new.optimal_path_length} m",
             )
             promise(
-                task.parse(new.instruction.text, new.scene) == new.instruction,
+                task.language.parse(new.instruction.text, new.scene) == new.instruction,
                 f"the task's grammar knows the words of a perturbed instance; {words} means something else to it",
             )
             promise(

@@ -33,7 +33,7 @@ def played_scenes(task: Task, instance: TestInstance) -> Iterator[Scene]:
 
     A mobile robot follows the plan's path, so that it comes by every subgoal.
     """
-    plan = task.plan(instance.instruction, instance.scene)
+    plan = task.planner.plan(instance.instruction, instance.scene)
     there = [*_on_the_way(instance.scene, plan.final_scene, plan.path), *([plan.final_scene] * STEPS)]
     yield from there
     yield from (between(plan.final_scene, instance.scene, (k + 1) / STEPS) for k in range(STEPS))

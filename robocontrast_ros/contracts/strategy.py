@@ -26,7 +26,7 @@ from robocontrast_ros.strategies.protocol import (
     StrategyContext,
     solved_at_start,
 )
-from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.tasks.protocol import Plan, Task
 
 ENDLESS = 2_000
 """Steps after which a strategy is said not to end."""
@@ -170,7 +170,7 @@ class StrategyContract:
                 f"no trial is proposed whose goal holds at its start; {words} is",
             )
             promise(
-                task.plan(proposal.instance.instruction, proposal.instance.scene) is not None,
+                isinstance(task.planner.plan(proposal.instance.instruction, proposal.instance.scene), Plan),
                 f"no trial is proposed that the planner finds infeasible; {words} is",
             )
 
@@ -301,6 +301,6 @@ def _result(context: StrategyContext, instance: TestInstance, success: bool) -> 
     planned = result_of_success(task, instance, context.metric)
     if success:
         return planned
-    left = task.goal(instance.instruction, instance.scene).distance(instance.scene)
+    left = task.goals.goal(instance.instruction, instance.scene).distance(instance.scene)
     nothing = {**dict.fromkeys(planned.scores, 0.0), "distance_to_goal": left}
     return replace(planned, outcome=Outcome.FAILURE, scores=nothing, final_scene=instance.scene)

@@ -16,7 +16,16 @@ from robocontrast_ros.contracts.played import between
 from robocontrast_ros.domain import Scene, TestInstance
 from robocontrast_ros.episodes.scoring import load_scores
 from robocontrast_ros.sessions.fitting import steps_per_control
-from robocontrast_ros.tasks.protocol import Goal, RegionGoal, StagedGoal, Task, path_dimensions, robot_start
+from robocontrast_ros.tasks.protocol import (
+    Goal,
+    Infeasible,
+    Plan,
+    RegionGoal,
+    StagedGoal,
+    Task,
+    path_dimensions,
+    robot_start,
+)
 
 NEAR = 1e-6
 """Two lengths that are this near count as equal [m]."""
@@ -57,11 +66,11 @@ class TaskContract:
     @staticmethod
     def goal_of(task: Task, instance: TestInstance) -> Goal:
         """Return the expected behaviour of an instance."""
-        return task.goal(instance.instruction, instance.scene)
+        return task.goals.goal(instance.instruction, instance.scene)
 
     def test_it_says_what_a_session_has_to_know(self) -> None:
         """Name, families, metric, rates, world and models."""
-        task = self.task()
+        task, scenes = self.task(), self.task().scenes
         promise(isinstance(task.name, str) and task.name, f"a task has a `name`, a text; got {task.name!r}")
         families = tuple(task.families)
         promise(
@@ -71,17 +80,21 @@ class TaskContract:
         scores = [score.spec.name for score in load_scores(task, (), str(self.parameter_file()))]
         promise(task.metric in scores, f"`metric` is one of its scores, {', '.join(scores)}; got {task.metric!r}")
         promise(task.control_rate > 0, f"`control_rate` is above 0 Hz; got {task.control_rate!r}")
-        promise(task.physics_step > 0, f"`physics_step` is above 0 s; got {task.physics_step!r}")
+        promise(scenes.physics_step > 0, f"`scenes.physics_step` is above 0 s; got {scenes.physics_step!r}")
         steps_per_control(task, str(self.parameter_file()))
         limit = task.step_limit
         promise(isinstance(limit, int) and limit >= 1, f"`step_limit` is a whole number from 1; got {limit!r}")
-        start = task.start_position
+        start = scenes.start_position
         promise(
             start is None or (len(start) == 3 and all(map(math.isfinite, start))),
-            f"`start_position` is x, y and z in metres, or None where scenes have the robot's pose; got {start!r}",
+            f"`scenes.start_position` is x, y and z in metres, or None where scenes have the "
+            f"robot's pose; got {start!r}",
         )
-        for uri in (task.world, *task.models.values()):
-            promise(resolve_uri(uri).is_file(), f"`world` and `models` name files that exist; there is no {uri}")
+        for uri in (scenes.world, *scenes.models.values()):
+            promise(
+                resolve_uri(uri).is_file(),
+                f"`scenes.world` and `scenes.models` name files that exist; there is no {uri}",
+            )
 
     def test_the_same_seed_draws_the_same_instance(self) -> None:
         """A draw depends on its generator alone."""
@@ -100,7 +113,7 @@ class TaskContract:
 
     def test_an_instance_is_what_was_asked_for(self) -> None:
         """Its id, its task, its objects and where the robot starts."""
-        task, models = self.task(), self.task().models
+        task, models = self.task(), self.task().scenes.models
         for seed, instance in enumerate(self.drawn()):
             promise(
                 (instance.instance_id, instance.task) == (f"x{seed}", task.name),
@@ -114,9 +127,9 @@ class TaskContract:
 
     def test_every_model_has_an_outline(self) -> None:
         """A polygon in the object's frame; other names are refused."""
-        task = self.task()
-        for model in task.models:
-            outline = np.asarray(task.outline(model), dtype=float)
+        scenes = self.task().scenes
+        for model in scenes.models:
+            outline = np.asarray(scenes.outline(model), dtype=float)
             promise(
                 outline.ndim == 2 and outline.shape[0] >= 3 and outline.shape[1] == 2 and np.isfinite(outline).all(),
                 f"`outline` gives three or more corners (x, y); that of '{model}' has the shape {outline.shape}",
@@ -125,7 +138,7 @@ class TaskContract:
             promise(
                 abs(float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())) > 0.0, f"'{model}' covers an area above 0"
             )
-        refuses(lambda: task.outline("no such model"), KeyError, "`outline` raises KeyError for an unknown model")
+        refuses(lambda: scenes.outline("no such model"), KeyError, "`outline` raises KeyError for an unknown model")
 
     def test_an_instance_is_not_solved_at_its_start(self) -> None:
         """Such a trial would measure nothing."""
@@ -141,8 +154,11 @@ class TaskContract:
         task = self.task()
         for instance in self.drawn():
             words = f"'{instance.instruction.text}' ({instance.instance_id})"
-            plan = task.plan(instance.instruction, instance.scene)
-            promise(plan is not None, f"every instance that is drawn is feasible; `plan` finds nothing for {words}")
+            plan = task.planner.plan(instance.instruction, instance.scene)
+            promise(
+                isinstance(plan, Plan),
+                f"every instance that is drawn is feasible; `planner.plan` gives no plan for {words}, but {plan!r}",
+            )
             path = np.asarray(plan.path, dtype=float)
             promise(
                 path.ndim == 2 and path.shape[1] == path_dimensions(task) and np.isfinite(path).all(),
@@ -187,18 +203,18 @@ class TaskContract:
 
     def between(self, instance: TestInstance) -> Iterator[Scene]:
         """Return scenes on the way from an instance's start to its planned end."""
-        end = self.task().plan(instance.instruction, instance.scene).final_scene
+        end = self.task().planner.plan(instance.instruction, instance.scene).final_scene
         yield from (between(instance.scene, end, share) for share in (0.0, 0.3, 0.6, 0.9, 1.0))
         yield end
 
     def test_words_and_structure_of_an_instruction_agree(self) -> None:
         """What is said is understood."""
-        task = self.task()
+        language = self.task().language
         for seed, instance in enumerate(self.drawn()):
             said = instance.instruction
             promise(said.text.strip(), "an instruction has words; got an empty text")
             self.understood(said, instance.scene)
-            again, once_more = (task.realise(said, instance.scene, np.random.default_rng(seed)) for _ in range(2))
+            again, once_more = (language.realise(said, instance.scene, np.random.default_rng(seed)) for _ in range(2))
             promise(
                 again == once_more, f"`realise` draws from the generator that it is given alone; not so for {said!r}"
             )
@@ -208,21 +224,21 @@ class TaskContract:
             )
             self.understood(again, instance.scene)
         refuses(
-            lambda: task.parse("what no grammar knows: zzyzx", self.drawn()[0].scene),
+            lambda: language.parse("what no grammar knows: zzyzx", self.drawn()[0].scene),
             ValueError,
             "`parse` raises ValueError for words that the grammar does not know",
         )
 
     def understood(self, said: object, scene: Scene) -> None:
         """Check that `parse` gives an instruction back."""
-        found = self.task().parse(said.text, scene)
+        found = self.task().language.parse(said.text, scene)
         promise(
             found == said, f"`parse` gives back the structure that was put into words: expected {said!r}, got {found!r}"
         )
 
     def test_conditions_are_listed_once_each(self) -> None:
         """In words, too."""
-        conditions = list(islice(self.task().conditions(), 100_000))
+        conditions = list(islice(self.task().language.conditions(), 100_000))
         promise(conditions, "`conditions` lists at least one condition")
         structures = {(c.family, c.arguments) for c in conditions}
         promise(
@@ -241,13 +257,39 @@ class TaskContract:
                 f"`make_instance` makes of an instance's instruction and scene the instance: expected {instance!r}, "
                 f"got {made!r}",
             )
-            end = task.plan(instance.instruction, instance.scene).final_scene
+            end = task.planner.plan(instance.instruction, instance.scene).final_scene
             if self.goal_of(task, replace(instance, scene=end)).satisfied(end):
+                none = task.make_instance("solved", instance.instruction, end)
                 promise(
-                    task.make_instance("solved", instance.instruction, end) is None,
-                    f"`make_instance` gives None where the instruction is fulfilled already; not so for "
-                    f"'{instance.instruction.text}'",
+                    isinstance(none, Infeasible) and none.reason,
+                    f"`make_instance` answers Infeasible, with a reason, where the instruction is fulfilled already; "
+                    f"for '{instance.instruction.text}' it gives {none!r}",
                 )
+
+    def test_a_reworded_instruction_is_understood(self) -> None:
+        """Where the task can change instructions part by part."""
+        rewording = self.task().rewording
+        for seed, instance in enumerate(self.drawn() if rewording else ()):
+            said, scene, rng = instance.instruction, instance.scene, np.random.default_rng(seed)
+            for what, other in (
+                ("`reword` of no argument", rewording.reword(said, {}, scene, rng)),
+                ("`rephrase`", rewording.rephrase(said, scene, rng)),
+            ):
+                promise(
+                    (other.family, other.arguments) == (said.family, said.arguments),
+                    f"{what} keeps the meaning; it made {other!r} of {said!r}",
+                )
+                self.understood(other, scene)
+
+    def test_the_premise_holds_in_every_scene_that_is_drawn(self) -> None:
+        """Where the task has one."""
+        task = self.task()
+        for instance in self.drawn() if task.premise else ():
+            reason = task.premise(instance.instruction, instance.scene)
+            promise(
+                reason is None,
+                f"the `premise` holds where an instance is drawn; '{instance.instruction.text}': {reason}",
+            )
 
     def test_what_a_goal_has_besides_fits_it(self) -> None:
         """Subgoals in order, and regions on the map, where it has them."""

@@ -79,7 +79,7 @@ class TrueScene:
 
     def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
         """Begin with the goal of the instance in this scene."""
-        return goal_progress(task.goal(instance.instruction, start_scene), start_scene, self.hold_steps)
+        return goal_progress(task.goals.goal(instance.instruction, start_scene), start_scene, self.hold_steps)
 
 
 class Outside:

@@ -129,14 +129,14 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     period = 1.0 / task.control_rate
     world, named = session.world, session.parameters.world
     when_asked = world.features.embedded and session.parameters.camera_images == "when_asked"
-    start = [float(value) for value in task.start_position or ()]
+    start = [float(value) for value in task.scenes.start_position or ()]
     cameras, loading = session.parameters.cameras, 2.0 * timeouts.load
     simulator = {
         "robot": robot_file,
-        "world": task.world,
+        "world": task.scenes.world,
         "start_position": start,
-        "physics_step": task.physics_step,
-        "spawnables": sorted(task.models.values()),
+        "physics_step": task.scenes.physics_step,
+        "spawnables": sorted(task.scenes.models.values()),
         "cameras": [camera.name for camera in cameras],
         "camera_widths": [camera.width for camera in cameras],
         "camera_heights": [camera.height for camera in cameras],

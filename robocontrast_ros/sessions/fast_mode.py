@@ -80,7 +80,7 @@ def open_bench(
             for camera in session.parameters.cameras or ()
             if camera.name in shown or (recorder is not None and recorder.images)
         )
-        world = World(session.robot, task.world, task.start_position, cameras, task.physics_step)
+        world = World(session.robot, task.scenes.world, task.scenes.start_position, cameras, task.scenes.physics_step)
         return InProcessBench(
             world,
             task,

@@ -42,12 +42,12 @@ def steps_per_control(task: Task, source: str) -> int:
     Raises:
         ConfigurationError: the period is no whole number of them.
     """
-    steps = 1.0 / (task.control_rate * task.physics_step)
+    steps = 1.0 / (task.control_rate * task.scenes.physics_step)
     if round(steps) < 1 or abs(steps - round(steps)) > 1e-3:
         raise ConfigurationError(
             source,
             "physics_step",
-            task.physics_step,
+            task.scenes.physics_step,
             f"a whole part of the control period, which is 1 / {task.control_rate:g} Hz",
             f"{1.0 / (task.control_rate * max(round(steps), 1)):g} would do.",
         )
@@ -106,7 +106,7 @@ def check_port(robot: RobotProfile, robot_file: Path) -> None:
 
 def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin) -> None:
     """Refuse a fixed robot where scenes contain the robot's pose, and a mobile one where they do not."""
-    wanted = task.start_position is None
+    wanted = task.scenes.start_position is None
     if robot.mobile == wanted:
         return
     kinds = ("is fixed", "is mobile")

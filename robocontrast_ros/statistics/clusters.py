@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
@@ -188,7 +188,7 @@ def wilson_ends(mean: ArrayLike, size: ArrayLike, confidence: float) -> tuple[ND
         size: the number of trials, of the same shape.
         confidence: of the interval.
     """
-    m, c = np.asarray(mean), stats.norm.ppf(0.5 + confidence / 2) ** 2 / np.asarray(size)
+    m, c = np.asarray(mean), special.ndtri(0.5 + confidence / 2) ** 2 / np.asarray(size)
     centre = (m + c / 2.0) / (1.0 + c)
     reach = np.sqrt(c * m * (1.0 - m) + c**2 / 4.0) / (1.0 + c)
     return np.clip(centre - reach, 0.0, m), np.clip(centre + reach, m, 1.0)

@@ -19,6 +19,7 @@ from robocontrast_ros.strategies.protocol import (
     solved_at_start,
 )
 from robocontrast_ros.strategies.repeats import run_repeats
+from robocontrast_ros.tasks.protocol import Infeasible
 
 FULFILLED = "the instruction is already fulfilled in the scene that the previous trial left"
 
@@ -53,7 +54,7 @@ class LimitedIntervention(Strategy):
         reason = "first trial"
         if scene is not None:
             reason = _misfit(context, base, scene)
-            if not reason and context.task.goal(base.instruction, scene).satisfied(scene):
+            if not reason and context.task.goals.goal(base.instruction, scene).satisfied(scene):
                 if self.skips_fulfilled:
                     return Skipped(base.instance_id, BASE, FULFILLED)
                 reason = FULFILLED
@@ -86,7 +87,7 @@ def _misfit(context: StrategyContext, base: TestInstance, scene: Scene) -> str:
     if missing:
         return f"objects are missing from the scene that the previous trial left: {missing}"
     try:
-        context.task.parse(base.instruction.text, scene)
+        context.task.language.parse(base.instruction.text, scene)
     except ValueError as error:
         return f"the words do not fit the scene that the previous trial left: {error}"
     return ""
@@ -94,7 +95,7 @@ def _misfit(context: StrategyContext, base: TestInstance, scene: Scene) -> str:
 
 def _instance_there(context: StrategyContext, base: TestInstance, scene: Scene) -> TestInstance | str:
     """Return the instruction's test instance in a scene, or why there is none."""
-    if context.task.plan(base.instruction, scene) is None:
-        return "the planner finds the instruction infeasible in the scene that the previous trial left"
-    instance = context.task.make_instance(base.instance_id, base.instruction, scene)
-    return instance or "the instruction cannot be given in the scene that the previous trial left"
+    made = context.task.make_instance(base.instance_id, base.instruction, scene)
+    if isinstance(made, Infeasible):
+        return f"the instruction cannot be given in the scene that the previous trial left: {made.reason}"
+    return made

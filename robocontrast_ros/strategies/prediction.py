@@ -10,7 +10,7 @@ from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.strategies.contrast_set import run_contrasts
 from robocontrast_ros.strategies.effort import setup_moves
 from robocontrast_ros.strategies.protocol import Completed, Proposal, StrategyContext
-from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.tasks.protocol import Infeasible, Task
 
 
 def result_of_success(task: Task, instance: TestInstance, metric: ScoreSpec) -> TrialResult:
@@ -21,9 +21,9 @@ def result_of_success(task: Task, instance: TestInstance, metric: ScoreSpec) -> 
     Raises:
         ValueError: the planner finds the instance infeasible.
     """
-    plan = task.plan(instance.instruction, instance.scene)
-    if plan is None:
-        raise ValueError(f"'{instance.instruction.text}' in {instance.instance_id}: the planner finds it infeasible")
+    plan = task.planner.plan(instance.instruction, instance.scene)
+    if isinstance(plan, Infeasible):
+        raise ValueError(f"'{instance.instruction.text}' in {instance.instance_id} is infeasible: {plan.reason}")
     return TrialResult(
         outcome=Outcome.SUCCESS,
         fault=Fault.NONE,

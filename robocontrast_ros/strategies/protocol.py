@@ -147,4 +147,4 @@ class Strategy(Protocol):
 
 def solved_at_start(task: Task, instance: TestInstance) -> bool:
     """Tell whether the instance's goal holds before the robot has moved: such an instance is never run."""
-    return task.goal(instance.instruction, instance.scene).satisfied(instance.scene)
+    return task.goals.goal(instance.instruction, instance.scene).satisfied(instance.scene)

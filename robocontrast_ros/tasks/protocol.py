@@ -1,16 +1,19 @@
-"""The interface of a task: an instance sampler, a grammar, goals and a planner."""
+"""What a task is: a few small capabilities, and the test instances that they make together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
-from robocontrast_ros.domain.products import norm
+from robocontrast_ros.tasks.plans import Infeasible, Plan
+from robocontrast_ros.tasks.routes import Routes
 
 Polygon = tuple[tuple[float, float], ...]
 """Corners in order, in the x-y plane of the scene's frame, shape (n, 2) [m]; the last is joined to the first."""
@@ -24,6 +27,21 @@ class Goal(Protocol):
 
     def distance(self, scene: Scene) -> float:
         """Return how far the scene is from fulfilling it [m]; 0 exactly when it is satisfied."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """How long a subgoal has to hold to be reached.
+
+    Attributes:
+        steps: control steps in a row.
+        still: names of objects that must not travel farther than ``travel`` from one of them to the next.
+        travel: [m].
+    """
+
+    steps: int
+    still: tuple[str, ...] = ()
+    travel: float = math.inf
 
 
 @runtime_checkable
@@ -66,100 +84,21 @@ class Backdrop:
     up: Literal["x", "-x", "y", "-y"] = "y"
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The planner's answer for one test instance.
-
-    Attributes:
-        path: robot path in the scene's frame, shape (n, 2), or (n, 3) where the task's paths count in space, from the
-            start position [m].
-        final_scene: the scene when the plan succeeds.
-    """
-
-    path: tuple[tuple[float, ...], ...]
-    final_scene: Scene
-
-    @property
-    def length(self) -> float:
-        """Length of the path [m]: the optimal path length l_i of SPL."""
-        points = np.asarray(self.path, dtype=float)
-        return float(norm(np.diff(points, axis=0)).sum())
+SOLVED = "the instruction is already fulfilled in this scene"
 
 
-class Task(Protocol):
-    """A family of test instances: the domain X and its expected behaviours Y (seed 000, section 3).
-
-    A task is made by its entry point from its parameter file: ``Task.from_file(path)``.
-
-    Attributes:
-        name: the name in its parameter file.
-        families: its families of instructions.
-        metric: the M of its evaluations (seed 000, section 3), which summaries and figures show, where the session
-            names no other: one of its scores.
-
-    A task may also have
-
-    - ``scores``: names of its scores, in the order of tables; without it, those of ``episodes.scoring.standard``;
-    - ``path_dimensions``: 2 where paths count in the x-y plane of the scene's frame, as without it, 3 in space.
-    """
-
-    name: str
-    families: tuple[str, ...]
-    metric: str
-
-    @classmethod
-    def from_file(cls, path: Path) -> Task:
-        """Return the task that a parameter file describes.
-
-        Raises:
-            ConfigurationError: the file does not fit.
-        """
-
-    @property
-    def world(self) -> str:
-        """URI of the world model (MJCF in the embedded simulator) without movable objects."""
-
-    @property
-    def models(self) -> dict[str, str]:
-        """Model name of each object -> URI of the spawnable resource."""
-
-    @property
-    def start_position(self) -> tuple[float, float, float] | None:
-        """Where the robot's tool starts, in the scene's frame [m]; None where the scene has the robot's pose."""
-
-    @property
-    def physics_step(self) -> float:
-        """Step of the embedded simulator's physics [s]; a control period is a whole number of them."""
-
-    def outline(self, model: str) -> tuple[tuple[float, float], ...]:
-        """Return the polygon that a model covers seen from above, in the object's frame, shape (n, 2) [m].
-
-        Raises:
-            KeyError: the task has no such model.
-        """
-
-    @property
-    def control_rate(self) -> float:
-        """Control steps per second of simulated time [Hz]."""
-
-    @property
-    def step_limit(self) -> int:
-        """Control steps after which a trial ends."""
+class Language(Protocol):
+    """The capability of saying and understanding instructions."""
 
     def conditions(self) -> Iterator[Instruction]:
         """Enumerate every task condition once (structure, with one canonical wording)."""
 
-    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
-        """Draw one i.i.d. test instance that is feasible and not solved at its start."""
-
-    def goal(self, instruction: Instruction, start: Scene) -> Goal:
-        """Return the expected behaviour of an instruction given in a starting scene."""
-
-    def plan(self, instruction: Instruction, scene: Scene) -> Plan | None:
-        """Return the shortest robot path that fulfils the instruction, or None when infeasible."""
-
     def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction with its structure put into words that fit the scene."""
+        """Return the instruction with its structure put into words that fit the scene.
+
+        Raises:
+            ValueError: there are no words for it in this scene.
+        """
 
     def parse(self, text: str, scene: Scene) -> Instruction:
         """Return the structure of an instruction text in a scene.
@@ -168,25 +107,73 @@ class Task(Protocol):
             ValueError: the grammar does not know the text, or the scene makes it ambiguous.
         """
 
-    def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | None:
-        """Return a test instance with its optimal path length; None when infeasible or solved already."""
+
+class Scenes(Protocol):
+    """The capability of being set up: the world, and what stands in it.
+
+    Attributes:
+        world: URI of the world model (MJCF in the embedded simulator) without movable objects.
+        models: model name of each object -> URI of the spawnable resource.
+        start_position: where the robot's tool starts, in the scene's frame [m]; None where the scene has the
+            robot's pose.
+        physics_step: step of the embedded simulator's physics [s]; a control period is a whole number of them.
+    """
+
+    world: str
+    models: Mapping[str, str]
+    start_position: tuple[float, float, float] | None
+    physics_step: float
+
+    def outline(self, model: str) -> Polygon:
+        """Return the polygon that a model covers seen from above, in the object's frame, shape (n, 2) [m].
+
+        Raises:
+            KeyError: the task has no such model.
+        """
 
 
-@runtime_checkable
-class StructuredTask(Task, Protocol):
-    """A task whose instructions and scenes can be changed part by part, as ΔLB and ΔSB do."""
+class Goals(Protocol):
+    """The capability of telling when an instruction is fulfilled."""
 
-    def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return why these make no instance (solved already, no plan), in words; None when they do."""
+    def goal(self, instruction: Instruction, start: Scene) -> Goal:
+        """Return the expected behaviour of an instruction given in a starting scene."""
+
+
+class Planner(Protocol):
+    """The capability of fulfilling an instruction in theory."""
+
+    def plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
+        """Return the shortest robot path that fulfils the instruction, or why there is none."""
+
+
+class Rewording(Protocol):
+    """The capability of changing an instruction part by part, as ΔL and ΔLB do.
+
+    Attributes:
+        arguments: names of the arguments that can be changed.
+    """
+
+    arguments: tuple[str, ...]
 
     def reword(
-        self, instruction: Instruction, arguments: dict[str, str], scene: Scene, rng: np.random.Generator
+        self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
     ) -> Instruction:
         """Return the instruction with some arguments changed, and its wording kept where possible.
 
         Raises:
+            ValueError: the instruction's text is not of the task's grammar, or there are no words for the new one.
+        """
+
+    def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction with the same meaning in other words, where there are any.
+
+        Raises:
             ValueError: the instruction's text is not of the task's grammar.
         """
+
+
+class Relocation(Protocol):
+    """The capability of moving one object, as ΔSB does."""
 
     def relocate(self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator) -> Scene | None:
         """Return the scene with one object moved so that the instruction can be given.
@@ -195,12 +182,74 @@ class StructuredTask(Task, Protocol):
         """
 
 
-@runtime_checkable
-class MappedTask(Task, Protocol):
-    """A task whose maps have a background; other tasks have maps without one."""
+Premise = Callable[[Instruction, Scene], "str | None"]
+"""Returns why an instruction makes no sense in a scene, in words; None where it does."""
 
-    def backdrop(self) -> Backdrop:
-        """Return the background."""
+
+class Task(ABC):
+    """A family of test instances: the domain X and its expected behaviours Y (seed 000, section 3). Inherit from it.
+
+    A task is made by its entry point from its parameter file: ``Task.from_file(path)``.
+
+    Attributes:
+        name: the name in its parameter file.
+        families: its families of instructions.
+        metric: the M of its evaluations (seed 000, section 3), which summaries and figures show, where the session
+            names no other: one of its scores.
+        control_rate: control steps per second of simulated time [Hz].
+        step_limit: control steps after which a trial ends.
+        language: what is said and understood.
+        scenes: world and models.
+        goals: when an instruction is fulfilled.
+        planner: how it can be fulfilled.
+        rewording: changes parts of an instruction; None where the task cannot, as with all that follow.
+        relocation: moves an object.
+        routes: the robot's ways past a first place to a last one, for tasks that send it there.
+        premise: asked before every trial, with the scene as it was read back; where it gives a reason, the trial is
+            void.
+        backdrop: the background of its maps.
+        scores: names of its scores, in the order of tables; None for those of ``episodes.scoring.standard``.
+        path_dimensions: 2 where paths count in the x-y plane of the scene's frame, 3 in space.
+    """
+
+    name: str
+    families: tuple[str, ...]
+    metric: str
+    control_rate: float
+    step_limit: int
+    language: Language
+    scenes: Scenes
+    goals: Goals
+    planner: Planner
+    rewording: Rewording | None = None
+    relocation: Relocation | None = None
+    routes: Routes | None = None
+    premise: Premise | None = None
+    backdrop: Backdrop | None = None
+    scores: ClassVar[tuple[str, ...] | None] = None
+    path_dimensions: int = 2
+
+    @classmethod
+    @abstractmethod
+    def from_file(cls, path: Path) -> Task:
+        """Return the task that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
+        """Draw one i.i.d. test instance that is feasible and not solved at its start."""
+
+    def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | Infeasible:
+        """Return a test instance with its optimal path length, or why there is none: no plan, or solved already."""
+        plan = self.planner.plan(instruction, scene)
+        if isinstance(plan, Infeasible):
+            return plan
+        if self.goals.goal(instruction, scene).satisfied(scene):
+            return Infeasible(SOLVED)
+        return TestInstance(instance_id, self.name, instruction, scene, plan.length)
 
 
 def path_dimensions(task: Task) -> int:
@@ -209,10 +258,9 @@ def path_dimensions(task: Task) -> int:
     Raises:
         ValueError: the task says neither 2 nor 3.
     """
-    dimensions = getattr(task, "path_dimensions", 2)
-    if dimensions not in (2, 3):
-        raise ValueError(f"path_dimensions of the task '{task.name}': got {dimensions!r}, expected 2 or 3")
-    return int(dimensions)
+    if task.path_dimensions not in (2, 3):
+        raise ValueError(f"path_dimensions of the task '{task.name}': got {task.path_dimensions!r}, expected 2 or 3")
+    return task.path_dimensions
 
 
 def robot_start(task: Task, scene: Scene) -> Pose:
@@ -223,6 +271,6 @@ def robot_start(task: Task, scene: Scene) -> Pose:
     """
     if scene.robot is not None:
         return scene.robot
-    if task.start_position is None:
+    if task.scenes.start_position is None:
         raise ValueError(f"the task '{task.name}' needs the robot's pose in the scene, which has none")
-    return Pose(task.start_position)
+    return Pose(task.scenes.start_position)

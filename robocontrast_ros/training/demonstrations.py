@@ -135,14 +135,16 @@ class _Demonstrator:
         self._draws = parameters.image_every > 0 or bool(self._learner and self._learner.describe().cameras)
         self._world = World(
             load_profile(parameters.robot),
-            self._task.world,
-            self._task.start_position,
+            self._task.scenes.world,
+            self._task.scenes.start_position,
             cameras=(Camera(CAMERA, width, height),) if self._draws else (),
             physics_step=parameters.physics_step,
         )
         period = 1.0 / self._task.control_rate
         self._steps = round(period / self._world.step_duration)
-        self._scene = SimulatedScene(WorldSimulation(self._world), self._task.models, self._steps, tolerance=0.01)
+        self._scene = SimulatedScene(
+            WorldSimulation(self._world), self._task.scenes.models, self._steps, tolerance=0.01
+        )
         space = self._oracle.describe().action_space
         self._controller = make_controller(self._world.profile, space, period)
 
@@ -188,7 +190,7 @@ class _Demonstrator:
     ) -> Iterator[tuple[Observation, NDArray[np.float64], NDArray[np.float64]]]:
         """Yield the observation, the goal's nearest point and the oracle's action, step by step."""
         _, scene = self._scene.set_up(instance.scene)
-        goal = self._task.goal(instance.instruction, scene)
+        goal = self._task.goals.goal(instance.instruction, scene)
         learner = self._learner if rng.random() < self._p.learner_share else None
         self._oracle.reset(instance.instruction.text, 0)
         if learner is not None:

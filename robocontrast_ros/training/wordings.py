@@ -62,7 +62,7 @@ class Wordings:
 
 def _conditions(task: LanguageTable) -> Iterator[Instruction]:
     """Enumerate the meanings of sentences: the task's conditions, near and far apart."""
-    for instruction in task.conditions():
+    for instruction in task.language.conditions():
         arguments = dict(instruction.arguments)
         for distance in DISTANCES if "distance" in arguments else (None,):
             changed = arguments if distance is None else {**arguments, "distance": distance}

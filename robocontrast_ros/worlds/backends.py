@@ -100,7 +100,7 @@ class SimulatorBackend(SimulatedScene):
         robot = context.robot
         super().__init__(
             context.simulation(),
-            context.task.models,
+            context.task.scenes.models,
             context.settle_steps,
             context.tolerance,
             robot.world_frame,

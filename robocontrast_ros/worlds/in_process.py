@@ -211,7 +211,7 @@ class InProcessBench:
         self._world, self._task, self._slot = world, task, PolicySlot(runner)
         self._scene = SimulatedScene(
             WorldSimulation(world),
-            task.models,
+            task.scenes.models,
             settle_steps,
             tolerance,
             robot=world.profile.name if world.profile.mobile else "",

@@ -144,9 +144,9 @@ def test_a_simulator_that_runs_already_is_used_by_its_standard_services_and_give
     resolved = resolve(session)
     parameters = {
         "robot": str(resolved.robot_file),
-        "world": resolved.task.world,
-        "start_position": list(resolved.task.start_position),
-        "physics_step": resolved.task.physics_step,
+        "world": resolved.task.scenes.world,
+        "start_position": list(resolved.task.scenes.start_position),
+        "physics_step": resolved.task.scenes.physics_step,
     }
     path = place.folder / "simulator.yaml"
     path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))

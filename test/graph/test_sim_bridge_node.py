@@ -63,7 +63,7 @@ class Bridge:
 def bridge(tmp_path) -> Iterator[Bridge]:
     robot = str(resolve_uri("package://robocontrast_ros/config/robots/locobot.yaml"))
     camera = {"cameras": ["camera"], "camera_widths": [16], "camera_heights": [16]}
-    processes = [start_process(tmp_path, robot=robot, world=TASK.world, physics_step=0.005, **camera)]
+    processes = [start_process(tmp_path, robot=robot, world=TASK.scenes.world, physics_step=0.005, **camera)]
     parameters = {
         "task": str(TASK_FILE),
         "robot": robot,

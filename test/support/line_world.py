@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -39,7 +40,7 @@ from robocontrast_ros.episodes.bench import (
 )
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.strategies.contrast_set import ContrastSet
-from robocontrast_ros.tasks.protocol import Plan
+from robocontrast_ros.tasks.protocol import Infeasible, Plan, Task
 
 BLOCKS = ("a", "b", "c", "d")
 HEAVY = "d"
@@ -91,63 +92,13 @@ class LineGoal:
         return self.distance(scene) == 0.0
 
 
-class LineTask:
-    """Push a block along the line; the heavy one in between makes it infeasible."""
-
-    name = "line"
-    families = ("block_to_place", "block_to_block")
-    metric = "spl"
-    world = "package://line"
-    start_position = (0.0, 0.0, 0.0)
-    control_rate = 10.0
-    physics_step = 0.002
-    step_limit = 20
-
-    @property
-    def models(self) -> dict[str, str]:
-        """Name the models."""
-        return {name: f"package://{name}" for name in BLOCKS}
-
-    def outline(self, model: str) -> tuple[tuple[float, float], ...]:
-        """Return a little square."""
-        return ((-0.01, -0.01), (0.01, -0.01), (0.01, 0.01), (-0.01, 0.01))
-
-    @classmethod
-    def from_file(cls, path: Path) -> LineTask:
-        """Return the task; it has no parameters."""
-        return cls()
+class LineLanguage:
+    """One wording for each condition."""
 
     def conditions(self) -> Iterator[Instruction]:
         """Enumerate the conditions."""
         yield from (to_place(s, p) for s in BLOCKS for p in PLACES)
         yield from (to_block(s, t) for s, t in itertools.permutations(BLOCKS, 2))
-
-    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
-        """Draw an instance."""
-        conditions = [c for c in self.conditions() if family in (None, c.family)]
-        while True:
-            instruction = conditions[rng.integers(len(conditions))]
-            positions = rng.random(len(BLOCKS))
-            scene = line(**dict(zip(BLOCKS, positions.tolist(), strict=True)))
-            instance = None if self._crowded(scene) else self.make_instance(instance_id, instruction, scene)
-            if instance is not None:
-                return instance
-
-    def goal(self, instruction: Instruction, start: Scene) -> LineGoal:
-        """Return the goal."""
-        return LineGoal(instruction.get("source"), instruction.get("place"), instruction.get("target"))
-
-    def plan(self, instruction: Instruction, scene: Scene) -> Plan | None:
-        """Push straight, unless the heavy block stands between."""
-        source, target = instruction.get("source"), instruction.get("target")
-        here = x_of(scene, source)
-        point = PLACES[instruction.get("place")] if target is None else x_of(scene, target)
-        there = point + math.copysign(WITHIN / 2, here - point)
-        low, high = sorted((here, there))
-        if source != HEAVY and low <= x_of(scene, HEAVY) <= high:
-            return None
-        final = scene.moved(source, Pose((there, 0.0, 0.0)))
-        return Plan(((0.0, 0.0), (here, 0.0), (there, 0.0)), final)
 
     def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
         """There is one wording."""
@@ -160,17 +111,76 @@ class LineTask:
                 return instruction
         raise ValueError(f"the grammar does not know '{text}'")
 
-    def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | None:
-        """Return the instance when it is feasible and open."""
-        plan = self.plan(instruction, scene)
-        if plan is None or self.goal(instruction, scene).satisfied(scene):
-            return None
-        return TestInstance(instance_id, self.name, instruction, scene, plan.length)
 
-    @staticmethod
-    def _crowded(scene: Scene) -> bool:
-        xs = sorted(o.pose.position[0] for o in scene)
-        return any(b - a < APART for a, b in itertools.pairwise(xs))
+class LineScenes:
+    """Blocks that are little squares."""
+
+    world = "package://line"
+    models = MappingProxyType({name: f"package://{name}" for name in BLOCKS})
+    start_position = (0.0, 0.0, 0.0)
+    physics_step = 0.002
+
+    def outline(self, model: str) -> tuple[tuple[float, float], ...]:
+        """Return a little square."""
+        return ((-0.01, -0.01), (0.01, -0.01), (0.01, 0.01), (-0.01, 0.01))
+
+
+class LineGoals:
+    """When a block is where it belongs."""
+
+    def goal(self, instruction: Instruction, start: Scene) -> LineGoal:
+        """Return the goal."""
+        return LineGoal(instruction.get("source"), instruction.get("place"), instruction.get("target"))
+
+
+class LinePlanner:
+    """Push straight, unless the heavy block stands between."""
+
+    def plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
+        """Return the plan."""
+        source, target = instruction.get("source"), instruction.get("target")
+        here = x_of(scene, source)
+        point = PLACES[instruction.get("place")] if target is None else x_of(scene, target)
+        there = point + math.copysign(WITHIN / 2, here - point)
+        low, high = sorted((here, there))
+        if source != HEAVY and low <= x_of(scene, HEAVY) <= high:
+            return Infeasible("the heavy block is in the way")
+        final = scene.moved(source, Pose((there, 0.0, 0.0)))
+        return Plan(((0.0, 0.0), (here, 0.0), (there, 0.0)), final)
+
+
+class LineTask(Task):
+    """Push a block along the line; the heavy one in between makes it infeasible."""
+
+    name = "line"
+    families = ("block_to_place", "block_to_block")
+    metric = "spl"
+    control_rate = 10.0
+    step_limit = 20
+    language, scenes, goals, planner = LineLanguage(), LineScenes(), LineGoals(), LinePlanner()
+
+    @classmethod
+    def from_file(cls, path: Path) -> LineTask:
+        """Return the task; it has no parameters."""
+        return cls()
+
+    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
+        """Draw an instance."""
+        conditions = [c for c in self.language.conditions() if family in (None, c.family)]
+        while True:
+            instruction = conditions[rng.integers(len(conditions))]
+            positions = rng.random(len(BLOCKS))
+            scene = line(**dict(zip(BLOCKS, positions.tolist(), strict=True)))
+            if _crowded(scene):
+                continue
+            instance = self.make_instance(instance_id, instruction, scene)
+            if isinstance(instance, TestInstance):
+                return instance
+
+
+def _crowded(scene: Scene) -> bool:
+    xs = sorted(o.pose.position[0] for o in scene)
+    return any(b - a < APART for a, b in itertools.pairwise(xs))
 
 
 class _Named:
@@ -180,7 +190,9 @@ class _Named:
 
     def _made(self, task: LineTask, base: TestInstance, instruction: Instruction, scene: Scene, note: str):
         instance = task.make_instance(f"{base.instance_id}-{self.name}", instruction, scene)
-        return Perturbed(instance, note) if instance else NotApplicable(f"'{instruction.text}' is not open")
+        if isinstance(instance, Infeasible):
+            return NotApplicable(f"'{instruction.text}' is not open: {instance.reason}")
+        return Perturbed(instance, note)
 
 
 class Invert(_Named):
@@ -208,7 +220,7 @@ class MoveSource(_Named):
         for x in rng.random(20).tolist():
             moved = scene.moved(source, Pose((x, 0.0, 0.0)))
             answer = self._made(task, base, base.instruction, moved, f"moved {source}")
-            if isinstance(answer, Perturbed) and not task._crowded(moved):
+            if isinstance(answer, Perturbed) and not _crowded(moved):
                 return answer
         return NotApplicable(f"no place found for {source}")
 
@@ -243,7 +255,7 @@ class AlreadySolved(_Named):
 
     def apply(self, task: LineTask, base: TestInstance, scene: Scene, rng: np.random.Generator):
         """Perturb."""
-        final = task.plan(base.instruction, base.scene).final_scene
+        final = task.planner.plan(base.instruction, base.scene).final_scene
         return Perturbed(replace(base, scene=final), "solved")
 
 
@@ -311,12 +323,12 @@ class LineBench:
         if luck < self.policy_faults:
             fault = Fault.POLICY_RAISED
         elif luck < self.policy_faults + self.skill:
-            final = self.task.plan(trial.instance.instruction, start).final_scene
+            final = self.task.planner.plan(trial.instance.instruction, start).final_scene
             path, success = optimal * (1.0 + share), 1.0
         else:
             final = _pushed(trial, start, share / 10.0)
             path = optimal * share
-            success = float(self.task.goal(trial.instance.instruction, start).satisfied(final))
+            success = float(self.task.goals.goal(trial.instance.instruction, start).satisfied(final))
         outcome = Outcome.POLICY_FAULT if fault.of_policy else (Outcome.SUCCESS if success else Outcome.FAILURE)
         return TrialResult(
             outcome=outcome,
@@ -329,7 +341,7 @@ class LineBench:
                 "subgoals_reached": 0.0,
                 "ndtw": math.nan,
                 "collisions": 0.0,
-                "distance_to_goal": self.task.goal(trial.instance.instruction, start).distance(final),
+                "distance_to_goal": self.task.goals.goal(trial.instance.instruction, start).distance(final),
                 "path_length": path,
             },
             optimal_path_length=optimal,

@@ -78,7 +78,7 @@ def play(task: Task, trial: Trial, rng: np.random.Generator, steps: int = 12) ->
     Returns:
         (scene, tool pose) of each control step.
     """
-    plan = task.plan(trial.instance.instruction, trial.instance.scene)
+    plan = task.planner.plan(trial.instance.instruction, trial.instance.scene)
     source = trial.instance.instruction.get("source")
     here, there = (np.array(s[source].pose.position) for s in (trial.instance.scene, plan.final_scene))
     moves = []

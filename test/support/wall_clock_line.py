@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 import rclpy
-from line_world import LineTask, x_of
+from line_world import LineScenes, LineTask, x_of
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -39,10 +39,16 @@ def along(y: float) -> float:
     return y + 0.5
 
 
+class WallClockScenes(LineScenes):
+    """The line on a table."""
+
+    start_position = START
+
+
 class WallClockLine(LineTask):
     """The line's task for an arm."""
 
-    start_position = START
+    scenes = WallClockScenes()
     step_limit = 10
 
 

@@ -22,7 +22,6 @@ from robocontrast_ros.system.disk import new_file
 from robocontrast_ros.tasks.protocol import (
     Backdrop,
     Goal,
-    MappedTask,
     Polygon,
     RegionGoal,
     StagedGoal,
@@ -117,9 +116,9 @@ class TrialMap:
             heading=start.robot.yaw if start.robot else None,
             collisions=tuple(xy for scene, xy in scenes if counter.update(scene)),
             moves=tuple(moves),
-            backdrop=task.backdrop() if isinstance(task, MappedTask) else None,
-            outlines={model: task.outline(model) for model in sorted(models)},
-            regions=_regions(task.goal(trial.instance.instruction, start), start),
+            backdrop=task.backdrop,
+            outlines={model: task.scenes.outline(model) for model in sorted(models)},
+            regions=_regions(task.goals.goal(trial.instance.instruction, start), start),
             result=result,
         )
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,10 +28,9 @@ from robocontrast_ros.configuration import (
 )
 from robocontrast_ros.domain import Fault, TestInstance, TrialResult
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, success_weighted_path_length
-from robocontrast_ros.tasks.navigation.protocol import NavigationTask
-from robocontrast_ros.tasks.protocol import StagedGoal, StructuredTask, Task
+from robocontrast_ros.tasks.protocol import Infeasible, StagedGoal, Task
 
-WORLD = ("world", "models", "start_position", "control_rate", "physics_step")
+WORLD = ("scenes.world", "scenes.models", "scenes.start_position", "scenes.physics_step", "control_rate")
 """Attributes of a task that define the world; a recording says nothing about another world."""
 
 EXAMPLE = "block_to_block.within=0.04"
@@ -116,11 +116,11 @@ def load_other(thresholds: Thresholds, own_file: Path) -> OtherTask:
     if type(task) is not type(own_task):
         raise ConfigurationError(source, "task", content.get("task"), f"the task of the trial, '{own.get('task')}'")
     for attribute in WORLD:
-        before, after = getattr(own_task, attribute), getattr(task, attribute)
+        before, after = (attrgetter(attribute)(t) for t in (own_task, task))
         if before != after:
             raise ConfigurationError(
                 source,
-                attribute,
+                attribute.removeprefix("scenes."),
                 after,
                 f"what the trial ran with, {before!r}",
                 "A recording can be scored under other thresholds, not in another world.",
@@ -262,7 +262,7 @@ def rescore(
     )
     if not reason:
         return rescored
-    latched = isinstance(task.goal(instance.instruction, recording.start_scene), StagedGoal)
+    latched = isinstance(task.goals.goal(instance.instruction, recording.start_scene), StagedGoal)
     length = instance.optimal_path_length
     return replace(
         rescored,
@@ -293,14 +293,12 @@ def _censored(own: Task, other: Task, recorded: TrialResult | None, before: Tria
 def _instance(recorded: TestInstance, own: Task, other: Task) -> tuple[TestInstance | None, str]:
     """Return the test instance with the planner's path under other thresholds, or None and why there is none."""
     made = other.make_instance(recorded.instance_id, recorded.instruction, recorded.scene)
-    if made is None:
-        explains = isinstance(other, (StructuredTask, NavigationTask))
-        words = other.infeasibility(recorded.instruction, recorded.scene) if explains else None
-        return None, words or "infeasible, or solved at its start"
+    if isinstance(made, Infeasible):
+        return None, made.reason
     # A recorded path of another planner is replaced only where the thresholds change the planned path.
     if _path(made) != _path(recorded):
         before = own.make_instance(recorded.instance_id, recorded.instruction, recorded.scene)
-        if before is None or _path(made) != _path(before):
+        if isinstance(before, Infeasible) or _path(made) != _path(before):
             return replace(
                 recorded, optimal_path_length=made.optimal_path_length, reference_path=made.reference_path
             ), ""

@@ -24,7 +24,7 @@ def load_scores(task: Task, further: Sequence[str], source: str, key: str = "sco
     Raises:
         ConfigurationError: a score is not known, is none, or has the name of another.
     """
-    names = getattr(task, "scores", None)
+    names = task.scores
     of_task = STANDARD if names is None else tuple(_load(name, f"task '{task.name}'", "scores") for name in names)
     scores = {score.spec.name: score for score in (*((Success,) if Success not in of_task else ()), *of_task)}
     for name in further:

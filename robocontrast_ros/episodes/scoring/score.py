@@ -34,7 +34,7 @@ class ScoredTrial:
     @cached_property
     def goal(self) -> Goal:
         """The expected behaviour b, as the task makes it."""
-        return self.task.goal(self.instance.instruction, self.start_scene)
+        return self.task.goals.goal(self.instance.instruction, self.start_scene)
 
 
 @dataclass(frozen=True)

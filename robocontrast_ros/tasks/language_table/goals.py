@@ -215,49 +215,59 @@ class BlockGoal:
         return (self.region(scene).outline(),)
 
 
-def make_goal(instruction: Instruction, start: Scene, parameters: LanguageTableParameters) -> BlockGoal:
-    """Return the goal of an instruction given in a starting scene.
+@dataclass(frozen=True)
+class BlockGoals:
+    """When the instructions of a task are fulfilled.
 
-    Raises:
-        ValueError: the instruction is of no known family, or an argument is missing or unknown.
-        KeyError: the scene lacks a block that it names.
+    Attributes:
+        parameters: of the task.
     """
-    arguments = dict(instruction.arguments)
-    try:
-        source = arguments["source"]
-        match instruction.family:
-            case "block_to_block":
-                near = Capsule((0.0, 0.0), (0.0, 0.0), parameters.block_to_block.within)
-                return BlockGoal(source, target=arguments["target"], attached=near, touches=True)
-            case "block_to_absolute_location":
-                rule = parameters.block_to_absolute_location
-                location = _known(arguments["location"], LOCATIONS)
-                point = _pair(location_point(location, parameters.board, rule.x_offset))
-                radius = rule.within_centre if location == "center" else rule.within
-                return BlockGoal(source, fixed=Capsule(point, point, radius))
-            case "block_to_relative_location":
-                point = _pair(goal_point(instruction, start, parameters))
-                return BlockGoal(source, fixed=Capsule(point, point, parameters.block_to_relative_location.within))
-            case "block_to_block_relative_location":
-                side = parameters.block_to_block_relative_location
-                offset = side_offset(_known(arguments["direction"], DIRECTIONS), parameters)
-                line = Capsule(_pair(offset * side.line_from), _pair(offset * side.line_to), side.within)
-                target = arguments["target"]
-                return BlockGoal(
-                    source,
-                    target=target,
-                    attached=line,
-                    target_start=start[target].pose.xy,
-                    drag_limit=side.drag_limit,
-                )
-            case "separate_blocks":
-                apart = Outside((0.0, 0.0), parameters.separate_blocks.apart)
-                return BlockGoal(source, target=arguments["target"], attached=apart)
-    except KeyError as error:
-        if error.args[0] not in ("source", "target", "location", "direction", "distance"):
-            raise
-        raise ValueError(f"{instruction.family}: no argument {error.args[0]} in {arguments}") from None
-    raise ValueError(f"family: got '{instruction.family}', expected one of {', '.join(FAMILIES)}")
+
+    parameters: LanguageTableParameters
+
+    def goal(self, instruction: Instruction, start: Scene) -> BlockGoal:
+        """Return the goal of an instruction given in a starting scene.
+
+        Raises:
+            ValueError: the instruction is of no known family, or an argument is missing or unknown.
+            KeyError: the scene lacks a block that it names.
+        """
+        parameters, arguments = self.parameters, dict(instruction.arguments)
+        try:
+            source = arguments["source"]
+            match instruction.family:
+                case "block_to_block":
+                    near = Capsule((0.0, 0.0), (0.0, 0.0), parameters.block_to_block.within)
+                    return BlockGoal(source, target=arguments["target"], attached=near, touches=True)
+                case "block_to_absolute_location":
+                    rule = parameters.block_to_absolute_location
+                    location = _known(arguments["location"], LOCATIONS)
+                    point = _pair(location_point(location, parameters.board, rule.x_offset))
+                    radius = rule.within_centre if location == "center" else rule.within
+                    return BlockGoal(source, fixed=Capsule(point, point, radius))
+                case "block_to_relative_location":
+                    point = _pair(goal_point(instruction, start, parameters))
+                    return BlockGoal(source, fixed=Capsule(point, point, parameters.block_to_relative_location.within))
+                case "block_to_block_relative_location":
+                    side = parameters.block_to_block_relative_location
+                    offset = side_offset(_known(arguments["direction"], DIRECTIONS), parameters)
+                    line = Capsule(_pair(offset * side.line_from), _pair(offset * side.line_to), side.within)
+                    target = arguments["target"]
+                    return BlockGoal(
+                        source,
+                        target=target,
+                        attached=line,
+                        target_start=start[target].pose.xy,
+                        drag_limit=side.drag_limit,
+                    )
+                case "separate_blocks":
+                    apart = Outside((0.0, 0.0), parameters.separate_blocks.apart)
+                    return BlockGoal(source, target=arguments["target"], attached=apart)
+        except KeyError as error:
+            if error.args[0] not in ("source", "target", "location", "direction", "distance"):
+                raise
+            raise ValueError(f"{instruction.family}: no argument {error.args[0]} in {arguments}") from None
+        raise ValueError(f"family: got '{instruction.family}', expected one of {', '.join(FAMILIES)}")
 
 
 def goal_point(

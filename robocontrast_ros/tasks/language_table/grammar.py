@@ -290,6 +290,16 @@ def keep_wording(derivation: Derivation, otherwise: Choose) -> Choose:
     return choose
 
 
+def change_wording(derivation: Derivation, otherwise: Choose) -> Choose:
+    """Return a choice that takes other words than those of a sentence where there are any, by ``otherwise``."""
+    said = {(alternative.rule, alternative.kind) for alternative in derivation}
+
+    def choose(fitting: Sequence[Alternative]) -> Alternative:
+        return otherwise([a for a in fitting if (a.rule, a.kind) not in said] or fitting)
+
+    return choose
+
+
 def to_meaning(instruction: Instruction) -> Meaning:
     """Return an instruction's structure as the grammar's features."""
     meaning: Meaning = {"family": instruction.family, **dict(instruction.arguments)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Scene, TestInstance
-from robocontrast_ros.tasks.protocol import StructuredTask, Task
+from robocontrast_ros.tasks.protocol import Infeasible, Task
 
 OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left", "top": "bottom", "bottom": "top"}
 """Every word of a direction or place that has an opposite; ``center`` has none."""
@@ -22,15 +22,15 @@ class _OfStructure:
     description: str
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task's instructions are structured."""
-        return isinstance(task, StructuredTask)
+        """Tell whether the task can change what this one changes."""
+        raise NotImplementedError
 
     def _instance(
-        self, task: StructuredTask, base: TestInstance, instruction: Instruction, scene: Scene, note: str
+        self, task: Task, base: TestInstance, instruction: Instruction, scene: Scene, note: str
     ) -> Perturbed | NotApplicable:
         instance = task.make_instance(f"{base.instance_id}-{self.name}", instruction, scene)
-        if instance is None:
-            return NotApplicable(f"'{instruction.text}': {task.infeasibility(instruction, scene)}")
+        if isinstance(instance, Infeasible):
+            return NotApplicable(f"'{instruction.text}': {instance.reason}")
         return Perturbed(instance, note)
 
 
@@ -38,14 +38,14 @@ class _OfLanguage(_OfStructure):
     axes = "LB"
 
     def apply(
-        self, task: StructuredTask, base: TestInstance, scene: Scene, rng: np.random.Generator
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
         """Give the changed instruction in the scene as it is."""
         changed = self._changed(base.instruction)
         if isinstance(changed, NotApplicable):
             return changed
         try:
-            instruction = task.reword(base.instruction, changed, scene, rng)
+            instruction = task.rewording.reword(base.instruction, changed, scene, rng)
         except ValueError as reason:
             return NotApplicable(str(reason))
         note = f"'{base.instruction.text}' became '{instruction.text}'"
@@ -63,6 +63,10 @@ class SwapBlocks(_OfLanguage):
     symbol = "ΔLB1"
     description = "swap the source and target blocks in the instruction"
 
+    def supports(self, task: Task) -> bool:
+        """Tell whether source and target can be changed."""
+        return {"source", "target"} <= _changeable(task)
+
     def _changed(self, instruction: Instruction) -> dict[str, str] | NotApplicable:
         source, target = instruction.get("source"), instruction.get("target")
         if source is None or target is None:
@@ -76,6 +80,10 @@ class InvertDirection(_OfLanguage):
     name = "LB2"
     symbol = "ΔLB2"
     description = "invert the directions and places in the instruction"
+
+    def supports(self, task: Task) -> bool:
+        """Tell whether a direction or a place can be changed."""
+        return not _changeable(task).isdisjoint(PLACES)
 
     def _changed(self, instruction: Instruction) -> dict[str, str] | NotApplicable:
         said = {key: value for key, value in instruction.arguments if key in PLACES}
@@ -91,8 +99,12 @@ class _OfScene(_OfStructure):
     axes = "SB"
     role: str
 
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task can move an object."""
+        return task.relocation is not None
+
     def apply(
-        self, task: StructuredTask, base: TestInstance, scene: Scene, rng: np.random.Generator
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
         """Move one block of the scene as it is, and give the same instruction."""
         name = base.instruction.get(self.role)
@@ -100,7 +112,7 @@ class _OfScene(_OfStructure):
             return NotApplicable(f"{base.instruction.family} names no {self.role} block")
         if name not in scene:
             return NotApplicable(f"the {self.role} block {name} is not in the scene")
-        moved = task.relocate(base.instruction, name, scene, rng)
+        moved = task.relocation.relocate(base.instruction, name, scene, rng)
         if moved is None:
             return NotApplicable(
                 f"no place found for the {self.role} block {name} in which to say '{base.instruction.text}'"
@@ -125,6 +137,10 @@ class MoveSource(_OfScene):
     symbol = "ΔSB2"
     description = "move the source block to a new location"
     role = "source"
+
+
+def _changeable(task: Task) -> set[str]:
+    return set(task.rewording.arguments) if task.rewording else set()
 
 
 def inverted(place: str) -> str:

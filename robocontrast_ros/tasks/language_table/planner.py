@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from transforms3d.quaternions import rotate_vector
 
-from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.products import norm
-from robocontrast_ros.tasks.language_table.goals import BlockGoal, Region
+from robocontrast_ros.tasks.language_table.goals import BlockGoal, BlockGoals, Region, goal_point
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.language_table.roadmap import Roadmap
-from robocontrast_ros.tasks.protocol import Plan
+from robocontrast_ros.tasks.protocol import Infeasible, Plan
 
 Point = tuple[float, float]
 Points = NDArray[np.float64]
@@ -62,20 +62,44 @@ class _Candidate:
     route: tuple[Point, ...]
 
 
-def find_plan(goal: BlockGoal, scene: Scene, parameters: LanguageTableParameters) -> Plan:
-    """Return the shortest plan from the tool's start position.
+class PushPlanner:
+    """Plans from where the tool starts."""
 
-    Raises:
-        NoPlan: there is none; says why.
-    """
-    start = parameters.tool.start[:2]
-    touching = parameters.tool.radius + parameters.block_size.radius
-    if any(math.dist(block.pose.xy, start) < touching for block in scene):
-        raise NoPlan("a block stands where the tool starts")
-    push = find_push(goal, scene, parameters, start)
-    pose = scene[goal.source].pose
-    end = Pose((*push.route[-1], pose.position[2]), pose.orientation)
-    return Plan(path=push.path, final_scene=scene.moved(goal.source, end))
+    def __init__(self, parameters: LanguageTableParameters) -> None:
+        self._parameters, self._goals = parameters, BlockGoals(parameters)
+
+    def plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
+        """Return the shortest tool path that fulfils the instruction, of length 0 where it is fulfilled already."""
+        start = self._parameters.tool.start[:2]
+        try:
+            self._require_domain(instruction, scene)
+            goal = self._goals.goal(instruction, scene)
+            if goal.satisfied(scene):
+                return Plan((start,), scene)
+            touching = self._parameters.tool.radius + self._parameters.block_size.radius
+            if any(math.dist(block.pose.xy, start) < touching for block in scene):
+                raise NoPlan("a block stands where the tool starts")
+            push = find_push(goal, scene, self._parameters, start)
+        except NoPlan as reason:
+            return Infeasible(str(reason))
+        pose = scene[goal.source].pose
+        end = Pose((*push.route[-1], pose.position[2]), pose.orientation)
+        return Plan(path=push.path, final_scene=scene.moved(goal.source, end))
+
+    def _require_domain(self, instruction: Instruction, scene: Scene) -> None:
+        """Refuse a scene in which the instruction makes no sense, whatever the plan."""
+        p = self._parameters
+        source, target = instruction.get("source"), instruction.get("target")
+        for name in filter(None, (source, target)):
+            require_on_board(scene, name, p)
+        point = goal_point(instruction, scene, p)
+        if point is not None and not p.board.contains(*point):
+            raise NoPlan("the point that the instruction names is off the board")
+        if target is None:
+            return
+        gap = scene[str(source)].pose.distance_to(scene[target].pose)
+        if instruction.family == "block_to_block" and p.block_to_block.within < gap < p.block_to_block.start_beyond:
+            raise NoPlan("source and target are almost together already")
 
 
 def find_push(

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from shapely import Point
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, TestInstance
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Shapes
 from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST
 from robocontrast_ros.tasks.navigation.parameters import GENERATED, Arrangement, NavigationParameters
 from robocontrast_ros.tasks.navigation.placing import outside_by, overlapping
+from robocontrast_ros.tasks.navigation.planner import RoutePlanner
+from robocontrast_ros.tasks.protocol import Infeasible
 
 _OUT = 5e-3
 """Poses have few digits, so furniture may overlap a wall by this much [m]."""
@@ -83,22 +85,22 @@ def arranged_scene(parameters: NavigationParameters, name: str) -> Scene:
 
 
 def check_arrangements(
-    shapes: Shapes,
-    floor_plan: Callable[[Scene], FloorPlan],
+    planner: RoutePlanner,
     parse: Callable[[str, Scene], Instruction],
-    infeasibility: Callable[[Instruction, Scene], str | None],
+    make_instance: Callable[[str, Instruction, Scene], TestInstance | Infeasible],
     source: str,
 ) -> None:
-    """Check every arrangement of the task file ``source``; the callables are the task's methods.
+    """Check every arrangement of the task file ``source``; the callables are methods of the task.
 
     Raises:
         ConfigurationError: the first mistake: furniture outside the room or in other furniture; the robot
             outside, or in furniture; an instruction that the grammar does not know or that names a missing place;
             a goal without a way that is wide enough; a robot that starts at one of the two places.
     """
+    shapes = planner.shapes
     for name, arrangement in shapes.parameters.arrangements.items():
         key, scene = f"arrangements.{name}", arranged_scene(shapes.parameters, name)
-        plan = floor_plan(scene)
+        plan = planner.floor_plan(scene)
         _check_furniture(plan, shapes, arrangement, source, key)
         _check_robot(plan, shapes, arrangement, source, key)
         try:
@@ -111,9 +113,9 @@ def check_arrangements(
                 "a sentence that names two places of the arrangement",
                 f"{str(error)[:1].upper()}{str(error)[1:]}.",
             ) from None
-        reason = infeasibility(instruction, scene)
-        if reason is not None:
-            expected, cure = _expectation(reason, plan, shapes, instruction, scene)
+        instance = make_instance(name, instruction, scene)
+        if isinstance(instance, Infeasible):
+            expected, cure = _expectation(instance.reason, plan, shapes, instruction, scene)
             raise ConfigurationError(source, f"{key}.instruction", instruction.text, expected, cure)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from robocontrast_ros.domain import Scene
+from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Point
+from robocontrast_ros.tasks.navigation.planner import RoutePlanner
 from robocontrast_ros.tasks.protocol import Polygon
 
 PlanOf = Callable[[Scene], FloorPlan]
@@ -70,6 +71,27 @@ class VisitGoal:
     def regions(self, scene: Scene) -> tuple[Polygon, ...]:
         """Return the edge of the last place's region about each of its objects."""
         return self.subgoals[-1].regions(scene)
+
+
+class VisitGoals:
+    """When an instruction to visit two places is fulfilled."""
+
+    def __init__(self, planner: RoutePlanner, reach: float) -> None:
+        """Take the planner, and the greatest distance of the base's centre from a footprint [m]."""
+        self._planner, self._reach = planner, reach
+
+    def goal(self, instruction: Instruction, start: Scene) -> VisitGoal:
+        """Return the expected behaviour of an instruction given in a starting scene.
+
+        Raises:
+            KeyError: the scene lacks a place that the instruction names.
+            ValueError: the instruction names no two places.
+        """
+        first, last = self._planner.named(instruction)
+        for place in (first, last):
+            self._planner.floor_plan(start).region(place)
+        plan_of = self._planner.floor_plan
+        return VisitGoal((PlaceGoal(first, plan_of), PlaceGoal(last, plan_of)), self._reach)
 
 
 def _base(scene: Scene) -> Point:

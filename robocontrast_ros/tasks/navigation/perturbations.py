@@ -14,14 +14,14 @@ import numpy as np
 
 from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Proof, Scene, TestInstance
 from robocontrast_ros.domain.products import norm
-from robocontrast_ros.tasks.navigation.protocol import (
-    NavigationTask,
+from robocontrast_ros.tasks.navigation.grammar import LAST
+from robocontrast_ros.tasks.protocol import Infeasible, Task
+from robocontrast_ros.tasks.routes import (
     Point,
     Route,
     frechet_distance,
     path_length,
 )
-from robocontrast_ros.tasks.protocol import Task
 
 ASIDE = 0.3
 """An obstacle is placed at most this far beside the path, along x and y [m]."""
@@ -38,7 +38,7 @@ class _Case:
         before: the expected path in it.
     """
 
-    task: NavigationTask
+    task: Task
     base: TestInstance
     scene: Scene
     before: Route
@@ -55,16 +55,16 @@ class _OfNavigation:
 
     def supports(self, task: Task) -> bool:
         """Tell whether the task sends a robot along a path that it can plan."""
-        return isinstance(task, NavigationTask)
+        return task.routes is not None
 
     def apply(
-        self, task: NavigationTask, base: TestInstance, scene: Scene, rng: np.random.Generator
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
         """Perturb the instance; the robot starts where the unperturbed instance says."""
         start = replace(scene, robot=base.scene.robot, contacts=())
-        before = task.route(base.instruction, start)
-        if before is None:
-            return NotApplicable(f"there is no path to compare with: {task.infeasibility(base.instruction, start)}")
+        before = task.routes.route(base.instruction, start)
+        if isinstance(before, Infeasible):
+            return NotApplicable(f"there is no path to compare with: {before.reason}")
         try:
             return self._perturb(_Case(task, base, start, before), rng)
         except ValueError as reason:
@@ -75,13 +75,13 @@ class _OfNavigation:
 
     def _proven(
         self, case: _Case, instruction: Instruction, scene: Scene, note: str, **measures: float
-    ) -> Perturbed | None:
-        """Return the instance with its proof: the common measures and further ones; None when infeasible."""
+    ) -> Perturbed | Infeasible:
+        """Return the instance with its proof: the common measures and further ones; or why there is none."""
         before = case.before
         instance = case.task.make_instance(f"{case.base.instance_id}-{self.name}", instruction, scene)
-        after = case.task.route(instruction, scene)
-        if instance is None or after is None:
-            return None
+        if isinstance(instance, Infeasible):
+            return instance
+        after = case.task.routes.route(instruction, scene)
         common = {
             "path_before_m": before.length,
             "path_after_m": after.length,
@@ -102,15 +102,17 @@ class Reword(_OfNavigation):
 
     def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
         task, base, scene = case.task, case.base, case.scene
-        instruction = task.rephrase(base.instruction, scene, rng)
-        understood = task.parse(instruction.text, scene)
+        instruction = task.rewording.rephrase(base.instruction, scene, rng)
+        understood = task.language.parse(instruction.text, scene)
         if understood.arguments != base.instruction.arguments:
             raise ValueError(f"'{instruction.text}' is understood as {understood.arguments}")
         said, says = (set(i.text.lower().split()) for i in (base.instruction, instruction))
         note = f"'{base.instruction.text}' became '{instruction.text}'"
         shared = len(said & says) / len(says)
         found = self._proven(case, instruction, scene, note, shared_words=shared)
-        return found or NotApplicable(f"'{instruction.text}': {task.infeasibility(instruction, scene)}")
+        if isinstance(found, Infeasible):
+            return NotApplicable(f"'{instruction.text}': {found.reason}")
+        return found
 
 
 class Redirect(_OfNavigation):
@@ -123,26 +125,26 @@ class Redirect(_OfNavigation):
     claim = "the first half of the path stays the way to the first place, the second half becomes another"
 
     def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        task, base, scene, before = case.task, case.base, case.scene, case.before
-        numbers = task.perturbing
-        destinations = task.destinations(base.instruction, scene)
+        routes, base, scene, before = case.task.routes, case.base, case.scene, case.before
+        numbers = routes.perturbing
+        destinations = routes.destinations(base.instruction, scene)
         for index in rng.permutation(len(destinations)):
-            instruction = task.redirect(base.instruction, destinations[index], scene, rng)
-            after = task.route(instruction, scene)
-            if after is None or not _halves(after, numbers.half):
+            instruction = case.task.rewording.reword(base.instruction, {LAST: destinations[index]}, scene, rng)
+            after = routes.route(instruction, scene)
+            if isinstance(after, Infeasible) or not _halves(after, numbers.half):
                 continue
             detour = self._detour(case, instruction, after)
             apart = frechet_distance(before.second_half, after.second_half)
             missed = min(
-                task.misses(before.path[-1], instruction, scene),
-                task.misses(after.path[-1], base.instruction, scene),
+                routes.misses(before.path[-1], instruction, scene),
+                routes.misses(after.path[-1], base.instruction, scene),
             )
             if detour > numbers.detour or apart < numbers.other_end or missed < numbers.missed_by:
                 continue
             note = f"'{base.instruction.text}' became '{instruction.text}'"
             measures = {"detour_m": detour, "second_half_frechet_m": apart, "missed_by_m": missed}
             found = self._proven(case, instruction, scene, note, **measures)
-            if found is not None:
+            if isinstance(found, Perturbed):
                 return found
         return NotApplicable(
             "for no other place does the first half of the path stay and the second half become another"
@@ -152,14 +154,14 @@ class Redirect(_OfNavigation):
         """Return how much longer than the shortest path the one with the old first half is [m]."""
         before = case.before
         there = replace(case.scene, robot=Pose.planar(*before.path[before.via]))
-        onward = case.task.goal(instruction, case.scene).distance(there)
+        onward = case.task.goals.goal(instruction, case.scene).distance(there)
         return path_length(before.first_half) + onward - after.length
 
 
 class _OfScene(_OfNavigation):
     """Base of ΔS and ΔSB: an object is moved a little, the instruction stays to the letter."""
 
-    def _moved(self, case: _Case, name: str, after: Scene, **measures: float) -> Perturbed | None:
+    def _moved(self, case: _Case, name: str, after: Scene, **measures: float) -> Perturbed | Infeasible:
         distance = case.scene[name].pose.distance_to(after[name].pose)
         note = f"moved {name} by {distance:.2f} m"
         return self._proven(case, case.base.instruction, after, note, moved_m=distance, **measures)
@@ -175,22 +177,22 @@ class MovePassive(_OfScene):
     claim = "the expected path stays, and stays free"
 
     def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        task, base, scene, before = case.task, case.base, case.scene, case.before
-        numbers, names = task.perturbing, task.passive_objects(base.instruction, scene)
+        routes, base, scene, before = case.task.routes, case.base, case.scene, case.before
+        numbers, names = routes.perturbing, routes.passive_objects(base.instruction, scene)
         if not names:
             return NotApplicable("the scene has no object to move that the instruction does not name")
         for _ in range(numbers.draws):
             name = names[rng.integers(len(names))]
             moved = scene.moved(name, _aside(scene[name].pose, numbers.scene_move, rng))
-            if not task.has_room(name, moved) or not task.keeps_clear(before.path, moved):
+            if not routes.has_room(name, moved) or not routes.keeps_clear(before.path, moved):
                 continue
-            after = task.route(base.instruction, moved)
-            if after is None or abs(after.length - before.length) > numbers.same_path:
+            after = routes.route(base.instruction, moved)
+            if isinstance(after, Infeasible) or abs(after.length - before.length) > numbers.same_path:
                 continue
             if frechet_distance(before.path, after.path) > numbers.same_path:
                 continue
             found = self._moved(case, name, moved)
-            if found is not None:
+            if isinstance(found, Perturbed):
                 return found
         return NotApplicable(f"none of {numbers.draws} small moves leaves the expected path as it is")
 
@@ -211,28 +213,28 @@ class MoveGoalOrObstruct(_OfScene):
             # The least effort first.
             for _, name, moved in sorted(candidates, key=lambda c: c[0]):
                 found = self._if_it_differs(case, name, moved)
-                if found is not None:
+                if isinstance(found, Perturbed):
                     return found
         return NotApplicable("neither a small move of the goal nor an object in the way changes the path enough")
 
     def _goal_moves(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
         """Yield places for the goal that the path before does not reach."""
-        task, instruction, scene = case.task, case.base.instruction, case.scene
-        names = task.goal_objects(instruction, scene)
-        for _ in range(task.perturbing.draws):
+        routes, instruction, scene = case.task.routes, case.base.instruction, case.scene
+        names = routes.goal_objects(instruction, scene)
+        for _ in range(routes.perturbing.draws):
             name = names[rng.integers(len(names))]
-            pose = _aside(scene[name].pose, task.perturbing.goal_move, rng)
+            pose = _aside(scene[name].pose, routes.perturbing.goal_move, rng)
             moved = scene.moved(name, pose)
-            missed = task.misses(case.before.path[-1], instruction, moved)
-            if missed >= task.perturbing.missed_by and task.has_room(name, moved):
+            missed = routes.misses(case.before.path[-1], instruction, moved)
+            if missed >= routes.perturbing.missed_by and routes.has_room(name, moved):
                 yield scene[name].pose.distance_to(pose), name, moved
 
     def _obstructions(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
         """Yield places for passive objects in which the robot would drive into them."""
-        task, scene, before = case.task, case.scene, case.before
-        names = task.passive_objects(case.base.instruction, scene)
-        least, greatest = task.perturbing.goal_move
-        for _ in range(task.perturbing.draws if names else 0):
+        routes, scene, before = case.task.routes, case.scene, case.before
+        names = routes.passive_objects(case.base.instruction, scene)
+        least, greatest = routes.perturbing.goal_move
+        for _ in range(routes.perturbing.draws if names else 0):
             name = names[rng.integers(len(names))]
             here = scene[name].pose
             x, y = _along(before.path, rng.uniform(0.0, before.length))
@@ -240,14 +242,14 @@ class MoveGoalOrObstruct(_OfScene):
             pose = Pose((x, y, here.position[2]), here.orientation)
             moved = scene.moved(name, pose)
             distance = here.distance_to(pose)
-            if least <= distance <= greatest and task.has_room(name, moved) and task.collides(before.path, moved):
+            if least <= distance <= greatest and routes.has_room(name, moved) and routes.collides(before.path, moved):
                 yield distance, name, moved
 
-    def _if_it_differs(self, case: _Case, name: str, moved: Scene) -> Perturbed | None:
-        task, base, before = case.task, case.base, case.before
-        numbers = task.perturbing
-        after = task.route(base.instruction, moved)
-        if after is None or not _halves(after, numbers.half):
+    def _if_it_differs(self, case: _Case, name: str, moved: Scene) -> Perturbed | Infeasible | None:
+        routes, base, before = case.task.routes, case.base, case.before
+        numbers = routes.perturbing
+        after = routes.route(base.instruction, moved)
+        if isinstance(after, Infeasible) or not _halves(after, numbers.half):
             return None
         if frechet_distance(before.path, after.path) < numbers.other_path:
             return None
@@ -255,8 +257,8 @@ class MoveGoalOrObstruct(_OfScene):
             case,
             name,
             moved,
-            missed_by_m=task.misses(before.path[-1], base.instruction, moved),
-            path_before_blocked=float(task.collides(before.path, moved)),
+            missed_by_m=routes.misses(before.path[-1], base.instruction, moved),
+            path_before_blocked=float(routes.collides(before.path, moved)),
         )
 
 

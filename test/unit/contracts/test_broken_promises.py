@@ -9,7 +9,18 @@ from unittest import SkipTest
 
 import numpy as np
 import pytest
-from line_world import AlreadySolved, Invert, LineGoal, LineTask, MoveSource, line
+from line_world import (
+    AlreadySolved,
+    Invert,
+    LineGoal,
+    LineGoals,
+    LineLanguage,
+    LinePlanner,
+    LineScenes,
+    LineTask,
+    MoveSource,
+    line,
+)
 
 from robocontrast_ros.contracts.backend import BackendContract
 from robocontrast_ros.contracts.judge import JudgeContract
@@ -27,6 +38,7 @@ from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import Shape
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
 from robocontrast_ros.strategies.standard import Standard
+from robocontrast_ros.tasks.protocol import Infeasible
 from robocontrast_ros.worlds.backends import BackendFeatures
 
 
@@ -54,16 +66,16 @@ class Unseeded(LineTask):
 class SolvedAtTheStart(LineTask):
     def sample(self, rng, instance_id, family=None):
         drawn = super().sample(rng, instance_id, family)
-        return replace(drawn, scene=self.plan(drawn.instruction, drawn.scene).final_scene)
+        return replace(drawn, scene=self.planner.plan(drawn.instruction, drawn.scene).final_scene)
 
 
-class Unfaithful(LineTask):
+class Unfaithful(LinePlanner):
     def plan(self, instruction, scene):
         plan = super().plan(instruction, scene)
-        return plan and replace(plan, final_scene=scene)
+        return plan if isinstance(plan, Infeasible) else replace(plan, final_scene=scene)
 
 
-class Forgetful(LineTask):
+class Forgetful(LineLanguage):
     def parse(self, text, scene):
         return replace(super().parse(text, scene), arguments=())
 
@@ -76,12 +88,12 @@ class Rough(LineGoal):
         return super().distance(scene) == 0.0
 
 
-class RoughGoals(LineTask):
+class RoughGoals(LineGoals):
     def goal(self, instruction, start):
         return Rough(instruction.get("source"), instruction.get("place"), instruction.get("target"))
 
 
-class Repeating(LineTask):
+class Repeating(LineLanguage):
     def conditions(self):
         yield from super().conditions()
         yield from super().conditions()
@@ -89,9 +101,29 @@ class Repeating(LineTask):
 
 class Indulgent(LineTask):
     def make_instance(self, instance_id, instruction, scene):
-        return super().make_instance(instance_id, instruction, scene) or super().make_instance(
-            instance_id, instruction, line(a=0.3, b=0.5, c=0.7, d=0.99)
-        )
+        made = super().make_instance(instance_id, instruction, scene)
+        elsewhere = line(a=0.3, b=0.5, c=0.7, d=0.99)
+        return super().make_instance(instance_id, instruction, elsewhere) if isinstance(made, Infeasible) else made
+
+
+class Muddled(LineLanguage):
+    arguments = ("source",)
+
+    def reword(self, instruction, arguments, scene, rng):
+        return instruction
+
+    def rephrase(self, instruction, scene, rng):
+        return next(c for c in self.conditions() if c.arguments != instruction.arguments)
+
+
+def with_scenes(**attributes):
+    """Return the class of the line's task with other attributes of its scenes."""
+    return broken(LineTask, name="x", scenes=broken(LineScenes, **attributes)())
+
+
+def with_language(language):
+    """Return the class of the line's task with another language."""
+    return broken(LineTask, language=language())
 
 
 @pytest.mark.parametrize(
@@ -101,27 +133,57 @@ class Indulgent(LineTask):
         (LineTask, "it_says_what_a_session_has_to_know", "files that exist; there is no package://line"),
         (broken(LineTask, step_limit=0.5), "it_says_what_a_session_has_to_know", "`step_limit` is a whole number"),
         (Unseeded, "the_same_seed_draws_the_same_instance", "from the generator that it is given alone"),
-        (broken(LineTask, name="x", models={}), "an_instance_is_what_was_asked_for", "has one of the `models`"),
-        (broken(LineTask, outline=lambda s, m: ((0, 0),)), "every_model_has_an_outline", "three or more corners"),
-        (SolvedAtTheStart, "an_instance_is_not_solved_at_its_start", "is not solved at its start"),
-        (Unfaithful, "the_plan_reaches_the_goal", "the plan reaches the goal"),
         (
-            broken(LineTask, start_position=(0.5, 0.0, 0.0)),
+            with_scenes(models={}),
+            "an_instance_is_what_was_asked_for",
+            "has one of the `models`",
+        ),
+        (
+            with_scenes(outline=lambda s, m: ((0, 0),)),
+            "every_model_has_an_outline",
+            "three or more corners",
+        ),
+        (SolvedAtTheStart, "an_instance_is_not_solved_at_its_start", "is not solved at its start"),
+        (broken(LineTask, planner=Unfaithful()), "the_plan_reaches_the_goal", "the plan reaches the goal"),
+        (
+            with_scenes(start_position=(0.5, 0.0, 0.0)),
             "the_plan_reaches_the_goal",
             "path begins where the robot starts",
         ),
-        (RoughGoals, "the_distance_is_0_exactly_where_the_goal_is_satisfied", "0 exactly where the goal is satisf"),
-        (Forgetful, "words_and_structure_of_an_instruction_agree", "`parse` gives back the structure"),
         (
-            broken(LineTask, parse=lambda s, text, scene: next(s.conditions())),
+            broken(LineTask, goals=RoughGoals()),
+            "the_distance_is_0_exactly_where_the_goal_is_satisfied",
+            "0 exactly where the goal is satisf",
+        ),
+        (
+            with_language(Forgetful),
             "words_and_structure_of_an_instruction_agree",
             "`parse` gives back the structure",
         ),
-        (Repeating, "conditions_are_listed_once_each", "lists each condition once; of 48, 24 differ"),
+        (
+            with_language(broken(LineLanguage, parse=lambda s, text, scene: next(s.conditions()))),
+            "words_and_structure_of_an_instruction_agree",
+            "`parse` gives back the structure",
+        ),
+        (
+            with_language(Repeating),
+            "conditions_are_listed_once_each",
+            "lists each condition once; of 48, 24 differ",
+        ),
         (
             Indulgent,
             "an_instance_can_be_made_again_and_none_is_made_where_it_is_solved",
-            "gives None where the instruction is fulfilled already",
+            "answers Infeasible, with a reason, where the instruction is fulfilled already",
+        ),
+        (
+            broken(LineTask, rewording=Muddled()),
+            "a_reworded_instruction_is_understood",
+            "`rephrase` keeps the meaning",
+        ),
+        (
+            broken(LineTask, premise=staticmethod(lambda instruction, scene: "no block is red")),
+            "the_premise_holds_in_every_scene_that_is_drawn",
+            "the `premise` holds where an instance is drawn; .*: no block is red",
         ),
     ],
 )
@@ -176,7 +238,7 @@ class Misnamed(Changing):
 class Solved(Changing):
     def changed(self, context, proposal):
         instance = proposal.instance
-        scene = context.task.plan(instance.instruction, instance.scene).final_scene
+        scene = context.task.planner.plan(instance.instruction, instance.scene).final_scene
         return replace(proposal, instance=replace(instance, scene=scene))
 
 

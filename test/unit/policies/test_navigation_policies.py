@@ -207,7 +207,9 @@ class Studio:
     """The apartment with the robot and its camera, for looking about."""
 
     def __init__(self) -> None:
-        self.world = World(LOCOBOT, TASK.world, cameras=(Camera("camera", 320, 240),), physics_step=TASK.physics_step)
+        self.world = World(
+            LOCOBOT, TASK.scenes.world, cameras=(Camera("camera", 320, 240),), physics_step=TASK.scenes.physics_step
+        )
 
         self._bench = InProcessBench(self.world, TASK, PolicyRunner(RANDOM, timeout=5.0))
 
@@ -247,7 +249,7 @@ def test_furniture_is_seen_as_what_it_is_and_where_it_is(studio, eye, model):
     largest = view.sightings[0]
     assert abs(largest.bearing) < 0.1
     contact = np.concatenate([sighting.contact for sighting in view.sightings])
-    edge = 2.5 - max(x for x, _ in TASK.outline(model))
+    edge = 2.5 - max(x for x, _ in TASK.scenes.outline(model))
     # What stands on feet, or hangs over its foot, seems to be a little farther away.
     assert edge - 0.15 < contact[:, 0].min() < edge + 0.4
     assert np.abs(contact[:, 1]).max() < 1.2
@@ -303,7 +305,7 @@ def test_a_place_is_held_by_what_is_seen_there_oftenest():
 def driven(oracle: Policy, instance: TestInstance) -> tuple[float, bool, float]:
     """Return progress, whether it stopped at the goal, and the least gap, with moves that are exact."""
     scene, reached, least = instance.scene, 0, math.inf
-    goal = TASK.goal(instance.instruction, scene)
+    goal = TASK.goals.goal(instance.instruction, scene)
     oracle.reset(instance.instruction.text, 0)
     for _ in range(150):
         reached += reached < 2 and goal.subgoals[reached].satisfied(scene)
@@ -311,7 +313,7 @@ def driven(oracle: Policy, instance: TestInstance) -> tuple[float, bool, float]:
         if move is Move.STOP:
             return reached / 2, goal.satisfied(scene), least
         ahead = SIZES.carried_out(move, scene.robot)
-        least = min(least, TASK.floor_plan(scene).gap([scene.robot.xy, ahead.xy]))
+        least = min(least, TASK.planner.floor_plan(scene).gap([scene.robot.xy, ahead.xy]))
         scene = replace(scene, robot=ahead)
     return reached / 2, False, least
 
@@ -335,7 +337,7 @@ def test_the_oracle_reaches_both_places_of_drawn_instances_and_of_their_perturba
 def run_in_apartment(policy, families):
     runner = PolicyRunner(policy, timeout=60.0)
     cameras = [Camera(name, 320, 240) for name in runner.description.cameras]
-    world = World(LOCOBOT, TASK.world, cameras=cameras, physics_step=TASK.physics_step)
+    world = World(LOCOBOT, TASK.scenes.world, cameras=cameras, physics_step=TASK.scenes.physics_step)
     bench = InProcessBench(world, TASK, runner)
     try:
         for index, family in enumerate(families):

@@ -62,7 +62,7 @@ def first_action(policy, base, seed=0):
 
 @cache
 def bench(robot):
-    world = World(load_profile(robot), EIGHT.world, EIGHT.start_position)
+    world = World(load_profile(robot), EIGHT.scenes.world, EIGHT.scenes.start_position)
     return InProcessBench(world, EIGHT, PolicyRunner(policy_file("oracle"), timeout=10.0))
 
 
@@ -84,7 +84,7 @@ def test_the_oracle_goes_by_the_words_alone():
     policy = Oracle(ORACLE, EIGHT)
     here = first_action(policy, base)
     other = next(b for b in EIGHT.parameters.blocks if b != base.instruction.get("source"))
-    elsewhere = EIGHT.reword(base.instruction, {"source": other}, base.scene, np.random.default_rng(0))
+    elsewhere = EIGHT.rewording.reword(base.instruction, {"source": other}, base.scene, np.random.default_rng(0))
     assert not np.allclose(here, first_action(policy, replace(base, instruction=elsewhere)))
 
 
@@ -93,7 +93,7 @@ def test_the_oracle_rests_once_the_instruction_is_fulfilled():
     policy = Oracle(ORACLE, EIGHT)
     policy.reset(base.instruction.text, 0)
     policy.act(seen(base))
-    solved = EIGHT.plan(base.instruction, base.scene).final_scene
+    solved = EIGHT.planner.plan(base.instruction, base.scene).final_scene
     assert np.array_equal(policy.act(seen(base, scene=solved)), np.zeros((1, 2)))
 
 
@@ -102,7 +102,7 @@ def test_the_oracle_keeps_the_goal_of_the_first_scene_for_a_relative_instruction
     policy = Oracle(ORACLE, EIGHT)
     policy.reset(base.instruction.text, 0)
     policy.act(seen(base))
-    solved = EIGHT.plan(base.instruction, base.scene).final_scene
+    solved = EIGHT.planner.plan(base.instruction, base.scene).final_scene
     assert np.array_equal(policy.act(seen(base, scene=solved)), np.zeros((1, 2)))
     policy.reset(base.instruction.text, 0)
     assert policy.act(seen(base, scene=solved)).any()
@@ -159,7 +159,7 @@ def test_blocks_are_mistaken_as_often_as_the_file_says():
 def test_a_wrong_direction_leads_elsewhere(family):
     turned = noisy(wrong_direction=1.0)
     base = instance(1, family)
-    solved = EIGHT.plan(base.instruction, base.scene).final_scene
+    solved = EIGHT.planner.plan(base.instruction, base.scene).final_scene
     turned.reset(base.instruction.text, 0)
     turned.act(seen(base))
     # Where the oracle would rest, it goes on.

@@ -198,7 +198,7 @@ def test_a_scene_that_solves_the_instance_when_it_is_read_back_is_never_run(path
         def set_up(self, target, moves):
             super().set_up(target, moves)
             instance = next(i for i in evaluation.test_set() if i.scene == target)
-            self.present = LineTask().plan(instance.instruction, target).final_scene
+            self.present = LineTask().planner.plan(instance.instruction, target).final_scene
             return self.present
 
     evaluation = line_evaluation(strategy=Standard(), perturbations=(), void_retries=0)

@@ -43,7 +43,7 @@ def test_a_session_resumed_in_a_new_simulator_gives_every_float_and_scene_of_one
 
     def bench() -> InProcessBench:
         task = session.task
-        world = World(session.robot, task.world, task.start_position)
+        world = World(session.robot, task.scenes.world, task.scenes.start_position)
         return InProcessBench(world, task, PolicyRunner(session.policy_file, timeout=30.0))
 
     whole, broken = tmp_path / "whole.jsonl", tmp_path / "broken.jsonl"

@@ -30,7 +30,9 @@ def policy(tmp_path):
 
 @pytest.fixture
 def bench(session):
-    world = World(session.robot, session.task.world, session.task.start_position, cameras=(Camera("board", 64, 48),))
+    world = World(
+        session.robot, session.task.scenes.world, session.task.scenes.start_position, cameras=(Camera("board", 64, 48),)
+    )
     bench = InProcessBench(world, session.task, PolicyRunner(session.policy_file, timeout=30.0))
     yield bench
     bench.close()

@@ -32,6 +32,7 @@ from robocontrast_ros.strategies.protocol import (
     StrategyContext,
 )
 from robocontrast_ros.strategies.standard import Standard
+from robocontrast_ros.tasks.protocol import Infeasible
 
 TASK = LineTask()
 LIMITED = (LimitedIntervention(), LimitedInterventionSkip())
@@ -143,8 +144,8 @@ def test_limited_intervention_resets_when_the_planner_finds_no_way(strategy):
     (_, _), (step, _) = run(strategy, context(FAR, BLOCKED))
     assert (step.instance, step.start) == (BLOCKED, Start.FULL_RESET)
     assert step.note == (
-        "reset to the scene of the test instance: the planner finds the instruction infeasible "
-        "in the scene that the previous trial left"
+        "reset to the scene of the test instance: the instruction cannot be given in the scene that the previous "
+        "trial left: the heavy block is in the way"
     )
 
 
@@ -188,13 +189,13 @@ def test_the_other_reading_resets_for_no_instruction_that_is_fulfilled_already(s
     scene = None
     for step, result in run(LimitedInterventionSkip(), evaluation.context(), skill):
         instruction = next(x for x in evaluation.test_set() if x.instance_id == step.base_id).instruction
-        fulfilled = scene is not None and TASK.goal(instruction, scene).satisfied(scene)
+        fulfilled = scene is not None and TASK.goals.goal(instruction, scene).satisfied(scene)
         if isinstance(step, Skipped):
             assert fulfilled
             continue
         if step.repeat == 0:
             assert not fulfilled
-            infeasible = scene is None or TASK.plan(instruction, scene) is None
+            infeasible = scene is None or isinstance(TASK.planner.plan(instruction, scene), Infeasible)
             assert step.start is (Start.FULL_RESET if infeasible else Start.LEFT)
         if step.repeat == repeats - 1:
             scene = result.final_scene

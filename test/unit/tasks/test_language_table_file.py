@@ -52,7 +52,7 @@ def test_the_file_that_ships_is_the_public_environments():
 
 
 def test_the_world_and_every_block_have_a_model():
-    assert resolve_uri(EIGHT.world).is_file()
-    assert set(EIGHT.models) == set(EIGHT.parameters.blocks)
-    for uri in EIGHT.models.values():
+    assert resolve_uri(EIGHT.scenes.world).is_file()
+    assert set(EIGHT.scenes.models) == set(EIGHT.parameters.blocks)
+    for uri in EIGHT.scenes.models.values():
         assert resolve_uri(uri).is_file()

@@ -15,7 +15,7 @@ from robocontrast_ros.tasks.protocol import Goal
 
 
 def goal(family, start, **arguments) -> Goal:
-    return EIGHT.goal(Instruction("", family, tuple(arguments.items())), start)
+    return EIGHT.goals.goal(Instruction("", family, tuple(arguments.items())), start)
 
 
 def reached(a_goal, **places):
@@ -115,7 +115,7 @@ def test_blocks_are_separated_from_a_distance_of_7_5_cm():
 @given(seeds, st.sampled_from(EIGHT.families), st.floats(0.15, 0.6), st.floats(-0.3, 0.3))
 def test_distance_is_zero_exactly_when_the_goal_is_satisfied(seed, family, x, y):
     base = instance(seed % 25, family)
-    expected = EIGHT.goal(base.instruction, base.scene)
+    expected = EIGHT.goals.goal(base.instruction, base.scene)
     moved = base.scene.moved(base.instruction.get("source"), Pose.planar(x, y))
     assert (expected.distance(moved) == 0.0) == expected.satisfied(moved)
     assert expected.distance(moved) >= 0.0

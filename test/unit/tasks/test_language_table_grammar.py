@@ -19,7 +19,7 @@ BLOCKS = EIGHT.parameters.blocks
 ALL_EIGHT = Scene(tuple(ObjectState(b, b, Pose()) for b in BLOCKS))
 ALL_FOUR = Scene(tuple(ObjectState(b, b, Pose()) for b in FOUR.parameters.blocks))
 
-CONDITIONS = {task: tuple(task.conditions()) for task in (EIGHT, FOUR)}
+CONDITIONS = {task: tuple(task.language.conditions()) for task in (EIGHT, FOUR)}
 NEAR = {
     task: tuple(
         Instruction("", c.family, (*((k, v) for k, v in c.arguments if k != "distance"), ("distance", "near")))
@@ -47,20 +47,20 @@ def test_there_are_the_696_conditions_of_the_paper_each_once():
 
 def test_a_condition_is_enumerated_in_words_that_mean_it():
     for condition in CONDITIONS[EIGHT]:
-        assert EIGHT.parse(condition.text, ALL_EIGHT) == condition
+        assert EIGHT.language.parse(condition.text, ALL_EIGHT) == condition
 
 
 @given(st.sampled_from(CONDITIONS[EIGHT] + NEAR[EIGHT]), seeds)
 def test_what_is_said_among_eight_blocks_is_read_back(condition, seed):
-    said = EIGHT.realise(condition, ALL_EIGHT, np.random.default_rng(seed))
-    assert EIGHT.parse(said.text, ALL_EIGHT) == said
+    said = EIGHT.language.realise(condition, ALL_EIGHT, np.random.default_rng(seed))
+    assert EIGHT.language.parse(said.text, ALL_EIGHT) == said
     assert (said.family, said.arguments) == (condition.family, condition.arguments)
 
 
 @given(st.sampled_from(CONDITIONS[FOUR] + NEAR[FOUR]), seeds)
 def test_what_is_said_among_four_blocks_is_read_back(condition, seed):
-    said = FOUR.realise(condition, ALL_FOUR, np.random.default_rng(seed))
-    assert FOUR.parse(said.text, ALL_FOUR) == said
+    said = FOUR.language.realise(condition, ALL_FOUR, np.random.default_rng(seed))
+    assert FOUR.language.parse(said.text, ALL_FOUR) == said
 
 
 def every_way(task, table, condition):
@@ -76,7 +76,7 @@ def test_every_wording_of_a_family_is_read_back(family):
         # All of one direction and place; of the others every seventh, which is in another column each time.
         chosen = ways if condition.get("direction") in (None, "up", "up_left") else ways[::7]
         for text in chosen:
-            read = FOUR.parse(text, ALL_FOUR)
+            read = FOUR.language.parse(text, ALL_FOUR)
             assert (read.family, read.arguments) == (condition.family, condition.arguments), text
 
 
@@ -96,13 +96,13 @@ def test_every_condition_is_said_in_many_ways():
 def test_realise_says_each_of_the_ways():
     condition = next(c for c in CONDITIONS[FOUR] if c.get("location") == "top")
     rng = np.random.default_rng(0)
-    said = {FOUR.realise(condition, ALL_FOUR, rng).text for _ in range(600)}
+    said = {FOUR.language.realise(condition, ALL_FOUR, rng).text for _ in range(600)}
     assert said == set(every_way(FOUR, ALL_FOUR, condition))
 
 
 def test_the_same_seed_says_the_same():
     for condition, seed in itertools.product(CONDITIONS[EIGHT][::50], range(3)):
-        first, second = (EIGHT.realise(condition, ALL_EIGHT, np.random.default_rng(seed)) for _ in range(2))
+        first, second = (EIGHT.language.realise(condition, ALL_EIGHT, np.random.default_rng(seed)) for _ in range(2))
         assert first == second
 
 
@@ -121,17 +121,17 @@ def test_colour_or_shape_alone_is_said_only_where_it_is_unambiguous():
 
 def test_an_ambiguous_expression_is_refused_with_the_blocks_it_fits():
     with pytest.raises(ValueError, match=r"'moon': expected to fit exactly one.*fits red_moon and blue_moon"):
-        EIGHT.parse("push the moon to the center", ALL_EIGHT)
+        EIGHT.language.parse("push the moon to the center", ALL_EIGHT)
 
 
 def test_a_block_that_is_not_on_the_table_is_refused():
     with pytest.raises(ValueError, match=r"'blue star': .* fits none"):
-        EIGHT.parse("push the blue star to the center", ALL_EIGHT)
+        EIGHT.language.parse("push the blue star to the center", ALL_EIGHT)
 
 
 def test_a_block_cannot_be_pushed_to_itself():
     with pytest.raises(ValueError, match="source and target are both the red moon"):
-        EIGHT.parse("push the red moon to the red moon", ALL_EIGHT)
+        EIGHT.language.parse("push the red moon to the red moon", ALL_EIGHT)
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,12 @@ def test_a_block_cannot_be_pushed_to_itself():
 )
 def test_what_is_not_of_the_grammar_is_refused_at_the_word_that_does_not_fit(text, complaint):
     with pytest.raises(ValueError, match=complaint):
-        EIGHT.parse(text, ALL_EIGHT)
+        EIGHT.language.parse(text, ALL_EIGHT)
 
 
 def test_case_blanks_and_a_full_stop_do_not_matter_and_the_text_is_kept():
     text = "  Push the RED moon  to the center. "
-    read = EIGHT.parse(text, ALL_EIGHT)
+    read = EIGHT.language.parse(text, ALL_EIGHT)
     assert read.get("location") == "center"
     assert read.text == text
 
@@ -164,8 +164,8 @@ def test_case_blanks_and_a_full_stop_do_not_matter_and_the_text_is_kept():
 @given(st.sampled_from(CONDITIONS[EIGHT] + NEAR[EIGHT]), seeds)
 def test_rewording_with_nothing_changed_says_the_same(condition, seed):
     rng = np.random.default_rng(seed)
-    said = EIGHT.realise(condition, ALL_EIGHT, rng)
-    assert EIGHT.reword(said, {}, ALL_EIGHT, rng) == said
+    said = EIGHT.language.realise(condition, ALL_EIGHT, rng)
+    assert EIGHT.rewording.reword(said, {}, ALL_EIGHT, rng) == said
 
 
 @pytest.mark.parametrize(
@@ -184,16 +184,17 @@ def test_rewording_with_nothing_changed_says_the_same(condition, seed):
     ],
 )  # fmt: skip
 def test_rewording_changes_what_must_change_and_nothing_else(text, arguments, expected):
-    before = FOUR.parse(text, ALL_FOUR)
-    after = FOUR.reword(before, arguments, ALL_FOUR, np.random.default_rng(0))
+    before = FOUR.language.parse(text, ALL_FOUR)
+    after = FOUR.rewording.reword(before, arguments, ALL_FOUR, np.random.default_rng(0))
     assert after.text == expected
     assert dict(after.arguments) == {**dict(before.arguments), **arguments}
 
 
 def test_a_synonym_without_counterpart_is_drawn():
-    before = FOUR.parse("push the moon towards your base", ALL_FOUR)
+    before = FOUR.language.parse("push the moon towards your base", ALL_FOUR)
     texts = {
-        FOUR.reword(before, {"location": "bottom"}, ALL_FOUR, np.random.default_rng(seed)).text for seed in range(20)
+        FOUR.rewording.reword(before, {"location": "bottom"}, ALL_FOUR, np.random.default_rng(seed)).text
+        for seed in range(20)
     }
     assert texts == {"push the moon to the bottom", "push the moon to the bottom side"}
 

@@ -34,7 +34,7 @@ APPLIES = {
 
 
 def given_in(text: str, where, task=EIGHT) -> TestInstance:
-    instruction = task.parse(text, where)
+    instruction = task.language.parse(text, where)
     return TestInstance("base", task.name, instruction, where)
 
 
@@ -66,16 +66,16 @@ def test_an_instance_that_comes_out_is_feasible_unsolved_and_differs_in_the_name
 ):
     base = instance(base_seed, family, task)
     # What a successful trial left behind, or the base scene when that is set up again.
-    actual = task.plan(base.instruction, base.scene).final_scene if solved_before else base.scene
+    actual = task.planner.plan(base.instruction, base.scene).final_scene if solved_before else base.scene
     result = apply(name, base, actual, seed, task)
     if isinstance(result, NotApplicable):
         assert result.reason
         return
     assert family in APPLIES[name]
     new = result.instance
-    assert not task.goal(new.instruction, new.scene).satisfied(new.scene)
-    assert new.optimal_path_length == task.plan(new.instruction, new.scene).length > 0.0
-    assert task.parse(new.instruction.text, new.scene) == new.instruction
+    assert not task.goals.goal(new.instruction, new.scene).satisfied(new.scene)
+    assert new.optimal_path_length == task.planner.plan(new.instruction, new.scene).length > 0.0
+    assert task.language.parse(new.instruction.text, new.scene) == new.instruction
     assert new.instruction.family == family
     assert new.instance_id != base.instance_id
     assert result.note

@@ -13,9 +13,10 @@ from language_table_instances import EIGHT, few_seeds, instance, scene
 
 from robocontrast_ros.domain import Instruction, Pose
 from robocontrast_ros.tasks.language_table.roadmap import Roadmap
+from robocontrast_ros.tasks.protocol import Infeasible
 
 P = EIGHT.parameters
-START = EIGHT.start_position[:2]
+START = EIGHT.scenes.start_position[:2]
 REACH = P.tool.radius + P.block_size.radius
 """Distance of the centres of tool and block while pushing [m]."""
 
@@ -26,14 +27,14 @@ def to(location):
 
 def test_a_block_straight_ahead_is_pushed_straight_to_the_nearest_point_of_the_goal():
     # The region ends 0.115 m before (0.575, 0); the tool comes from (0.185, 0) and stops behind the block.
-    plan = EIGHT.plan(to("bottom"), scene(red_moon=(0.30, 0.0)))
+    plan = EIGHT.planner.plan(to("bottom"), scene(red_moon=(0.30, 0.0)))
     assert plan.length == pytest.approx(0.575 - 0.115 - REACH - START[0], abs=2e-4)
     assert plan.path[0] == START
     assert plan.final_scene["red_moon"].pose.xy == pytest.approx((0.46, 0.0), abs=2e-4)
 
 
 def test_a_block_to_be_pushed_back_is_gone_around():
-    plan = EIGHT.plan(to("top"), scene(red_moon=(0.30, 0.0)))
+    plan = EIGHT.planner.plan(to("top"), scene(red_moon=(0.30, 0.0)))
     # Half way round the block and straight back; a slanting push, from less far round, is shorter.
     clear = P.tool.radius + P.block_size.circumradius
     straight_back = (0.30 - START[0] - clear) + math.pi * clear + (clear - REACH) + (0.30 - 0.24)
@@ -46,14 +47,14 @@ def test_a_block_to_be_pushed_back_is_gone_around():
 def test_a_block_in_the_way_makes_the_path_longer():
     free = scene(red_moon=(0.30, 0.0), blue_cube=(0.45, 0.2))
     blocked = scene(red_moon=(0.30, 0.0), blue_cube=(0.40, 0.0))
-    assert EIGHT.plan(to("bottom"), blocked).length > EIGHT.plan(to("bottom"), free).length + 0.005
+    assert EIGHT.planner.plan(to("bottom"), blocked).length > EIGHT.planner.plan(to("bottom"), free).length + 0.005
 
 
 @given(few_seeds)
 def test_a_plan_fulfils_the_instruction_and_moves_the_source_alone(seed):
     drawn = instance(seed)
-    plan = EIGHT.plan(drawn.instruction, drawn.scene)
-    assert EIGHT.goal(drawn.instruction, drawn.scene).satisfied(plan.final_scene)
+    plan = EIGHT.planner.plan(drawn.instruction, drawn.scene)
+    assert EIGHT.goals.goal(drawn.instruction, drawn.scene).satisfied(plan.final_scene)
     moved = [a.name for a, b in zip(drawn.scene, plan.final_scene, strict=True) if a != b]
     assert moved == [drawn.instruction.get("source")]
     source = drawn.instruction.get("source")
@@ -63,7 +64,7 @@ def test_a_plan_fulfils_the_instruction_and_moves_the_source_alone(seed):
 @given(few_seeds)
 def test_a_plan_stays_on_the_board_and_touches_no_block_but_the_source(seed):
     drawn = instance(seed)
-    plan = EIGHT.plan(drawn.instruction, drawn.scene)
+    plan = EIGHT.planner.plan(drawn.instruction, drawn.scene)
     legs = itertools.pairwise(plan.path)
     points = np.concatenate([np.linspace(a, b, 20) for a, b in legs])
     for point in points:
@@ -77,16 +78,17 @@ def test_a_plan_stays_on_the_board_and_touches_no_block_but_the_source(seed):
 def test_a_plan_is_no_shorter_than_the_way_to_the_block_and_the_block_to_the_goal(seed):
     drawn = instance(seed)
     source = drawn.scene[drawn.instruction.get("source")].pose.xy
-    goal = EIGHT.goal(drawn.instruction, drawn.scene)
+    goal = EIGHT.goals.goal(drawn.instruction, drawn.scene)
     least = math.dist(START, source) - REACH + goal.region(drawn.scene).distance(source)
     assert drawn.optimal_path_length >= least - 1e-9
 
 
 def test_a_fulfilled_instruction_has_a_plan_of_no_length_and_makes_no_instance():
     solved = scene(red_moon=(0.35, 0.0))
-    assert EIGHT.plan(to("center"), solved).length == 0.0
-    assert EIGHT.make_instance("x", to("center"), solved) is None
-    assert EIGHT.infeasibility(to("center"), solved) == "the instruction is already fulfilled in this scene"
+    assert EIGHT.planner.plan(to("center"), solved).length == 0.0
+    assert EIGHT.make_instance("x", to("center"), solved) == Infeasible(
+        "the instruction is already fulfilled in this scene"
+    )
 
 
 TOPPLED = Pose((0.4, 0.1, 0.0), (math.sin(0.7), 0.0, 0.0, math.cos(0.7)))
@@ -130,9 +132,9 @@ INFEASIBLE = {
 @pytest.mark.parametrize("case", INFEASIBLE)
 def test_an_infeasible_instruction_has_no_plan_and_says_why(case):
     instruction, where, reason = INFEASIBLE[case]
-    assert EIGHT.plan(instruction, where) is None
-    assert EIGHT.make_instance("x", instruction, where) is None
-    assert reason in EIGHT.infeasibility(instruction, where)
+    answer = EIGHT.planner.plan(instruction, where)
+    assert reason in answer.reason
+    assert EIGHT.make_instance("x", instruction, where) == answer
 
 
 def test_the_way_around_a_disc_is_at_most_3_5_percent_too_long():

@@ -24,7 +24,7 @@ def test_blocks_lie_inside_the_margin_apart_from_each_other_and_from_the_tool(se
     for block in drawn:
         assert P.board.contains(*block.pose.xy, margin=0.08)
         assert block.pose.position[2] == P.block_size.resting_z
-        start = math.dist(block.pose.xy, EIGHT.start_position[:2])
+        start = math.dist(block.pose.xy, EIGHT.scenes.start_position[:2])
         assert start >= P.tool.radius + P.block_size.circumradius
     for a, b in itertools.combinations(drawn, 2):
         assert math.dist(a.pose.xy, b.pose.xy) >= 2 * P.block_size.circumradius
@@ -35,11 +35,10 @@ def test_with_fewer_blocks_an_instance_is_unsolved_feasible_and_said_in_words_th
     for seed in range(8):
         task, drawn = FOUR, instance(seed, family, FOUR)
         assert drawn.instruction.family == family
-        assert not task.goal(drawn.instruction, drawn.scene).satisfied(drawn.scene)
-        plan = task.plan(drawn.instruction, drawn.scene)
+        assert not task.goals.goal(drawn.instruction, drawn.scene).satisfied(drawn.scene)
+        plan = task.planner.plan(drawn.instruction, drawn.scene)
         assert drawn.optimal_path_length == plan.length > 0.0
-        assert task.infeasibility(drawn.instruction, drawn.scene) is None
-        assert task.parse(drawn.instruction.text, drawn.scene) == drawn.instruction
+        assert task.language.parse(drawn.instruction.text, drawn.scene) == drawn.instruction
         assert task.make_instance(drawn.instance_id, drawn.instruction, drawn.scene) == drawn
 
 

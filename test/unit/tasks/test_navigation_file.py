@@ -18,8 +18,8 @@ from robocontrast_ros.configuration import ConfigurationError, load_configured, 
 from robocontrast_ros.strategies.effort import MetresMoved, Tolerance, setup_moves
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.tasks.navigation.placing import outside_by, overlapping
-from robocontrast_ros.tasks.navigation.protocol import NavigationTask, path_length
-from robocontrast_ros.tasks.protocol import MappedTask, StagedGoal, StructuredTask
+from robocontrast_ros.tasks.protocol import StagedGoal
+from robocontrast_ros.tasks.routes import path_length
 
 P = APARTMENT.parameters
 HULL = 3
@@ -36,35 +36,35 @@ def load(content, folder):
     return load_configured("tasks", path)
 
 
-def test_the_file_is_read_by_the_plug_in_that_it_names_and_fits_the_protocols():
+def test_the_file_is_read_by_the_plug_in_that_it_names_and_has_the_capabilities():
     task = load_configured("tasks", TASK_FILE)
     assert isinstance(task, VisionLanguageNavigation)
     assert task.name == "studio_apartment"
-    assert isinstance(task, NavigationTask)
-    assert isinstance(task, MappedTask)
-    assert not isinstance(task, StructuredTask)
+    assert task.routes
+    assert task.rewording
+    assert task.relocation is None
     assert task.families == (*ARRANGEMENTS, "generated")
     assert len(ARRANGEMENTS) == 5
-    assert task.start_position is None
+    assert task.scenes.start_position is None
     assert task.metric == "progress"
-    period = 1.0 / task.control_rate / task.physics_step
+    period = 1.0 / task.control_rate / task.scenes.physics_step
     assert period == pytest.approx(round(period))
 
 
 @pytest.mark.parametrize("name", ARRANGEMENTS)
 def test_an_arrangement_is_possible_and_has_two_halves(name):
     base = arranged(name)
-    plan = APARTMENT.floor_plan(base.scene)
+    plan = APARTMENT.planner.floor_plan(base.scene)
     assert overlapping(plan.footprints) is None
-    assert all(outside_by(shape, APARTMENT.shapes) <= 0 for shape in plan.footprints.values())
+    assert all(outside_by(shape, APARTMENT.planner.shapes) <= 0 for shape in plan.footprints.values())
     assert set(base.scene.names) == set(P.objects)
-    assert base.instruction == APARTMENT.parse(base.instruction.text, base.scene)
-    goal = APARTMENT.goal(base.instruction, base.scene)
+    assert base.instruction == APARTMENT.language.parse(base.instruction.text, base.scene)
+    goal = APARTMENT.goals.goal(base.instruction, base.scene)
     assert isinstance(goal, StagedGoal)
     assert not any(subgoal.satisfied(base.scene) for subgoal in goal.subgoals)
-    route = APARTMENT.find_route(base.instruction, base.scene)
+    route = APARTMENT.planner.route(base.instruction, base.scene)
     assert min(path_length(route.first_half), path_length(route.second_half)) >= P.generator.leg
-    assert goal.satisfied(APARTMENT.plan(base.instruction, base.scene).final_scene)
+    assert goal.satisfied(APARTMENT.planner.plan(base.instruction, base.scene).final_scene)
     # Nothing is drawn.
     assert APARTMENT.sample(np.random.default_rng(1), name, name) == base
 
@@ -78,12 +78,12 @@ def test_arrangements_differ_by_about_as_many_metres_as_those_of_the_paper():
 
 @pytest.mark.parametrize("model", list(P.furniture))
 def test_a_model_stands_on_its_footprint(model):
-    spec = mujoco.MjSpec.from_file(str(resolve_uri(APARTMENT.models[model])))
+    spec = mujoco.MjSpec.from_file(str(resolve_uri(APARTMENT.scenes.models[model])))
     assert [body.mocap for body in spec.bodies if body.parent == spec.worldbody] == [1]
     compiled = spec.compile()
     data = mujoco.MjData(compiled)
     mujoco.mj_forward(compiled, data)
-    footprint = shapely.Polygon(APARTMENT.outline(model))
+    footprint = shapely.Polygon(APARTMENT.scenes.outline(model))
     hulls, looks = [], []
     for geom in range(compiled.ngeom):
         x, y, _ = data.geom_xpos[geom]
@@ -104,7 +104,7 @@ def test_a_model_stands_on_its_footprint(model):
 
 @pytest.mark.parametrize("model", list(P.furniture))
 def test_a_model_has_the_hue_that_the_file_says(model):
-    compiled = mujoco.MjSpec.from_file(str(resolve_uri(APARTMENT.models[model]))).compile()
+    compiled = mujoco.MjSpec.from_file(str(resolve_uri(APARTMENT.scenes.models[model]))).compile()
     wanted = HUES[P.furniture[model].colour]
     share = {True: 0.0, False: 0.0}
     for geom in range(compiled.ngeom):
@@ -126,10 +126,10 @@ def test_no_two_models_have_nearly_the_same_hue():
 
 
 def test_the_world_has_the_rooms_walls_and_pale_colours():
-    spec = mujoco.MjSpec.from_file(str(resolve_uri(APARTMENT.world)))
+    spec = mujoco.MjSpec.from_file(str(resolve_uri(APARTMENT.scenes.world)))
     assert [body.name for body in spec.bodies if body.parent == spec.worldbody] == ["walls"]
     compiled = spec.compile()
-    assert compiled.opt.timestep == APARTMENT.physics_step
+    assert compiled.opt.timestep == APARTMENT.scenes.physics_step
     walls = [i for i in range(compiled.ngeom) if compiled.geom(i).name.startswith("wall_")]
     boxes = [
         shapely.box(
@@ -138,7 +138,7 @@ def test_the_world_has_the_rooms_walls_and_pale_colours():
         )
         for i in walls
     ]
-    backdrop = APARTMENT.backdrop()
+    backdrop = APARTMENT.backdrop
     drawn = shapely.union_all([shapely.Polygon(wall) for wall in backdrop.walls])
     assert shapely.symmetric_difference(shapely.union_all(boxes), drawn).area < 1e-6
     assert shapely.Polygon(backdrop.floor).bounds == (0.0, 0.0, P.room.length, P.room.width)

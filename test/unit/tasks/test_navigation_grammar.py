@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from vln_scenes import APARTMENT, ARRANGEMENTS, arranged, few_seeds, instance, scene, seeds
 
 from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST, Grammar, normal, plural
+from robocontrast_ros.tasks.navigation.language import visit
 
-G = APARTMENT.grammar
+G = APARTMENT.language.grammar
 PLACES = tuple(APARTMENT.parameters.furniture)
 pairs = st.sampled_from(list(itertools.permutations(PLACES, 2)))
 
@@ -24,8 +25,8 @@ def everything():
 
 @given(pairs, seeds)
 def test_what_is_said_is_understood(pair, seed):
-    instruction = APARTMENT.realise(APARTMENT.visit(*pair), everything(), np.random.default_rng(seed))
-    assert APARTMENT.parse(instruction.text, everything()) == instruction
+    instruction = APARTMENT.language.realise(visit(*pair), everything(), np.random.default_rng(seed))
+    assert APARTMENT.language.parse(instruction.text, everything()) == instruction
 
 
 def test_every_sentence_has_one_meaning():
@@ -46,20 +47,20 @@ def test_every_noun_of_a_place_is_understood_alone_and_in_the_plural(place):
     for noun in APARTMENT.parameters.furniture[place].nouns:
         for said in (noun, plural(noun), noun.upper()):
             text = f"Walk past the {said}, then stop at the {other}"
-            assert APARTMENT.parse(text, everything()).arguments == APARTMENT.visit(place, other).arguments
+            assert APARTMENT.language.parse(text, everything()).arguments == visit(place, other).arguments
 
 
 def test_the_papers_sentence_is_of_the_grammar():
     """Seed 000, section 6.2, with one landmark: there the first subgoal has two, the lamp and the plants."""
     text = "Go pass by the plants, keep going and stop when you reach the bookshelf"
-    assert APARTMENT.parse(text, everything()).arguments == APARTMENT.visit("plant", "bookshelf").arguments
+    assert APARTMENT.language.parse(text, everything()).arguments == visit("plant", "bookshelf").arguments
 
 
 def test_two_plants_are_plants_and_one_is_a_plant():
     rng = np.random.default_rng(0)
-    several = APARTMENT.realise(APARTMENT.visit("plant", "bed"), everything(), rng).text
+    several = APARTMENT.language.realise(visit("plant", "bed"), everything(), rng).text
     one = scene((1, 1, 0), plant_1=(2.0, 2.0, 0.0), bed=(4.0, 4.0, 0.0))
-    single = APARTMENT.realise(APARTMENT.visit("plant", "bed"), one, rng).text
+    single = APARTMENT.language.realise(visit("plant", "bed"), one, rng).text
     assert any(f" {noun}s" in several for noun in APARTMENT.parameters.furniture["plant"].nouns)
     assert not any(f" {noun}s" in single for noun in APARTMENT.parameters.furniture["plant"].nouns)
 
@@ -76,21 +77,21 @@ def test_two_plants_are_plants_and_one_is_a_plant():
 )
 def test_a_sentence_that_is_not_understood_is_answered_with_what_could_stand_there(text, says):
     with pytest.raises(ValueError, match="known places: bed, bookshelf, chair") as caught:
-        APARTMENT.parse(text, everything())
+        APARTMENT.language.parse(text, everything())
     assert says in str(caught.value)
 
 
 def test_case_and_punctuation_do_not_matter():
     for text in ("walk past the BED then stop at the sofa.", "Walk past the bed; then, stop at the sofa!"):
-        assert APARTMENT.parse(text, everything()).arguments == APARTMENT.visit("bed", "couch").arguments
+        assert APARTMENT.language.parse(text, everything()).arguments == visit("bed", "couch").arguments
 
 
 @given(few_seeds, seeds)
 def test_rephrasing_changes_form_and_nouns_and_keeps_both_places(base_seed, seed):
     base = instance(base_seed)
-    said = APARTMENT.rephrase(base.instruction, base.scene, np.random.default_rng(seed))
+    said = APARTMENT.rewording.rephrase(base.instruction, base.scene, np.random.default_rng(seed))
     assert said.arguments == base.instruction.arguments
-    assert APARTMENT.parse(said.text, base.scene) == said
+    assert APARTMENT.language.parse(said.text, base.scene) == said
     before, after = G.read(base.instruction.text), G.read(said.text)
     assert before.choices["sentence"] != after.choices["sentence"]
     for role in (FIRST, LAST):
@@ -102,31 +103,31 @@ def test_rephrasing_changes_form_and_nouns_and_keeps_both_places(base_seed, seed
 @given(few_seeds, seeds, st.data())
 def test_redirecting_keeps_all_words_but_the_last_noun(base_seed, seed, data):
     base = instance(base_seed)
-    there = APARTMENT.destinations(base.instruction, base.scene)
+    there = APARTMENT.routes.destinations(base.instruction, base.scene)
     destination = data.draw(st.sampled_from(there))
-    said = APARTMENT.redirect(base.instruction, destination, base.scene, np.random.default_rng(seed))
+    said = APARTMENT.rewording.reword(base.instruction, {LAST: destination}, base.scene, np.random.default_rng(seed))
     before, after = G.read(base.instruction.text), G.read(said.text)
     assert {k: v for k, v in before.choices.items() if k != LAST} == {
         k: v for k, v in after.choices.items() if k != LAST
     }
-    assert APARTMENT.named(said) == (APARTMENT.named(base.instruction)[0], destination)
-    assert APARTMENT.parse(said.text, base.scene) == said
+    assert APARTMENT.planner.named(said) == (APARTMENT.planner.named(base.instruction)[0], destination)
+    assert APARTMENT.language.parse(said.text, base.scene) == said
 
 
 @given(few_seeds, seeds)
 def test_the_same_generator_draws_the_same_words(base_seed, seed):
     base = instance(base_seed)
-    for change in (APARTMENT.rephrase, APARTMENT.realise):
+    for change in (APARTMENT.rewording.rephrase, APARTMENT.language.realise):
         texts = [change(base.instruction, base.scene, np.random.default_rng(seed)).text for _ in range(2)]
         assert texts[0] == texts[1]
 
 
 def test_there_are_as_many_conditions_as_ordered_pairs_of_places():
-    conditions = list(APARTMENT.conditions())
+    conditions = list(APARTMENT.language.conditions())
     assert len(conditions) == len(PLACES) * (len(PLACES) - 1) == 56
     assert len({c.arguments for c in conditions}) == 56
     for condition in conditions:
-        assert APARTMENT.parse(condition.text, everything()) == condition
+        assert APARTMENT.language.parse(condition.text, everything()) == condition
 
 
 @pytest.mark.parametrize("name", ARRANGEMENTS)

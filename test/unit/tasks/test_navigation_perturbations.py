@@ -20,7 +20,7 @@ from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.prediction import result_of_success
 from robocontrast_ros.strategies.protocol import Completed, Proposal, StrategyContext
-from robocontrast_ros.tasks.navigation.protocol import frechet_distance
+from robocontrast_ros.tasks.routes import frechet_distance
 
 P = APARTMENT.parameters
 N = P.perturbing
@@ -36,7 +36,7 @@ def apply(name, base, where, seed=0):
 
 def after_success(new):
     """The scene that a successful trial of an instance leaves."""
-    return APARTMENT.plan(new.instruction, new.scene).final_scene
+    return APARTMENT.planner.plan(new.instruction, new.scene).final_scene
 
 
 def moved_objects(before, after):
@@ -53,17 +53,17 @@ def check_common(name, base, where, new):
     assert new.scene.robot == base.scene.robot
     assert new.scene.contacts == ()
     assert new.scene.names == where.names
-    assert APARTMENT.parse(new.instruction.text, new.scene) == new.instruction
-    goal = APARTMENT.goal(new.instruction, new.scene)
+    assert APARTMENT.language.parse(new.instruction.text, new.scene) == new.instruction
+    goal = APARTMENT.goals.goal(new.instruction, new.scene)
     assert not any(subgoal.satisfied(new.scene) for subgoal in goal.subgoals)
-    plan = APARTMENT.plan(new.instruction, new.scene)
+    plan = APARTMENT.planner.plan(new.instruction, new.scene)
     assert new.optimal_path_length == plan.length
     assert new.reference_path == plan.path
     measures = dict(new.proof.measures)
     assert new.proof.claim == ALL[name].claim
     assert all(np.isfinite(value) for value in measures.values())
-    before = APARTMENT.find_route(base.instruction, replace(where, robot=base.scene.robot))
-    after = APARTMENT.find_route(new.instruction, new.scene)
+    before = APARTMENT.planner.route(base.instruction, replace(where, robot=base.scene.robot))
+    after = APARTMENT.planner.route(new.instruction, new.scene)
     assert measures["path_before_m"] == before.length
     assert measures["path_after_m"] == after.length
     assert measures["frechet_m"] == frechet_distance(before.path, after.path)
@@ -77,7 +77,7 @@ def check_common(name, base, where, new):
         (moved,) = changed
         assert measures["moved_m"] == where[moved].pose.distance_to(new.scene[moved].pose)
         assert new.scene[moved].pose.orientation == where[moved].pose.orientation
-        shapes = {o.name: APARTMENT.shapes.polygon(o.model, o.pose) for o in new.scene}
+        shapes = {o.name: APARTMENT.planner.shapes.polygon(o.model, o.pose) for o in new.scene}
         room = shapely.box(0, 0, P.room.length, P.room.width).buffer(-N.gap + 1e-9, join_style="mitre")
         assert room.covers(shapes[moved])
         assert min(shapes[moved].distance(s) for n, s in shapes.items() if n != moved) >= N.gap - 1e-9
@@ -86,63 +86,65 @@ def check_common(name, base, where, new):
 
 def check_l(base, where, new, measures, before, after):
     assert new.instruction.arguments == base.instruction.arguments
-    goals = [APARTMENT.goal(i, s) for i, s in ((base.instruction, where), (new.instruction, new.scene))]
+    goals = [APARTMENT.goals.goal(i, s) for i, s in ((base.instruction, where), (new.instruction, new.scene))]
     for old, fresh in zip(goals[0].subgoals, goals[1].subgoals, strict=True):
         assert old.regions(where) == fresh.regions(new.scene)
     assert after == before
     assert measures["frechet_m"] == 0.0
-    said, says = (APARTMENT.grammar.read(i.text) for i in (base.instruction, new.instruction))
+    said, says = (APARTMENT.language.grammar.read(i.text) for i in (base.instruction, new.instruction))
     assert says.choices["sentence"] != said.choices["sentence"]
     for role in ("first", "last"):
-        assert APARTMENT.grammar.noun(says, role).synonym != APARTMENT.grammar.noun(said, role).synonym
+        assert (
+            APARTMENT.language.grammar.noun(says, role).synonym != APARTMENT.language.grammar.noun(said, role).synonym
+        )
     assert 0.0 <= measures["shared_words"] < 1.0
 
 
 def check_lb(base, where, new, measures, before, after):
-    (first, last), (same, other) = APARTMENT.named(base.instruction), APARTMENT.named(new.instruction)
+    (first, last), (same, other) = APARTMENT.planner.named(base.instruction), APARTMENT.planner.named(new.instruction)
     assert same == first
     assert other not in (first, last)
     assert frechet_distance(before.second_half, after.second_half) >= N.other_end
     # Who still goes where the instruction said before is not at the new goal, and the other way round.
     ends = {last: before.path[-1], other: after.path[-1]}
     for place, elsewhere in ((last, other), (other, last)):
-        shapes = [APARTMENT.shapes.polygon(o.model, o.pose) for o in where if o.model == place]
+        shapes = [APARTMENT.planner.shapes.polygon(o.model, o.pose) for o in where if o.model == place]
         assert shapely.union_all(shapes).distance(shapely.Point(ends[elsewhere])) >= P.reach + N.missed_by - 1e-9
     # The way to the first place may stay: going on from there to the new goal is hardly longer.
     on_the_way = replace(new.scene, robot=Pose.planar(*before.path[before.via]))
-    onward = APARTMENT.goal(new.instruction, new.scene).distance(on_the_way)
+    onward = APARTMENT.goals.goal(new.instruction, new.scene).distance(on_the_way)
     kept = shapely.LineString(before.first_half).length + onward
     assert after.length - 0.01 <= kept <= after.length + N.detour + 1e-9
 
 
 def check_s(base, where, new, measures, before, after):
     (moved,) = moved_objects(where, new.scene)
-    assert where[moved].model not in APARTMENT.named(base.instruction)
+    assert where[moved].model not in APARTMENT.planner.named(base.instruction)
     assert P.furniture[where[moved].model].mass <= N.carried
     assert N.scene_move[0] - 1e-9 <= measures["moved_m"] <= N.scene_move[1] + 1e-9
     assert abs(after.length - before.length) <= N.same_path
     assert frechet_distance(before.path, after.path) <= N.same_path
-    polygon = APARTMENT.shapes.polygon(where[moved].model, new.scene[moved].pose)
+    polygon = APARTMENT.planner.shapes.polygon(where[moved].model, new.scene[moved].pose)
     assert distance_of(before.path, polygon) >= P.base.clearance - 1e-6
     # The path before still fulfils the instruction.
     final = replace(new.scene, robot=Pose.planar(*before.path[-1]))
-    assert APARTMENT.goal(new.instruction, new.scene).satisfied(final)
+    assert APARTMENT.goals.goal(new.instruction, new.scene).satisfied(final)
 
 
 def check_sb(base, where, new, measures, before, after):
     (moved,) = moved_objects(where, new.scene)
     model = where[moved].model
-    first, last = APARTMENT.named(base.instruction)
+    first, last = APARTMENT.planner.named(base.instruction)
     assert N.goal_move[0] - 1e-9 <= measures["moved_m"] <= N.goal_move[1] + 1e-9
     assert frechet_distance(before.path, after.path) >= N.other_path
     assert model != first
     final = replace(new.scene, robot=Pose.planar(*before.path[-1]))
     if model == last:
-        assert not APARTMENT.goal(new.instruction, new.scene).satisfied(final)
+        assert not APARTMENT.goals.goal(new.instruction, new.scene).satisfied(final)
         assert measures["missed_by_m"] >= N.missed_by
     else:
         assert P.furniture[model].mass <= N.carried
-        polygon = APARTMENT.shapes.polygon(model, new.scene[moved].pose)
+        polygon = APARTMENT.planner.shapes.polygon(model, new.scene[moved].pose)
         assert distance_of(before.path, polygon) < P.base.radius
         assert measures["path_before_blocked"] == 1.0
 
@@ -211,7 +213,7 @@ def test_goals_are_moved_and_things_are_put_in_the_way():
         result = apply("SB", base, base.scene, seed)
         if isinstance(result, Perturbed):
             (moved,) = moved_objects(base.scene, result.instance.scene)
-            kinds.add(base.scene[moved].model == APARTMENT.named(base.instruction)[1])
+            kinds.add(base.scene[moved].model == APARTMENT.planner.named(base.instruction)[1])
     assert kinds == {True, False}
 
 
@@ -269,7 +271,7 @@ def test_where_there_is_no_way_nothing_applies_and_the_reason_is_said():
 
 def test_where_nothing_else_is_there_the_scene_and_the_goal_cannot_be_changed():
     where = scene((1.0, 2.5, 0.0), lamp=(3.0, 2.0, 0.0), couch=(5.5, 2.5, 3.1416))
-    instruction = APARTMENT.parse("Drive past the lamp, then stop at the couch", where)
+    instruction = APARTMENT.language.parse("Drive past the lamp, then stop at the couch", where)
     base = APARTMENT.make_instance("bare", instruction, where)
     for name, says in (("LB", "no other place"), ("S", "no object to move")):
         result = apply(name, base, where)

@@ -17,7 +17,8 @@ from vln_scenes import APARTMENT, ARRANGEMENTS, arranged, few_seeds, instance, s
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.tasks.navigation.floor import ARC_CORNERS, INSIDE
-from robocontrast_ros.tasks.navigation.protocol import frechet_distance, path_length
+from robocontrast_ros.tasks.protocol import Plan
+from robocontrast_ros.tasks.routes import frechet_distance, path_length
 
 P = APARTMENT.parameters
 CELL = 0.06
@@ -36,7 +37,7 @@ class Grid:
         self.shape = len(xs), len(ys)
         self.points = np.stack(np.meshgrid(xs, ys, indexing="ij"), axis=-1).reshape(-1, 2)
         walls = shapely.box(0, 0, P.room.length, P.room.width).exterior
-        polygons = [APARTMENT.shapes.polygon(o.model, o.pose) for o in where]
+        polygons = [APARTMENT.planner.shapes.polygon(o.model, o.pose) for o in where]
         gaps = shapely.distance(np.array([*polygons, walls], dtype=object)[:, None], shapely.points(self.points))
         self.free = gaps.min(axis=0) >= clearance
         self.near = {
@@ -86,7 +87,7 @@ class Grid:
 @pytest.mark.parametrize("seed", range(24))
 def test_a_path_is_as_short_as_the_best_one_on_a_fine_grid(seed):
     base = instance(seed)
-    first, last = APARTMENT.named(base.instruction)
+    first, last = APARTMENT.planner.named(base.instruction)
     start = np.array(base.scene.robot.xy)
     half_edge = CELL * math.sqrt(5) / 2
     # What is free here, edges included, is free to the planner, whose polygons are this much larger at most.
@@ -100,9 +101,9 @@ def test_a_path_is_as_short_as_the_best_one_on_a_fine_grid(seed):
 @given(few_seeds)
 def test_a_path_is_free_and_passes_both_places(seed):
     base = instance(seed)
-    route = APARTMENT.find_route(base.instruction, base.scene)
-    plan = APARTMENT.floor_plan(base.scene)
-    first, last = APARTMENT.named(base.instruction)
+    route = APARTMENT.planner.route(base.instruction, base.scene)
+    plan = APARTMENT.planner.floor_plan(base.scene)
+    first, last = APARTMENT.planner.named(base.instruction)
     assert route.path[0] == base.scene.robot.xy
     assert plan.gap(route.path) >= P.base.clearance - 1e-6
     assert plan.region(first).contains(route.path[route.via])
@@ -115,9 +116,9 @@ def test_a_path_is_free_and_passes_both_places(seed):
 @given(few_seeds, st.data())
 def test_a_path_cannot_be_shortened_by_moving_a_point(seed, data):
     base = instance(seed)
-    route = APARTMENT.find_route(base.instruction, base.scene)
-    plan = APARTMENT.floor_plan(base.scene)
-    first, last = APARTMENT.named(base.instruction)
+    route = APARTMENT.planner.route(base.instruction, base.scene)
+    plan = APARTMENT.planner.floor_plan(base.scene)
+    first, last = APARTMENT.planner.named(base.instruction)
     index = data.draw(st.integers(1, len(route.path) - 1))
     size = data.draw(st.sampled_from([0.005, 0.02, 0.1]))
     offset = data.draw(st.tuples(*[st.floats(-size, size)] * 2))
@@ -132,8 +133,8 @@ def test_a_path_cannot_be_shortened_by_moving_a_point(seed, data):
 @given(few_seeds)
 def test_the_distance_to_a_place_falls_to_zero_along_the_path_there(seed):
     base = instance(seed)
-    route = APARTMENT.find_route(base.instruction, base.scene)
-    goal = APARTMENT.goal(base.instruction, base.scene)
+    route = APARTMENT.planner.route(base.instruction, base.scene)
+    goal = APARTMENT.goals.goal(base.instruction, base.scene)
     distances = [goal.distance(replace(base.scene, robot=Pose.planar(*p))) for p in route.second_half]
     remaining = [path_length(route.second_half[i:]) for i in range(len(route.second_half))]
     assert distances == pytest.approx(remaining, abs=2 * INSIDE)
@@ -143,8 +144,8 @@ def test_the_distance_to_a_place_falls_to_zero_along_the_path_there(seed):
 @given(few_seeds, st.floats(0, 6), st.floats(0, 5), st.floats(-0.05, 0.05), st.floats(-0.05, 0.05))
 def test_the_distance_changes_by_no_more_than_the_robot_moves(seed, x, y, dx, dy):
     base = instance(seed)
-    plan = APARTMENT.floor_plan(base.scene)
-    place = APARTMENT.named(base.instruction)[1]
+    plan = APARTMENT.planner.floor_plan(base.scene)
+    place = APARTMENT.planner.named(base.instruction)[1]
     a, b = (x, y), (x + dx, y + dy)
     ends = np.array([a, b])
     if plan.roads.free(ends).all() and plan.roads.sees(ends[:1], ends[1:])[0]:
@@ -154,7 +155,7 @@ def test_the_distance_changes_by_no_more_than_the_robot_moves(seed, x, y, dx, dy
 
 def test_a_goal_is_satisfied_exactly_where_its_distance_is_zero():
     base = arranged("arrangement_1")
-    goal = APARTMENT.goal(base.instruction, base.scene)
+    goal = APARTMENT.goals.goal(base.instruction, base.scene)
     shelf = base.scene["bookshelf"].pose
     edge = shelf.position[0] - 0.16 - P.reach
     for x, there in ((edge - 0.01, False), (edge + 0.01, True)):
@@ -166,7 +167,7 @@ def test_a_goal_is_satisfied_exactly_where_its_distance_is_zero():
 def test_the_distance_of_a_robot_that_has_come_too_near_to_furniture_is_finite():
     base = arranged("arrangement_1")
     table = base.scene["table"].pose.position
-    goal = APARTMENT.goal(base.instruction, base.scene)
+    goal = APARTMENT.goals.goal(base.instruction, base.scene)
     near = replace(base.scene, robot=Pose.planar(table[0] - 0.36 - 0.18, table[1]))
     out = replace(base.scene, robot=Pose.planar(table[0] - 0.36 - P.base.clearance - 0.001, table[1]))
     assert goal.distance(near) == pytest.approx(goal.distance(out) + 0.07, abs=0.01)
@@ -174,7 +175,7 @@ def test_the_distance_of_a_robot_that_has_come_too_near_to_furniture_is_finite()
 
 def test_without_furniture_in_the_way_the_path_is_a_straight_line():
     where = scene((1.0, 2.5, 0.0), lamp=(3.0, 2.0, 0.0), couch=(5.5, 2.5, math.pi))
-    plan = APARTMENT.plan(APARTMENT.parse("Drive past the lamp, then stop at the couch", where), where)
+    plan = APARTMENT.planner.plan(APARTMENT.language.parse("Drive past the lamp, then stop at the couch", where), where)
     assert plan.length == pytest.approx(5.5 - 0.42 - P.reach - 1.0, abs=2 * INSIDE)
     assert plan.final_scene.robot.xy == pytest.approx((4.48, 2.5), abs=0.01)
     assert plan.final_scene.robot.yaw == pytest.approx(0.0, abs=0.01)
@@ -182,18 +183,19 @@ def test_without_furniture_in_the_way_the_path_is_a_straight_line():
 
 def test_of_two_plants_the_nearer_one_will_do():
     where = scene((1.0, 2.5, 0.0), plant_1=(5.5, 0.5, 0.0), plant_2=(3.0, 4.0, 0.0), lamp=(1.5, 4.5, 0.0))
-    route = APARTMENT.find_route(APARTMENT.parse("Walk past the plants, then stop at the lamp", where), where)
+    route = APARTMENT.planner.route(
+        APARTMENT.language.parse("Walk past the plants, then stop at the lamp", where), where
+    )
     assert math.dist(route.path[route.via], (3.0, 4.0)) < 1.0
 
 
 def test_a_robot_that_starts_at_the_first_place_goes_straight_to_the_last_one():
     where = scene((1.0, 2.5, 0.0), lamp=(1.5, 2.5, 0.0), couch=(5.5, 2.5, math.pi))
-    instruction = APARTMENT.parse("Drive past the lamp, then stop at the couch", where)
-    route = APARTMENT.find_route(instruction, where)
+    instruction = APARTMENT.language.parse("Drive past the lamp, then stop at the couch", where)
+    route = APARTMENT.planner.route(instruction, where)
     assert route.via == 0
-    assert route.length == pytest.approx(APARTMENT.goal(instruction, where).distance(where), abs=2 * INSIDE)
-    assert "starts at the first place" in APARTMENT.infeasibility(instruction, where)
-    assert APARTMENT.make_instance("x", instruction, where) is None
+    assert route.length == pytest.approx(APARTMENT.goals.goal(instruction, where).distance(where), abs=2 * INSIDE)
+    assert "starts at the first place" in APARTMENT.make_instance("x", instruction, where).reason
 
 
 @pytest.mark.parametrize(("width", "passes"), [(0.02, True), (-0.02, False)])
@@ -207,15 +209,15 @@ def test_a_passage_is_passed_where_it_is_wide_enough_and_not_where_it_is_not(wid
         desk=(5.6, 2.5, math.pi),
         lamp=(1.0, 4.5, 0.0),
     )
-    instruction = APARTMENT.parse("Walk past the lamp, then stop at the desk", where)
-    assert (APARTMENT.plan(instruction, where) is not None) is passes
-    assert ("wide enough" in str(APARTMENT.infeasibility(instruction, where))) is not passes
+    instruction = APARTMENT.language.parse("Walk past the lamp, then stop at the desk", where)
+    answer = APARTMENT.planner.plan(instruction, where)
+    assert isinstance(answer, Plan) if passes else "wide enough" in answer.reason
 
 
 @pytest.mark.parametrize("name", ARRANGEMENTS)
 def test_every_subgoal_has_regions_to_draw(name):
     base = arranged(name)
-    goal = APARTMENT.goal(base.instruction, base.scene)
+    goal = APARTMENT.goals.goal(base.instruction, base.scene)
     for subgoal in goal.subgoals:
         for outline in subgoal.regions(base.scene):
             assert len(outline) > 8
@@ -239,7 +241,7 @@ def test_frechet_distance_of_a_path_to_itself_is_zero_and_to_one_beside_it_is_th
 def test_the_floor_plan_of_a_scene_is_made_once():
     base = arranged("arrangement_2")
     plans = [
-        APARTMENT.floor_plan(replace(base.scene, robot=Pose.planar(*xy)))
+        APARTMENT.planner.floor_plan(replace(base.scene, robot=Pose.planar(*xy)))
         for xy in itertools.product((1.0, 2.0), repeat=2)
     ]
     assert all(plan is plans[0] for plan in plans)

@@ -14,7 +14,7 @@ from vln_scenes import APARTMENT, instance
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.tasks.navigation.placing import Placer
-from robocontrast_ros.tasks.navigation.protocol import path_length
+from robocontrast_ros.tasks.routes import path_length
 
 P = APARTMENT.parameters
 FURNISHED = 1000
@@ -22,11 +22,11 @@ GENERATED = 250
 
 
 def polygons(scene):
-    return [APARTMENT.shapes.polygon(o.model, o.pose) for o in scene]
+    return [APARTMENT.planner.shapes.polygon(o.model, o.pose) for o in scene]
 
 
 def test_nothing_overlaps_and_all_is_inside_in_a_thousand_furnished_rooms():
-    placer, rng = Placer(APARTMENT.shapes), np.random.default_rng(0)
+    placer, rng = Placer(APARTMENT.planner.shapes), np.random.default_rng(0)
     room = shapely.box(0, 0, P.room.length, P.room.width)
     inner = room.buffer(-P.generator.wall_gap + 1e-6, join_style="mitre")
     done = 0
@@ -43,7 +43,7 @@ def test_nothing_overlaps_and_all_is_inside_in_a_thousand_furnished_rooms():
 
 
 def test_furniture_stands_where_such_things_stand():
-    placer, rng = Placer(APARTMENT.shapes), np.random.default_rng(1)
+    placer, rng = Placer(APARTMENT.planner.shapes), np.random.default_rng(1)
     walls = shapely.box(0, 0, P.room.length, P.room.width).exterior
     for scene in filter(None, (placer.draw(P.objects, rng) for _ in range(60))):
         shapes = dict(zip(scene.names, polygons(scene), strict=True))
@@ -60,7 +60,7 @@ def test_furniture_stands_where_such_things_stand():
 
 def _back(o):
     """Corners of the back side of an object's footprint, world frame."""
-    outline = np.array(APARTMENT.outline(o.model))
+    outline = np.array(APARTMENT.scenes.outline(o.model))
     ends = outline[np.isclose(outline[:, 0], outline[:, 0].min())]
     c, s = math.cos(o.pose.yaw), math.sin(o.pose.yaw)
     return ends @ np.array([[c, s], [-s, c]]) + o.pose.xy
@@ -70,15 +70,15 @@ def _back(o):
 def test_every_generated_instance_can_be_given_and_has_two_long_halves(block):
     for seed in range(block * GENERATED // 5, (block + 1) * GENERATED // 5):
         base = instance(seed)
-        plan = APARTMENT.floor_plan(base.scene)
-        assert APARTMENT.infeasibility(base.instruction, base.scene) is None
-        assert APARTMENT.parse(base.instruction.text, base.scene) == base.instruction
-        route = APARTMENT.find_route(base.instruction, base.scene)
+        plan = APARTMENT.planner.floor_plan(base.scene)
+        assert APARTMENT.make_instance(base.instance_id, base.instruction, base.scene) == base
+        assert APARTMENT.language.parse(base.instruction.text, base.scene) == base.instruction
+        route = APARTMENT.planner.route(base.instruction, base.scene)
         assert P.generator.path[0] <= route.length <= P.generator.path[1]
         assert min(path_length(route.first_half), path_length(route.second_half)) >= P.generator.leg
-        goal = APARTMENT.goal(base.instruction, base.scene)
+        goal = APARTMENT.goals.goal(base.instruction, base.scene)
         assert not any(subgoal.satisfied(base.scene) for subgoal in goal.subgoals)
-        final = APARTMENT.plan(base.instruction, base.scene).final_scene
+        final = APARTMENT.planner.plan(base.instruction, base.scene).final_scene
         assert goal.satisfied(final)
         assert replace(final, robot=base.scene.robot) == base.scene
         # Most of the floor that the base has room on can be reached from its start.
@@ -98,7 +98,7 @@ def test_the_same_seed_gives_the_same_instance_and_another_seed_another():
 
 
 def test_all_places_are_goals_about_equally_often():
-    last = Counter(APARTMENT.named(instance(seed).instruction)[1] for seed in range(GENERATED))
+    last = Counter(APARTMENT.planner.named(instance(seed).instruction)[1] for seed in range(GENERATED))
     assert set(last) == set(P.furniture)
     assert max(last.values()) < 4 * min(last.values())
 

@@ -69,10 +69,10 @@ class Oracle:
         if scene is None:
             raise ValueError("oracle: the observation has no scene; it needs the ground truth")
         if self._pusher is None:
-            self._pusher = self.pusher(self._task.parse(self._text, scene), scene)
+            self._pusher = self.pusher(self._task.language.parse(self._text, scene), scene)
         tool = np.asarray(observation.tool_pose.xy)
         return self._pusher.step(tool, scene)[None]
 
     def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
         """Return the skill for an instruction given in a starting scene."""
-        return Pusher(self._task.goal(instruction, start), self._task.parameters, self._parameters.pushing)
+        return Pusher(self._task.goals.goal(instruction, start), self._task.parameters, self._parameters.pushing)

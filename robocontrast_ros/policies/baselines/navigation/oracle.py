@@ -24,7 +24,7 @@ from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.robots.action_spaces import Move
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Region
-from robocontrast_ros.tasks.navigation.task import NoRoute
+from robocontrast_ros.tasks.protocol import Infeasible
 
 
 @record
@@ -130,13 +130,12 @@ class _Driver:
         self, parameters: NavigationOracleParameters, task: VisionLanguageNavigation, text: str, scene: Scene
     ) -> None:
         self._p = parameters
-        instruction = task.parse(text, scene)
-        try:
-            route = task.find_route(instruction, scene)
-        except NoRoute as reason:
-            raise ValueError(f"vln_oracle: {reason}") from None
-        plan = task.floor_plan(scene)
-        halves = zip(task.named(instruction), (route.first_half, route.second_half), strict=True)
+        instruction = task.language.parse(text, scene)
+        route = task.planner.route(instruction, scene)
+        if isinstance(route, Infeasible):
+            raise ValueError(f"vln_oracle: {route.reason}")
+        plan = task.planner.floor_plan(scene)
+        halves = zip(task.planner.named(instruction), (route.first_half, route.second_half), strict=True)
         self._legs = deque(_Leg(plan, scene, place, path, parameters.inset) for place, path in halves)
         self._moves: deque[Move] = deque()
         self._expected = scene.robot

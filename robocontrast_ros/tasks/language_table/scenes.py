@@ -1,4 +1,4 @@
-"""Draws scenes: blocks at random places on the board, such that an instruction can be given."""
+"""The board with its blocks: the world, random scenes in which an instruction can be given, and a block moved."""
 
 from __future__ import annotations
 
@@ -6,11 +6,63 @@ import math
 
 import numpy as np
 
+from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.tasks.language_table.goals import goal_point
+from robocontrast_ros.tasks.language_table.outlines import block_outline
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
+from robocontrast_ros.tasks.protocol import Plan, Planner, Polygon
 
 _PLACES_PER_BLOCK = 200
+
+
+class BoardScenes:
+    """The world model, and a model of each block."""
+
+    def __init__(self, parameters: LanguageTableParameters) -> None:
+        self.world, self.physics_step = parameters.world, parameters.physics_step
+        self.models = {b: parameters.block_model.replace("{block}", b) for b in parameters.blocks}
+        self.start_position = parameters.tool.start
+        self._radius = parameters.block_size.radius
+
+    def outline(self, model: str) -> Polygon:
+        """Return the polygon that a block covers, in its frame, shape (n, 2) [m].
+
+        Raises:
+            KeyError: the task has no such block.
+        """
+        if model not in self.models:
+            raise KeyError(f"no block '{model}'; there are: {', '.join(self.models)}")
+        return block_outline(resolve_uri(self.models[model]), self._radius)
+
+
+class BlockRelocation:
+    """Moves one block."""
+
+    def __init__(self, parameters: LanguageTableParameters, planner: Planner) -> None:
+        self._parameters, self._planner = parameters, planner
+
+    def relocate(self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator) -> Scene | None:
+        """Return the scene with one block at another place in which the instruction can be given.
+
+        The place is uniform among those; the block keeps its yaw and stands upright. None when all
+        ``sampling.relocation_draws`` draws fail.
+        """
+        sampling = self._parameters.sampling
+        here = scene[name].pose
+        others = [o.pose for o in scene if o.name != name]
+        for _ in range(sampling.relocation_draws):
+            there = draw_pose(self._parameters, rng)
+            moved = Pose.planar(*there.xy, here.yaw, there.position[2])
+            if math.dist(moved.xy, here.xy) < sampling.relocation_distance:
+                continue
+            if not has_room(moved, others, self._parameters):
+                continue
+            candidate = scene.moved(name, moved)
+            plan = self._planner.plan(instruction, candidate)
+            if isinstance(plan, Plan) and plan.length > 0.0:
+                return candidate
+        return None
 
 
 def draw_scene(instruction: Instruction, parameters: LanguageTableParameters, rng: np.random.Generator) -> Scene | None:

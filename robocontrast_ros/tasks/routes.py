@@ -1,10 +1,10 @@
-"""The interface of a navigation task for perturbations that prove their effect on the expected path."""
+"""The capability of a navigation task for perturbations that prove their effect on the expected path."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 import shapely
@@ -14,7 +14,7 @@ from shapely import LineString
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.domain.products import norm
-from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.tasks.plans import Infeasible
 
 Point = tuple[float, float]
 
@@ -81,9 +81,10 @@ class Perturbing:
             raise ValueError("same_path smaller than other_path and other_end")
 
 
-@runtime_checkable
-class NavigationTask(Task, Protocol):
-    """A task whose instructions send a robot past a first place to a last one, among things that can be moved.
+class Routes(Protocol):
+    """The capability of sending a robot past a first place to a last one, among things that can be moved.
+
+    Instructions have the arguments ``first`` and ``last``, which the task's ``rewording`` can change.
 
     Attributes:
         perturbing: how far its perturbations go.
@@ -91,30 +92,11 @@ class NavigationTask(Task, Protocol):
 
     perturbing: Perturbing
 
-    def infeasibility(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return why these make no instance, in words; None when they do."""
-
-    def route(self, instruction: Instruction, scene: Scene) -> Route | None:
-        """Return the shortest path of the scene's robot that fulfils the instruction, or None."""
-
-    def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction with the same meaning in other words.
-
-        Raises:
-            ValueError: the instruction's text is not of the task's grammar.
-        """
+    def route(self, instruction: Instruction, scene: Scene) -> Route | Infeasible:
+        """Return the shortest path of the scene's robot that fulfils the instruction, or why there is none."""
 
     def destinations(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
         """Return the places that the instruction does not name and could end at."""
-
-    def redirect(
-        self, instruction: Instruction, destination: str, scene: Scene, rng: np.random.Generator
-    ) -> Instruction:
-        """Return the instruction with another last place, in the same wording.
-
-        Raises:
-            ValueError: the instruction's text is not of the task's grammar.
-        """
 
     def goal_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
         """Return the names of the objects that are the last place."""

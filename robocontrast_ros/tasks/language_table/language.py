@@ -1,0 +1,110 @@
+"""What is said and understood about the blocks on the table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.tasks.language_table import grammar
+from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, DISTANCES, FAMILIES, LOCATIONS
+
+
+class BlockLanguage:
+    """Instructions about blocks; it also changes them part by part.
+
+    Attributes:
+        arguments: names of the arguments that can be changed.
+    """
+
+    arguments = ("source", "target", "location", "direction", "distance")
+
+    def __init__(self, blocks: tuple[str, ...]) -> None:
+        self._blocks = blocks
+
+    def conditions(self) -> Iterator[Instruction]:
+        """Enumerate every task condition once, each in its first wording.
+
+        With the usual eight blocks these are the 696 of seed 000: 56 + 72 + 64 + 448 + 56. There the distance of
+        a relative location is part of the wording, not a condition; here it is ``far``.
+        """
+        for family in FAMILIES:
+            for arguments in self.structures(family):
+                yield self._in_first_words(Instruction("", family, tuple(arguments.items())))
+
+    def structures(self, family: str) -> Iterator[dict[str, str]]:
+        """Enumerate a family's conditions as arguments."""
+        blocks = self._blocks
+        pairs = [{"source": a, "target": b} for a, b in itertools.permutations(blocks, 2)]
+        match family:
+            case "block_to_block" | "separate_blocks":
+                yield from pairs
+            case "block_to_absolute_location":
+                yield from ({"source": a, "location": p} for a in blocks for p in LOCATIONS)
+            case "block_to_relative_location":
+                far = {"distance": DISTANCES[0]}
+                yield from ({"source": a, "direction": d, **far} for a in blocks for d in DIRECTIONS)
+            case "block_to_block_relative_location":
+                yield from ({**pair, "direction": d} for pair in pairs for d in DIRECTIONS)
+
+    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction in words drawn uniformly, choice by choice, from those that fit.
+
+        Raises:
+            ValueError: there are no words for it in this scene.
+        """
+        return self._said(instruction, scene, _drawn(rng))
+
+    def reword(
+        self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
+    ) -> Instruction:
+        """Return the instruction with some arguments changed, in the same wording.
+
+        Verb, preposition, sentence and kind of referring expression stay; where the new meaning has no
+        counterpart of a synonym, another one is drawn.
+
+        Raises:
+            ValueError: the instruction's text is not of the grammar.
+        """
+        before = grammar.read(instruction.text)
+        changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
+        return self._said(changed, scene, grammar.keep_wording(before, _drawn(rng)))
+
+    def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction with other synonyms and another kind of referring expression, where there are any.
+
+        Raises:
+            ValueError: the instruction's text is not of the grammar.
+        """
+        before = grammar.read(instruction.text)
+        return self._said(instruction, scene, grammar.change_wording(before, _drawn(rng)))
+
+    def parse(self, text: str, scene: Scene) -> Instruction:
+        """Return the structure of an instruction text in a scene.
+
+        Raises:
+            ValueError: the grammar does not know the text, or the scene makes it ambiguous.
+        """
+        return grammar.to_instruction(text, grammar.read(text), self._on_table(scene))
+
+    def _said(self, instruction: Instruction, scene: Scene, choose: grammar.Choose) -> Instruction:
+        text, _ = grammar.say(grammar.to_meaning(instruction), self._on_table(scene), choose)
+        return replace(instruction, text=text)
+
+    def _in_first_words(self, instruction: Instruction) -> Instruction:
+        text, _ = grammar.say(
+            grammar.to_meaning(instruction),
+            self._blocks,
+            lambda fitting: max(fitting, key=lambda a: a.kind == "colour+shape"),
+        )
+        return replace(instruction, text=text)
+
+    def _on_table(self, scene: Scene) -> tuple[str, ...]:
+        return tuple(o.name for o in scene if o.model in self._blocks)
+
+
+def _drawn(rng: np.random.Generator) -> grammar.Choose:
+    return lambda fitting: fitting[rng.integers(len(fitting))]

@@ -1,0 +1,138 @@
+"""What is said and understood about two places to visit in order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST, Choose, Grammar
+from robocontrast_ros.tasks.navigation.parameters import NavigationParameters
+
+FAMILY = "visit_two_places"
+"""The family of every instruction: a place to pass by, then one to stop at."""
+
+Count = Callable[[str], int]
+"""Model -> number of its objects."""
+
+
+class VisitLanguage:
+    """Instructions to visit two places; it also changes them part by part.
+
+    Attributes:
+        arguments: names of the arguments that can be changed.
+        grammar: sentences and nouns.
+    """
+
+    arguments = (FIRST, LAST)
+
+    def __init__(self, parameters: NavigationParameters) -> None:
+        self._parameters = parameters
+        self.grammar = Grammar({m: f.nouns for m, f in parameters.furniture.items() if f.place})
+
+    def conditions(self) -> Iterator[Instruction]:
+        """Enumerate every ordered pair of places once, each in its first wording."""
+        there = list(self._parameters.objects.values())
+        places = [m for m, f in self._parameters.furniture.items() if f.place and m in there]
+        for first, last in itertools.permutations(places, 2):
+            yield self._said(visit(first, last), there.count, lambda rule, fitting: fitting[0])
+
+    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction in words drawn uniformly, choice by choice."""
+        return self._said(instruction, _counter(scene), _draw(rng))
+
+    def parse(self, text: str, scene: Scene) -> Instruction:
+        """Return the two places that an instruction names.
+
+        Raises:
+            ValueError: the grammar does not know the sentence, it names a place that the scene lacks, or one
+                place twice.
+        """
+        reading = self.grammar.read(text)
+        first, last = (self.grammar.place(reading, role) for role in (FIRST, LAST))
+        there = self.places(scene)
+        for role, place in ((FIRST, first), (LAST, last)):
+            if place not in there:
+                nouns = ", ".join(self._parameters.furniture[p].nouns[0] for p in there)
+                said = self.grammar.noun(reading, role).words
+                raise ValueError(f"instruction '{text}': '{said}' is not in the scene; places there: {nouns}")
+        if first == last:
+            raise ValueError(f"instruction '{text}': both places are the {first}; expected two different ones")
+        return replace(visit(first, last), text=text)
+
+    def reword(
+        self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
+    ) -> Instruction:
+        """Return the instruction with other places, in the same wording; the noun of a new place is drawn.
+
+        Raises:
+            ValueError: the instruction's text is not of the grammar.
+        """
+        before, drawn = self.grammar.read(instruction.text), _draw(rng)
+
+        def keep(rule: str, fitting: Sequence[int]) -> int:
+            known = before.choices.get(rule)
+            return known if known in fitting else drawn(rule, fitting)
+
+        changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
+        return self._said(changed, _counter(scene), keep)
+
+    def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction in another sentence form with other words, where there are any.
+
+        Raises:
+            ValueError: the instruction's text is not of the grammar.
+        """
+        before, drawn = self.grammar.read(instruction.text), _draw(rng)
+        nouns = self.grammar.nouns
+
+        def differ(rule: str, fitting: Sequence[int]) -> int:
+            known = before.choices.get(rule)
+            others = [i for i in fitting if i != known]
+            if rule in (FIRST, LAST) and known is not None:
+                others = [i for i in fitting if nouns[i].synonym != nouns[known].synonym]
+            return drawn(rule, others or fitting)
+
+        return self._said(instruction, _counter(scene), differ)
+
+    def places(self, scene: Scene) -> tuple[str, ...]:
+        """Return the models in a scene that an instruction can send the robot to, in the task's order."""
+        there = {o.model for o in scene}
+        return tuple(m for m, f in self._parameters.furniture.items() if f.place and m in there)
+
+    def _said(self, instruction: Instruction, count: Count, choose: Choose) -> Instruction:
+        first, last = (self.grammar.fitting(p, count(p) > 1) for p in named(instruction, self._parameters.furniture))
+        return replace(instruction, text=self.grammar.say(first, last, choose))
+
+
+def visit(first: str, last: str) -> Instruction:
+    """Return the instruction to visit two places, without words."""
+    return Instruction("", FAMILY, ((FIRST, first), (LAST, last)))
+
+
+def named(instruction: Instruction, furniture: Mapping[str, object]) -> tuple[str, str]:
+    """Return the first and the last place of an instruction.
+
+    Args:
+        instruction: to visit two places.
+        furniture: the models of the task.
+
+    Raises:
+        ValueError: it names no two places of the task.
+    """
+    places = [instruction.get(FIRST), instruction.get(LAST)]
+    for place in places:
+        if place not in furniture:
+            raise ValueError(f"{instruction.family}: got the places {places}, expected two of {', '.join(furniture)}")
+    return str(places[0]), str(places[1])
+
+
+def _counter(scene: Scene) -> Count:
+    return lambda model: sum(o.model == model for o in scene)
+
+
+def _draw(rng: np.random.Generator) -> Choose:
+    return lambda rule, fitting: fitting[int(rng.integers(len(fitting)))]

@@ -1,0 +1,135 @@
+"""The shortest path past the first place to the last one, and what perturbations ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.tasks.navigation.floor import FloorPlan, Shapes
+from robocontrast_ros.tasks.navigation.language import VisitLanguage, named
+from robocontrast_ros.tasks.navigation.parameters import NavigationParameters
+from robocontrast_ros.tasks.navigation.placing import has_room
+from robocontrast_ros.tasks.protocol import Infeasible, Plan
+from robocontrast_ros.tasks.routes import Point, Route
+
+TOUCHING = 1e-6
+"""A path counts as free up to this far beyond the edge of free space [m]."""
+
+_KEPT_FLOOR_PLANS = 64
+
+
+class RoutePlanner:
+    """Plans on the floor plan of a scene.
+
+    Attributes:
+        shapes: footprints of the furniture.
+    """
+
+    def __init__(self, parameters: NavigationParameters) -> None:
+        self._parameters = parameters
+        self.shapes = Shapes(parameters)
+        self._floor_plan = lru_cache(_KEPT_FLOOR_PLANS)(self._new_floor_plan)
+
+    def plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
+        """Return the shortest path of the base through the first place's region to the last one's, or why not."""
+        route = self.route(instruction, scene)
+        if isinstance(route, Infeasible):
+            return route
+        if len(route.path) < 2:
+            return Plan(route.path, scene)
+        end, before = route.path[-1], route.path[-2]
+        yaw = float(np.arctan2(end[1] - before[1], end[0] - before[0]))
+        return Plan(route.path, replace(scene, robot=Pose.planar(*end, yaw), contacts=()))
+
+    def route(self, instruction: Instruction, scene: Scene) -> Route | Infeasible:
+        """Return the shortest path and where on it the first place is reached, or why there is none."""
+        first, last = self.named(instruction)
+        for place in (first, last):
+            if all(o.model != place for o in scene):
+                return Infeasible(f"no {place} is in the scene")
+        if scene.robot is None:
+            return Infeasible("the scene does not say where the robot is")
+        unknown = sorted({o.model for o in scene} - set(self._parameters.furniture))
+        if unknown:
+            return Infeasible(f"the scene has objects of unknown models: {', '.join(unknown)}")
+        plan, start = self.floor_plan(scene), scene.robot.xy
+        if not plan.free(start):
+            return Infeasible(
+                f"the robot starts {plan.gap([start]):.2f} m from furniture or a wall; its centre needs "
+                f"{self._parameters.base.clearance:.2f} m"
+            )
+        route = plan.route(start, first, last)
+        return route or Infeasible(f"no way is wide enough from the robot to the {first} and on to the {last}")
+
+    def named(self, instruction: Instruction) -> tuple[str, str]:
+        """Return the first and the last place of an instruction.
+
+        Raises:
+            ValueError: it names no two places of the task.
+        """
+        return named(instruction, self._parameters.furniture)
+
+    def floor_plan(self, scene: Scene) -> FloorPlan:
+        """Return a scene's floor plan, which does not depend on the robot; the last ones are kept."""
+        return self._floor_plan(scene.objects)
+
+    def _new_floor_plan(self, objects: tuple[ObjectState, ...]) -> FloorPlan:
+        return FloorPlan(Scene(objects), self.shapes)
+
+
+class VisitRoutes:
+    """What perturbations ask of routes, and of the things beside them.
+
+    Attributes:
+        perturbing: how far perturbations go.
+    """
+
+    def __init__(self, parameters: NavigationParameters, planner: RoutePlanner, language: VisitLanguage) -> None:
+        self.perturbing = parameters.perturbing
+        self._parameters, self._planner, self._language = parameters, planner, language
+
+    def route(self, instruction: Instruction, scene: Scene) -> Route | Infeasible:
+        """Return the shortest path and where on it the first place is reached, or why there is none."""
+        return self._planner.route(instruction, scene)
+
+    def destinations(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the places that the instruction does not name and could end at."""
+        there = self._planner.named(instruction)
+        return tuple(place for place in self._language.places(scene) if place not in there)
+
+    def goal_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the names of the objects that are the last place."""
+        _, last = self._planner.named(instruction)
+        return tuple(o.name for o in scene if o.model == last)
+
+    def passive_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the names of the objects that a person can carry and that the instruction does not name."""
+        places, furniture = self._planner.named(instruction), self._parameters.furniture
+        return tuple(
+            o.name for o in scene if o.model not in places and furniture[o.model].mass <= self.perturbing.carried
+        )
+
+    def has_room(self, name: str, scene: Scene) -> bool:
+        """Tell whether an object is clear of the others and the walls, and the robot's pose is free."""
+        plan, shapes, gap = self._planner.floor_plan(scene), self._planner.shapes, self.perturbing.gap
+        others = [shape for other, shape in plan.footprints.items() if other != name]
+        return has_room(plan.footprints[name], others, shapes, gap, gap) and (
+            scene.robot is None or plan.gap([scene.robot.xy]) >= shapes.clearance
+        )
+
+    def collides(self, path: Sequence[Point], scene: Scene) -> bool:
+        """Tell whether the base would touch something on a path."""
+        return self._planner.floor_plan(scene).gap(path) < self._parameters.base.radius
+
+    def keeps_clear(self, path: Sequence[Point], scene: Scene) -> bool:
+        """Tell whether the base keeps the planner's distance from everything on a path."""
+        return self._planner.floor_plan(scene).gap(path) >= self._parameters.base.clearance - TOUCHING
+
+    def misses(self, point: Point, instruction: Instruction, scene: Scene) -> float:
+        """Return how far a point is outside the region of the last place, as the crow flies [m]."""
+        _, last = self._planner.named(instruction)
+        return self._planner.floor_plan(scene).region(last).excess(point)
