@@ -133,7 +133,9 @@ class HandCamera:
 class ManipulatorProfile(RobotProfile):
     """An arm that stands still, and what it holds."""
 
-    KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("planar_delta", "joint_positions")
+    KNOWN_SPACES: ClassVar[tuple[str, ...]] = (
+        *("planar_delta", "joint_positions", "joint_velocities", "tool_delta", "tool_pose"),
+    )
 
     type: Literal["manipulator"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")

@@ -25,7 +25,7 @@ class ActionParameters:
 
     space: str = Field(min_length=1, description="action space, as a robot's profile names it")
     size: int = Field(ge=1, description="numbers in one action")
-    reference: Reference | None = Field(default=None, description="delta, absolute or discrete")
+    reference: Reference | None = Field(default=None, description="delta, absolute, velocity or discrete")
     frame: Frame | None = Field(default=None, description="world, base, tool or joint")
     rotation: Rotation | None = Field(default=None, description="form of rotations, none without")
     gripper: Gripper | None = Field(default=None, description="what a greater number does, none without")
