@@ -1,7 +1,7 @@
 """How often the oracle solves what the task `tabletop` draws, on one arm, and whether it touches what it should not.
 
-For each skill the instances of seeds 0, 1, 2, …, none left out, in real physics without ROS and without images. Of each
-trial: its outcome; which bystanders (objects that the instruction does not name) the robot or the target touched, by the
+For each skill the instances of seeds 0, 1, 2, …, none left out, in real physics without ROS and images. Of each trial:
+its outcome; which bystanders (objects that the instruction does not name) the robot or the target touched, by the
 contacts of the physics; and how far any bystander was moved.
 
     python -m benchmark.tabletop_oracle franka_hand                   200 scenes of each skill, some 20 minutes

@@ -17,6 +17,7 @@ from robocontrast_ros.domain import Scene, TestInstance
 from robocontrast_ros.episodes.scoring import load_scores
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.tasks.protocol import (
+    AT_ONCE,
     Goal,
     Infeasible,
     Plan,
@@ -298,6 +299,9 @@ class TaskContract:
             if isinstance(goal, StagedGoal):
                 promise(goal.subgoals, "a goal with `subgoals` has at least one")
                 promise(goal.reach > 0.0, f"`reach` is above 0 m; got {goal.reach!r}")
+                for subgoal in goal.subgoals:
+                    strangers = sorted(set(getattr(subgoal, "holding", AT_ONCE).still) - set(scene.names))
+                    promise(not strangers, f"what is `still` is in the scene; not so: {', '.join(strangers)}")
                 for where in self.between(instance):
                     promise(
                         goal.subgoals[-1].satisfied(where) or not goal.satisfied(where),

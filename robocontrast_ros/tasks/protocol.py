@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,17 +30,29 @@ class Goal(Protocol):
 
 @dataclass(frozen=True)
 class Holding:
-    """How long a subgoal has to hold to be reached.
+    """How a subgoal has to hold before it counts as reached. A subgoal may say it in its attribute ``holding``.
 
     Attributes:
-        steps: control steps in a row.
-        still: names of objects that must not travel farther than ``travel`` from one of them to the next.
-        travel: [m].
+        steps: control steps in a row, at least 1.
+        still: names of objects that have to be at rest in each of them.
+        travel: an object at rest moves at most this far from one control step to the next [m].
     """
 
-    steps: int
+    steps: int = 1
     still: tuple[str, ...] = ()
-    travel: float = math.inf
+    travel: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ValueError(f"holding.steps: got {self.steps}, expected at least 1 control step")
+
+    def at_rest(self, before: Scene, scene: Scene) -> bool:
+        """Tell whether all that has to be still is, since the control step before."""
+        return all(scene[name].pose.distance_to(before[name].pose) <= self.travel for name in self.still)
+
+
+AT_ONCE = Holding()
+"""Of a subgoal that is reached as soon as it is satisfied, as of all that do not say otherwise."""
 
 
 @runtime_checkable
@@ -49,7 +60,7 @@ class StagedGoal(Goal, Protocol):
     """A goal whose subgoals have to be reached in order (seed 000, section 6.1).
 
     Attributes:
-        subgoals: in order; the last is reached where the goal itself is satisfied.
+        subgoals: in order; the last is reached where the goal itself is satisfied. Each may have a ``Holding``.
         stop_required: whether the trial is a success only if the policy itself stops where the goal is
             satisfied, as in VLN-CE.
         reach: distance within which the robot counts as there [m]; it is also the d_th of nDTW, which is
