@@ -27,7 +27,7 @@ STUDIO = """
   </visual>
   <statistic extent="0.6" center="0 0 0"/>
   <asset>
-    <texture name="sky" type="skybox" builtin="flat" rgb1="0.95 0.95 0.94" rgb2="0.95 0.95 0.94" width="16" height="96"/>
+    <texture name="sky" type="skybox" builtin="flat" rgb1="0.95 0.95 0.94" width="16" height="96"/>
   </asset>
   <worldbody>
     <light pos="0.5 -0.5 1.6" dir="-0.32 0.30 -1" directional="true" diffuse="0.45 0.45 0.45" specular="0.3 0.3 0.3"/>
@@ -39,7 +39,7 @@ STUDIO = """
 CAMERA, FOVY = "studio", 24.0
 """The camera of portraits, and its vertical field of view [deg]."""
 
-RAISED, TURNED = math.radians(28.0), math.radians(-32.0)
+RAISED, TURNED = math.radians(28.0), math.radians(-22.0)
 """From where portraits are taken: above the ground, and from x towards y."""
 
 
