@@ -18,6 +18,9 @@ GEOM = {
     "ellipsoid": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
 }
 
+FREE = "free"
+"""Name of the joint of what can move."""
+
 FRICTION = (1.0, 0.005, 0.0001)
 """Sliding, torsional [m] and rolling [m] friction of what has edges."""
 
@@ -43,7 +46,7 @@ def object_spec(model: ObjectModel, looks: bool = True) -> mujoco.MjSpec:
     spec.modelname = model.model
     body = spec.worldbody.add_body(name=model.model, mocap=model.fixed)
     if not model.fixed:
-        body.add_freejoint()
+        body.add_freejoint(name=FREE)
     total = sum(part.weight * volume(part.type, part.size) for part in model.parts)
     materials: dict[tuple, str] = {}
     for part in model.parts:

@@ -126,4 +126,4 @@ class JointPositionsController:
         tip = np.asarray(self._kinematics.tool_pose(positions).position)
         box = self._profile.workspace
         lower, upper = np.array([box.x, box.y, box.z]).T
-        return np.concatenate([tip - lower, upper - tip, [self._kinematics.lowest(positions) - box.z[0]]])
+        return np.concatenate([tip - lower, upper - tip, [self._kinematics.lowest(positions) - self._profile.floor]])
