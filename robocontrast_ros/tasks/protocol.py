@@ -40,7 +40,7 @@ class Holding:
 
     steps: int = 1
     still: tuple[str, ...] = ()
-    travel: float = 0.0
+    travel: float = math.inf
 
     def __post_init__(self) -> None:
         if self.steps < 1:
