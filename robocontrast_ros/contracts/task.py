@@ -305,7 +305,7 @@ class TaskContract:
                 promise(goal.subgoals, "a goal with `subgoals` has at least one")
                 promise(goal.reach > 0.0, f"`reach` is above 0 m; got {goal.reach!r}")
                 for subgoal in goal.subgoals:
-                    strangers = sorted(set(getattr(subgoal, "holding", AT_ONCE).still) - set(scene.names))
+                    strangers = sorted(set((getattr(subgoal, "holding", None) or AT_ONCE).still) - set(scene.names))
                     promise(not strangers, f"what is `still` is in the scene; not so: {', '.join(strangers)}")
                 for where in self.between(instance):
                     promise(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ class Holding:
 
     steps: int = 1
     still: tuple[str, ...] = ()
-    travel: float = 0.0
+    travel: float = math.inf
 
     def __post_init__(self) -> None:
         if self.steps < 1:
