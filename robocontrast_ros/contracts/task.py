@@ -91,6 +91,11 @@ class TaskContract:
             f"`scenes.start_position` is x, y and z in metres, or None where scenes have the "
             f"robot's pose; got {start!r}",
         )
+        region = scenes.region
+        promise(
+            region is None or (len(region) == 3 and all(low <= high for low, high in region)),
+            f"`scenes.region` is the least and greatest x, y and z in metres, or None; got {region!r}",
+        )
         for uri in (scenes.world, *scenes.models.values()):
             promise(
                 resolve_uri(uri).is_file(),
@@ -300,7 +305,7 @@ class TaskContract:
                 promise(goal.subgoals, "a goal with `subgoals` has at least one")
                 promise(goal.reach > 0.0, f"`reach` is above 0 m; got {goal.reach!r}")
                 for subgoal in goal.subgoals:
-                    strangers = sorted(set(getattr(subgoal, "holding", AT_ONCE).still) - set(scene.names))
+                    strangers = sorted(set((getattr(subgoal, "holding", None) or AT_ONCE).still) - set(scene.names))
                     promise(not strangers, f"what is `still` is in the scene; not so: {', '.join(strangers)}")
                 for where in self.between(instance):
                     promise(

@@ -235,7 +235,7 @@ class StagedProgress:
         before, self._before = self._before, scene
         while self.reached < self.subgoals:
             subgoal = self._goal.subgoals[self.reached]
-            holding: Holding = getattr(subgoal, "holding", AT_ONCE)
+            holding: Holding = getattr(subgoal, "holding", None) or AT_ONCE
             steps = max(self._hold_steps, holding.steps)
             holds = subgoal.satisfied(scene) and holding.at_rest(before, scene)
             self._held = self._held + 1 if holds else 0

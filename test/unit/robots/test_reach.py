@@ -22,14 +22,8 @@ def arm(request):
     return load_profile(request.param)
 
 
-def region(arm):
-    """Return where the tool goes: above where things stand, from its lowest to the planner's ceiling."""
-    where = TASK.region
-    return (where.x_min, where.x_max), (where.y_min, where.y_max), (arm.workspace.z[0], TASK.placing.ceiling)
-
-
 def test_an_arm_reaches_all_of_the_region_turned_every_way(arm):
-    check_reach(arm, *region(arm))
+    check_reach(arm, *TASK.tool_region)
 
 
 def test_a_tool_at_its_lowest_touches_nothing_with_its_finger_tips(arm):
@@ -47,7 +41,7 @@ def test_its_home_posture_points_down_between_robot_and_region(arm):
 def test_a_table_out_of_reach_is_told_by_robot_and_place(arm):
     away = replace(arm, base_position=(-0.4, 0.0, 0.0))
     with pytest.raises(Unreachable, match=rf"robot '{arm.name}': the tool cannot be at \(0\.\d+, -0\.\d+, 0\.\d+\) m"):
-        check_reach(away, *region(arm))
+        check_reach(away, *TASK.tool_region)
 
 
 def test_a_place_outside_of_the_workspace_is_told(arm):
@@ -60,7 +54,7 @@ def test_turns_that_the_wrist_cannot_make_are_told():
     *joints, wrist = arm.joints
     stiff = replace(arm, joints=(*joints, replace(wrist, lower=arm.home[-1] - 0.8, upper=arm.home[-1] + 0.8)))
     with pytest.raises(Unreachable, match=r"turned by -?\d+ degrees; it ends"):
-        check_reach(stiff, *region(arm))
+        check_reach(stiff, *TASK.tool_region)
 
 
 def test_a_tool_that_points_down_has_its_axes_there():
