@@ -381,6 +381,24 @@ def policies(
     show_policies(files or [], robot, session, Console())
 
 
+@app.command()
+@one_line_errors
+def objects(
+    places: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files and folders of objects; by default config/objects/.", metavar="FILE|FOLDER…"),
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="PNG file to draw them into.", show_default=False)] = None,
+) -> None:
+    """List the objects of tables: names, colours, sizes, masses, what can be done with them; and draw them.
+
+    An object of your own is checked: its size and mass, its surface, whether it stands and a grasp holds.
+    """
+    from robocontrast_ros.cli.objects import show_objects
+
+    show_objects(places or [], picture, Console())
+
+
 @app.command("list")
 @one_line_errors
 def list_known() -> None:

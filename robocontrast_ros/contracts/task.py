@@ -91,6 +91,11 @@ class TaskContract:
             f"`scenes.start_position` is x, y and z in metres, or None where scenes have the "
             f"robot's pose; got {start!r}",
         )
+        region = scenes.region
+        promise(
+            region is None or (len(region) == 3 and all(low <= high for low, high in region)),
+            f"`scenes.region` is the least and greatest x, y and z in metres, or None; got {region!r}",
+        )
         for uri in (scenes.world, *scenes.models.values()):
             promise(
                 resolve_uri(uri.partition("#")[0]).is_file(),

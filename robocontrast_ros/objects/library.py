@@ -14,8 +14,13 @@ from robocontrast_ros.configuration.loading import PACKAGE_SCHEME
 from robocontrast_ros.domain.geometry import Pose, Vector3
 from robocontrast_ros.objects import shapes
 from robocontrast_ros.objects.frames import about, rotate
+from robocontrast_ros.objects.meshes import MJCF, OFF, corners_of
 from robocontrast_ros.objects.model import FINGER_BEYOND, Cavity, Grasp, ObjectModel, Polygon, Primitive, Top
 from robocontrast_ros.objects.schema import PLAIN, CavityRegion, GraspEntry, ObjectFile, Paint, PaintChange, TopRegion
+from robocontrast_ros.objects.validation import check_object
+
+BODY = "body"
+"""The paint of a mesh."""
 
 SHIPPED = PACKAGE_SCHEME + "config/objects"
 """The folder of this package's own objects."""
@@ -104,8 +109,13 @@ def _load(path: Path, uri: str, changed: int) -> tuple[ObjectModel, ...]:
     file = load_record(ObjectFile, path)
     source = str(path)
     _check(file, source)
-    base = _of_parts(file, path.stem, source)
-    return tuple(_variant(file, base, name, uri, source) for name in file.variants)
+    base = _of_mesh(file, path, source) if file.mesh else _of_parts(file, path.stem, source)
+    models = tuple(_variant(file, base, name, uri, source) for name in file.variants)
+    if path.parent == resolve_uri(SHIPPED):
+        return models  # tried by the tests of this package
+    # All variants have one shape.
+    grasps = check_object(models[0], source).grasps
+    return tuple(replace(model, grasps=grasps) for model in models)
 
 
 def _check(file: ObjectFile, source: str) -> None:
@@ -165,6 +175,49 @@ def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
     )
 
 
+def _of_mesh(file: ObjectFile, path: Path, source: str) -> ObjectModel:
+    """Return an object whose shape another file has, with the paint of no variant."""
+    if file.parts:
+        raise ConfigurationError(source, "parts", "parts beside a mesh", "one of the two")
+    if file.size is None:
+        raise ConfigurationError(source, "size", "nothing", "the size of the mesh along x, y and z [m]", "Add the key.")
+    mesh = path.parent / file.mesh
+    corners = corners_of(mesh, file.mass, source)
+    lower, upper = (tuple(corners.min(axis=0).tolist()), tuple(corners.max(axis=0).tolist()))
+    size, origin = _minus(upper, lower), _on_ground(lower, upper)
+    if max(abs(found - said) for found, said in zip(size, file.size, strict=True)) > OFF:
+        found = ", ".join(f"{side:.4g}" for side in size)
+        raise ConfigurationError(
+            source, "size", file.size, f"the size of {mesh.name}, ({found}) m", "Check its unit, or correct the size."
+        )
+    if mesh.suffix.lower() in MJCF:
+        if max(abs(part) for part in origin) > OFF:
+            at = ", ".join(f"{part:.4g}" for part in origin)
+            expected = "a model whose origin is at the centre of its footprint, on the ground"
+            raise ConfigurationError(source, "mesh", f"{mesh.name}, with that at ({at}) m", expected)
+        origin = (0.0, 0.0, 0.0)
+    return ObjectModel(
+        model="",
+        type=path.stem,
+        nouns=file.nouns,
+        category=file.category,
+        colour="",
+        size=size,
+        mass=file.mass,
+        footprint=shapes.hull((x - origin[0], y - origin[1]) for x, y, _ in corners.tolist()),
+        parts=(),
+        cavity=_cavity(file.cavity, origin),
+        top=_top(file.top, origin),
+        stackable=file.stackable,
+        grasps=_grasps(file.grasps, origin, source),
+        fixed=file.fixed,
+        uri="",
+        mesh=mesh,
+        origin=origin,
+        paint=Paint(),
+    )
+
+
 def _variant(file: ObjectFile, base: ObjectModel, name: str, uri: str, source: str) -> ObjectModel:
     variant = file.variants[name]
     for paint in variant.paints:
@@ -184,6 +237,7 @@ def _variant(file: ObjectFile, base: ObjectModel, name: str, uri: str, source: s
         parts=tuple(parts),
         uri=f"{uri}#{name}",
         lights=base.lights if variant.lights is None else variant.lights,
+        paint=None if base.paint is None else painted.get(BODY, base.paint),
     )
 
 

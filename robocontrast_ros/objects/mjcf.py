@@ -6,6 +6,7 @@ import math
 
 import mujoco
 
+from robocontrast_ros.objects.meshes import MJCF, mesh_geom, model_spec
 from robocontrast_ros.objects.model import ObjectModel, Primitive
 from robocontrast_ros.objects.shapes import volume
 from robocontrast_ros.objects.textures import texture
@@ -42,11 +43,17 @@ def object_spec(model: ObjectModel, looks: bool = True) -> mujoco.MjSpec:
         model: the object.
         looks: False leaves textures and lamps away; the physics is the same.
     """
+    if model.mesh is not None and model.mesh.suffix.lower() in MJCF:
+        return model_spec(model.mesh, model.model)
     spec = mujoco.MjSpec()
     spec.modelname = model.model
     body = spec.worldbody.add_body(name=model.model, mocap=model.fixed)
     if not model.fixed:
         body.add_freejoint(name=FREE)
+    if model.mesh is not None:
+        geom = mesh_geom(spec, body, model.mesh, model.origin, model.mass)
+        geom.rgba = (*model.paint.colour, model.paint.opacity)
+        set_contact(geom, is_round=True)
     total = sum(part.weight * volume(part.type, part.size) for part in model.parts)
     materials: dict[tuple, str] = {}
     for part in model.parts:

@@ -266,12 +266,12 @@ def _label(surface: Surface, paint: Paint) -> Array:
     image = np.broadcast_to(np.asarray(paint.colour), (*surface.x.shape, 3)).copy()
     a, b, c = surface.half
     if surface.type != "box":
-        # Printed twice around, so that one label can always be seen.
+        # Printed three times around, so that one label can always be seen.
+        half = math.pi * a / 3
         right = _angle(surface.x, surface.y) * a
-        half_turn = math.pi * a / 2
-        right = right - 2.0 * half_turn * np.floor((right + half_turn) / (2.0 * half_turn))
+        right = right - 2.0 * half * np.floor((right + half) / (2.0 * half))
         side = np.abs(surface.z) < c * 0.999
-        image = np.where(side[..., None], _print(right, surface.z, half_turn * 0.75, c, paint, True), image)
+        image = np.where(side[..., None], _print(right, surface.z, half * 0.9, c, paint, True), image)
         lid = _mixed(paint.colour, (0.75, 0.76, 0.78), ~side & (surface.z > 0))
         return np.where(side[..., None], image, lid)
     # What a viewer in front of each face has to the right, and above; the lid is read along its longer side.

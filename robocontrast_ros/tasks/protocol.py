@@ -128,12 +128,15 @@ class Scenes(Protocol):
         models: model name of each object -> URI of the spawnable resource, a file; ``#`` and a part of it may follow.
         start_position: where the robot's tool starts, in the scene's frame [m]; None where the scene has the
             robot's pose.
+        region: least and greatest x, y and z of where trials lead the tool, pointing down and turned every way, in the
+            scene's frame [m]: a session refuses an arm that does not reach all of it. None where nothing is asked.
         physics_step: step of the embedded simulator's physics [s]; a control period is a whole number of them.
     """
 
     world: str
     models: Mapping[str, str]
     start_position: tuple[float, float, float] | None
+    region: tuple[tuple[float, float], tuple[float, float], tuple[float, float]] | None
     physics_step: float
 
     def outline(self, model: str) -> Polygon:

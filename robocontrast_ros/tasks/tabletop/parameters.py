@@ -158,6 +158,15 @@ class TabletopParameters:
         if self.placing.near >= self.success.near:
             raise ValueError(f"placing.near below success.near ({self.success.near})")
 
+    @property
+    def tool_region(self) -> tuple[tuple[float, float], tuple[float, float], tuple[float, float]]:
+        """Least and greatest x, y and z of the tool [m]: above where things stand, from the table to the ceiling.
+
+        The lowest is where the finger tips, which reach beyond the tool, touch the table.
+        """
+        where = self.region
+        return (where.x_min, where.x_max), (where.y_min, where.y_max), (self.hand.tip, self.placing.ceiling)
+
     def steps(self, seconds: float) -> int:
         """Return the control steps in a time [s], at least 1."""
         return max(round(seconds * self.control_rate), 1)

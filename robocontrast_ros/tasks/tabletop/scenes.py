@@ -42,6 +42,7 @@ class TabletopScenes:
     def __init__(self, parameters: TabletopParameters, library: Library) -> None:
         self.world, self.physics_step = parameters.world, parameters.physics_step
         self.start_position = parameters.start
+        self.region = parameters.tool_region
         self.library = library
         self.models = {name: model.uri for name, model in library.items()}
 

@@ -1,0 +1,83 @@
+"""`robocontrast objects`: what can stand on a table, as a list and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.objects import SHIPPED, ObjectModel, load_library
+from robocontrast_ros.worlds.mujoco.rendering import RenderingUnavailable
+
+
+def show_objects(places: list[str], picture: Path | None, console: Console) -> None:
+    """Print a table of objects, and draw them.
+
+    Args:
+        places: files and folders of objects; this package's own when empty.
+        picture: the PNG file to draw; None for none.
+        console: where the table goes.
+
+    Raises:
+        ConfigurationError: a file does not fit, an object of it cannot be used, or nothing can be drawn here.
+        DiskError: the picture cannot be written.
+    """
+    library = load_library(places or (SHIPPED,))
+    types: dict[str, list[ObjectModel]] = {}
+    for model in library.values():
+        types.setdefault(model.uri.partition("#")[0], []).append(model)
+    table = Table("object", "category", "also called", "variants", "size [cm]", "mass [g]", "what can be done")
+    table.columns[0].no_wrap = True
+    for variants in types.values():
+        table.add_row(*map(Text, _row(variants)))
+    console.print(table)
+    movable = [model for model in library.values() if not model.fixed]
+    fixed = len(types) - len({model.uri.partition("#")[0] for model in movable})
+    console.print(
+        f"{len(types) - fixed} types of objects in {len({model.category for model in movable})} categories, "
+        f"{len(movable)} with their variants; {fixed} that are fixed.",
+        highlight=False,
+    )
+    if picture is not None:
+        # matplotlib takes a second to import.
+        from robocontrast_ros.analysis.figures.objects import draw_objects
+
+        if not movable:
+            raise ConfigurationError("command line", "--picture", str(picture), "an object that is not fixed to draw")
+        try:
+            draw_objects(movable, picture)
+        except RenderingUnavailable as error:
+            expected = f"a machine that can draw images ({error})"
+            raise ConfigurationError("command line", "--picture", str(picture), expected) from None
+        console.print(picture, highlight=False)
+
+
+def _row(variants: list[ObjectModel]) -> tuple[str, ...]:
+    first = variants[0]
+    others = dict.fromkeys(noun for variant in variants for noun in variant.nouns)
+    others.pop(first.type.replace("_", " "), None)
+    return (
+        first.type,
+        first.category,
+        ", ".join(others),
+        ", ".join(variant.colour or variant.uri.partition("#")[2] for variant in variants),
+        " x ".join(f"{100 * side:.1f}" for side in first.size),
+        "" if first.fixed else f"{1000 * first.mass:.0f}",
+        ", ".join(_uses(first)),
+    )
+
+
+def _uses(model: ObjectModel) -> list[str]:
+    """Return the skills that an object is for; what is fixed looks and carries."""
+    if model.fixed:
+        return []
+    can = {
+        "pick": bool(model.grasps),
+        "stack": model.stackable,
+        "put on it": model.top is not None,
+        "put into it": model.cavity is not None,
+    }
+    return [use for use, possible in can.items() if possible]
