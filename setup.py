@@ -68,6 +68,7 @@ setup(
         ],
         "robocontrast_ros.tasks": [
             "language_table = robocontrast_ros.tasks.language_table:LanguageTable",
+            "tabletop = robocontrast_ros.tasks.tabletop:Tabletop",
             "vln = robocontrast_ros.tasks.navigation:VisionLanguageNavigation",
         ],
         "robocontrast_ros.perturbations": [
@@ -130,6 +131,8 @@ setup(
             "openpi = robocontrast_ros.policies.adapters.remote.openpi_policy:OpenpiPolicy",
             "oracle = robocontrast_ros.policies.baselines.language_table.oracle:Oracle",
             "random = robocontrast_ros.policies.baselines.language_table.random_policy:RandomPolicy",
+            "tabletop_blind = robocontrast_ros.policies.baselines.tabletop.blind:TabletopBlind",
+            "tabletop_oracle = robocontrast_ros.policies.baselines.tabletop.oracle:TabletopOracle",
             "torch = robocontrast_ros.policies.adapters.torch_model.policy:TorchPolicy",
             "vln_modular = robocontrast_ros.policies.baselines.navigation.modular.policy:ModularNavigation",
             "vln_oracle = robocontrast_ros.policies.baselines.navigation.oracle:NavigationOracle",

@@ -144,7 +144,8 @@ def _differences(listed: Listed, described: PolicyDescription, place: Place) -> 
     cameras = {name: size or usual for name, size in place.cameras.items()}
     found = find_differences(described, place.robot, place.control_rate, cameras)
     # With an action space that the robot does not support, other differences hardly matter.
-    return "; ".join(d.brief for d in found if d.what == "action_space" or found[0].what != "action_space")
+    of_space = [difference for difference in found if difference.what == "action_space"]
+    return "; ".join(difference.brief for difference in of_space or found)
 
 
 def _answers(described: PolicyDescription) -> str:

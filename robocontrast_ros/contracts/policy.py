@@ -13,6 +13,7 @@ from robocontrast_ros.configuration import find_configured, load_configured
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.contracts.checking import nothing_to_check, promise
 from robocontrast_ros.domain import Pose, TestInstance
+from robocontrast_ros.domain.channels import GRIPPER_OBSERVATIONS
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription
 from robocontrast_ros.tasks.protocol import Task, robot_start
 
@@ -79,6 +80,7 @@ class PolicyContract:
         rng = np.random.default_rng(trial)
         scene = self.instance(trial).scene
         joints = self.joints if wanted.joints is None else wanted.joints
+        hand = any(name in GRIPPER_OBSERVATIONS for name in wanted.observes)
         return [
             Observation(
                 stamp=0.1 * (k + 1),
@@ -90,6 +92,8 @@ class PolicyContract:
                 joint_positions=tuple(rng.uniform(-1, 1, joints).tolist()),
                 tool_pose=self.robot_pose(trial, rng),
                 scene=scene if wanted.privileged else None,
+                gripper_width=0.02 * k if hand else None,
+                gripper_closed=1.0 - 0.25 * k if hand else None,
             )
             for k in range(count)
         ]

@@ -10,6 +10,7 @@ import numpy as np
 from robocontrast_ros.configuration import dump_record, parse_record
 from robocontrast_ros.contracts.checking import once, promise, refuses
 from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.domain.products import norm
 from robocontrast_ros.robots.action_spaces import Move
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
@@ -106,6 +107,11 @@ class RobotContract:
         for space, controller in self.controllers(state):
             size = controller.action_size
             promise(size >= 1, f"an action of {space} has at least one number; got {size}")
+            joints = self.profile().observed_joints
+            promise(
+                sum(channel.numbers(joints) for channel in controller.channels) == size,
+                f"the numbers of an action of {space} are those of its `channels`",
+            )
             promise(controller.conventions.reference, f"the conventions of {space} say what its numbers refer to")
             for wrong in ([0.0] * (size + 1), [0.0] * (size - 1), [math.nan] * size, [math.inf] * size):
                 refuses(
@@ -144,7 +150,11 @@ class RobotContract:
 
     def test_its_actions_lead_where_they_should(self) -> None:
         """In the action spaces whose actions lead to a place that can be computed from the profile."""
-        checks = {"planar_delta": self.check_planar_delta, "discrete_navigation": self.check_discrete_navigation}
+        checks = {
+            "planar_delta": self.check_planar_delta,
+            "tool_delta": self.check_tool_delta,
+            "discrete_navigation": self.check_discrete_navigation,
+        }
         for space in self.profile().action_spaces.offered:
             checks.get(space, lambda: None)()
 
@@ -189,6 +199,42 @@ class RobotContract:
                 off < FOLLOWED * bound,
                 f"in the embedded world the tool goes where it is told; after 5 displacements from {middle} it is "
                 f"{off:.3f} m from {wanted}. Look at `servo`, and at `links` that may touch something",
+            )
+
+    def check_tool_delta(self) -> None:
+        """From where it starts the tool goes and turns as it is told, and a hand closes and opens."""
+        profile = self.profile()
+        space, box = profile.action_spaces.tool_delta, profile.workspace
+        world = self.embedded()
+        state = first = self.state(world)
+        middle = np.array([sum(sides) / 2 for sides in (box.x, box.y, box.z)])
+        way = middle - first.pose.position
+        step = way * (space.max_step / (2.0 * float(norm(way))))
+        controller = make_controller(profile, "tool_delta", PERIOD)
+        controller.reset(state)
+        widths = []
+        for closed in (1.0, 0.0):
+            for sign in (1.0, -1.0):
+                for _ in range(5):
+                    turn = sign * space.max_turn / 4.0
+                    action = (*(sign * step), 0.0, 0.0, turn, closed)[: controller.action_size]
+                    controller.begin(action, state)
+                    world.apply_command(controller.step(state).command)
+                    world.step(round(PERIOD / world.step_duration))
+                    state = self.state(world)
+                if sign > 0.0:
+                    wanted = np.add(first.pose.position, 5 * step)
+                    off = float(norm(np.subtract(world.tool_pose().position, wanted)))
+                    promise(
+                        off < FOLLOWED * space.max_step,
+                        f"in the embedded world the tool goes where it is told; after 5 displacements it is {off:.3f} "
+                        "m away. Look at `servo`, and at `links` that may touch something",
+                    )
+            widths.append(state.gripper_width)
+        if profile.has_hand:
+            promise(
+                widths[0] < FOLLOWED * profile.end_effector.greatest_width < widths[1],
+                f"a hand closes with 1 and opens with 0, within a second; its widths were {widths} m",
             )
 
     def check_discrete_navigation(self) -> None:
@@ -253,6 +299,11 @@ class RobotContract:
                     joint.lower <= named[joint.name] <= joint.upper,
                     f"{space} keeps '{joint.name}' within [{joint.lower}, {joint.upper}]; it commands "
                     f"{named[joint.name]}",
+                )
+            for joint in profile.end_effector.joints[:1] if command.gripper is not None else ():
+                promise(
+                    min(joint.open, joint.closed) <= command.gripper <= max(joint.open, joint.closed),
+                    f"{space} keeps '{joint.name}' between open and closed; it commands {command.gripper}",
                 )
         else:
             raise AssertionError(f"{space} commands what no driver takes: {command!r}")

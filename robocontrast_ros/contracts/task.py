@@ -17,6 +17,7 @@ from robocontrast_ros.domain import Scene, TestInstance
 from robocontrast_ros.episodes.scoring import load_scores
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.tasks.protocol import (
+    AT_ONCE,
     Goal,
     Infeasible,
     Plan,
@@ -89,6 +90,11 @@ class TaskContract:
             start is None or (len(start) == 3 and all(map(math.isfinite, start))),
             f"`scenes.start_position` is x, y and z in metres, or None where scenes have the "
             f"robot's pose; got {start!r}",
+        )
+        region = scenes.region
+        promise(
+            region is None or (len(region) == 3 and all(low <= high for low, high in region)),
+            f"`scenes.region` is the least and greatest x, y and z in metres, or None; got {region!r}",
         )
         for uri in (scenes.world, *scenes.models.values()):
             promise(
@@ -298,6 +304,9 @@ class TaskContract:
             if isinstance(goal, StagedGoal):
                 promise(goal.subgoals, "a goal with `subgoals` has at least one")
                 promise(goal.reach > 0.0, f"`reach` is above 0 m; got {goal.reach!r}")
+                for subgoal in goal.subgoals:
+                    strangers = sorted(set((getattr(subgoal, "holding", None) or AT_ONCE).still) - set(scene.names))
+                    promise(not strangers, f"what is `still` is in the scene; not so: {', '.join(strangers)}")
                 for where in self.between(instance):
                     promise(
                         goal.subgoals[-1].satisfied(where) or not goal.satisfied(where),

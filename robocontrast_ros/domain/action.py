@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal, get_args, get_type_hints
 
-Reference = Literal["delta", "absolute", "discrete"]
+Reference = Literal["delta", "absolute", "velocity", "discrete"]
 Frame = Literal["world", "base", "tool", "joint"]
 Rotation = Literal["none", "rotation_vector", "euler_xyz", "quaternion_xyzw", "rotation_6d"]
 Gripper = Literal["none", "opens", "closes"]
@@ -16,8 +16,8 @@ class ActionConventions:
     """What the numbers of an action are relative to, and in which form. None: as the action space says.
 
     Attributes:
-        reference: ``delta`` adds to where the robot is, ``absolute`` is the target, ``discrete`` names
-            one of a few moves.
+        reference: ``delta`` adds to where the robot is, ``absolute`` is the target, ``velocity`` is
+            kept for one control step, ``discrete`` names one of a few moves.
         frame: frame of positions and rotations; ``joint`` where they are joint positions.
         rotation: form of rotations; ``none`` where there are none.
         gripper: what a greater number does: it ``opens`` or ``closes`` the gripper; ``none`` without one.

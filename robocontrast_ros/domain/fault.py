@@ -29,6 +29,7 @@ class Fault(IntEnum):
     ABORTED = 207
     PERTURBATION_NOT_DELIVERED = 208
     JUDGE_LOST = 209
+    PREMISE_FALSE = 210
 
     @property
     def of_policy(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from robocontrast_ros.domain import Judgement, Scene, TestInstance
-from robocontrast_ros.tasks.protocol import Goal, StagedGoal, Task
+from robocontrast_ros.tasks.protocol import AT_ONCE, Goal, Holding, StagedGoal, Task
 
 
 class Judging(Protocol):
@@ -206,6 +206,7 @@ class StagedProgress:
         self.subgoals = len(goal.subgoals)
         self.reached = 0
         self._held = 0
+        self._before = start
         self._satisfied = False
         self.holds = self.succeeded = False
         self.distance = 0.0
@@ -230,12 +231,17 @@ class StagedProgress:
         return complete and (not self._goal.stop_required or (stopped and self._satisfied))
 
     def _advance(self, scene: Scene) -> None:
-        """Latch what is reached; with ``hold_steps`` of 1 several subgoals may be reached in one scene."""
+        """Latch what is reached; several subgoals that need not be held may be reached in one scene."""
+        before, self._before = self._before, scene
         while self.reached < self.subgoals:
-            self._held = self._held + 1 if self._goal.subgoals[self.reached].satisfied(scene) else 0
-            if self._held < self._hold_steps:
+            subgoal = self._goal.subgoals[self.reached]
+            holding: Holding = getattr(subgoal, "holding", None) or AT_ONCE
+            steps = max(self._hold_steps, holding.steps)
+            holds = subgoal.satisfied(scene) and holding.at_rest(before, scene)
+            self._held = self._held + 1 if holds else 0
+            if self._held < steps:
                 return
             self.reached += 1
             self._held = 0
-            if self._hold_steps > 1:
+            if steps > 1:
                 return

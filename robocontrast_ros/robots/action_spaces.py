@@ -31,6 +31,39 @@ class JointPositions:
     )
 
 
+@record
+class JointVelocities:
+    """Action space `joint_velocities`: the velocity of each joint during a control step [rad/s].
+
+    The bounds are those of `joint_positions`.
+    """
+
+    speed: float = Field(
+        default=0.5, gt=0.0, le=1.0, description="Share of the joints' greatest velocities that is used."
+    )
+
+
+@record
+class _ToolSpace:
+    """What `tool_delta` and `tool_pose` share: how far the tool's target goes in one control step."""
+
+    max_step: float = Field(gt=0.0, description="Greatest distance of one control step [m].")
+    max_turn: float = Field(gt=0.0, le=math.pi / 2, description="Greatest turn of one control step [rad].")
+    speed: float = Field(
+        default=0.9, gt=0.0, le=1.0, description="Share of the joints' greatest velocities that is used."
+    )
+
+
+@record
+class ToolDelta(_ToolSpace):
+    """Action space `tool_delta`: a displacement and a turn of the tool's target, in `world`."""
+
+
+@record
+class ToolPose(_ToolSpace):
+    """Action space `tool_pose`: the target of the tool, in `world`."""
+
+
 class Move(IntEnum):
     """The one number of an action in `discrete_navigation`, as in VLN-CE (Krantz et al. 2020)."""
 
@@ -72,6 +105,9 @@ class ActionSpaces:
 
     planar_delta: PlanarDelta | None = Field(default=None, description="2D displacement of the tool.")
     joint_positions: JointPositions | None = Field(default=None, description="Targets of the joints.")
+    joint_velocities: JointVelocities | None = Field(default=None, description="Velocities of the joints.")
+    tool_delta: ToolDelta | None = Field(default=None, description="6D displacement of the tool.")
+    tool_pose: ToolPose | None = Field(default=None, description="6D target of the tool.")
     discrete_navigation: DiscreteNavigation | None = Field(
         default=None, description="Forward, left, right and stop of a mobile base."
     )

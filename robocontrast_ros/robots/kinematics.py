@@ -13,16 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.geometry import Quaternion, Vector3
 from robocontrast_ros.domain.products import dot, norm, product
+from robocontrast_ros.domain.rotations import between, unit
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.manipulator_mjcf import arm_mjcf
 from robocontrast_ros.robots.mjcf import TOOL_SITE
 
 DOWN = np.array([0.0, 0.0, -1.0])
-"""Target direction of the tool's z axis, in the world; rotation about that axis is free."""
+"""Direction of the tool's z axis, in the world, where the target is a position; rotation about that axis is free."""
 
 TILT_WEIGHT = 0.3
-"""Weight of a tilt of the tool's axis [1/rad], where its distance from the target has weight 1 [1/m]."""
+"""Weight of a tilt of the tool's axis, or of its turn from the target [1/rad], where its distance from the target has
+weight 1 [1/m]."""
 
 POSTURE_WEIGHT = 1e-3
 """Weight of a joint's distance from the home posture [1/rad]."""
@@ -50,7 +53,7 @@ class Motion:
     Attributes:
         positions: joint positions at the end [rad].
         position_error: distance of the tool from the target at the end [m].
-        tilt: angle of its axis from the vertical at the end [rad].
+        tilt: angle of its axis from the vertical at the end, or of its turn from the target's orientation [rad].
         tool: position of the tool at the end, in the world [m].
     """
 
@@ -61,11 +64,12 @@ class Motion:
 
 
 class Kinematics:
-    """Forward and differential inverse kinematics of one robot, with its tool pointing down.
+    """Forward and differential inverse kinematics of one robot.
 
-    A quadratic programme (daqp) over joint displacements with hard limits: weighted least squares of the tool's place
-    and tilt. A small weight of the home posture makes the solution of a redundant arm unique, so that it does not
-    drift with the path.
+    A target is a position, where the tool is to point down and may turn about its axis, or a pose. A quadratic
+    programme (daqp) over joint displacements with hard limits: weighted least squares of the tool's place and tilt or
+    turn. A small weight of the home posture makes the solution of a redundant arm unique, so that it does not drift
+    with the path.
     """
 
     def __init__(self, profile: ManipulatorProfile) -> None:
@@ -95,38 +99,47 @@ class Kinematics:
     def step(
         self,
         positions: Sequence[float],
-        target: Sequence[float],
+        target: Sequence[float] | Pose,
         period: float,
         iterations: int = STEP_ITERATIONS,
     ) -> Motion:
-        """Move the joints towards a tool position for one period.
+        """Move the joints towards a place of the tool for one period.
 
         Args:
             positions: joint positions now [rad]; first clipped to the limits.
-            target: position of the tool's tip in the world [m].
+            target: position of the tool in the world, pointing down [m], or its pose.
             period: time for the motion [s], which bounds each joint by its velocity.
             iterations: linearisations within the period.
         """
-        wanted = np.asarray(target, dtype=float)
+        turn = unit(target.orientation) if isinstance(target, Pose) else None
+        wanted = np.asarray(target.position if isinstance(target, Pose) else target, dtype=float)
         end = self.clamp(positions)
         farthest = self._velocities * (period / iterations)
         for _ in range(iterations):
             self._update(end)
-            end = self.clamp(end + self._displacement(end, wanted, farthest))
+            end = self.clamp(end + self._displacement(end, wanted, turn, farthest))
         self._update(end)
         tool = self._data.site_xpos[self._site]
         error = float(norm(tool - wanted))
-        tilt = math.acos(min(max(-float(self._data.site_xmat[self._site][8]), -1.0), 1.0))
+        if turn is None:
+            tilt = math.acos(min(max(-float(self._data.site_xmat[self._site][8]), -1.0), 1.0))
+        else:
+            tilt = math.hypot(*self._turn_to(turn))
         return Motion(tuple(end.tolist()), error, tilt, tuple(tool.tolist()))
 
     def _displacement(
-        self, positions: NDArray[np.float64], target: NDArray[np.float64], farthest: NDArray[np.float64]
+        self,
+        positions: NDArray[np.float64],
+        target: NDArray[np.float64],
+        orientation: Quaternion | None,
+        farthest: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Return the joint displacements [rad] that bring the tool nearest to its target, from where `_update` put it.
 
         Args:
             positions: joint positions [rad], inside their limits.
-            target: position of the tool's tip in the world [m].
+            target: position of the tool in the world [m].
+            orientation: of the tool there, (x, y, z, w); None for pointing down.
             farthest: how far each joint may turn [rad].
         """
         shift, turn = np.empty((3, len(positions))), np.empty((3, len(positions)))
@@ -134,8 +147,12 @@ class Kinematics:
         axes = self._data.site_xmat[self._site].reshape(3, 3)
         # The rotation that brings the axis down is about the tool's x and y; rotation about its z is free.
         across = axes[:, :2].T
-        rows = np.concatenate([shift, TILT_WEIGHT * product(across, turn), self._posture_rows])
-        off = target - self._data.site_xpos[self._site], TILT_WEIGHT * dot(across, _cross(axes[:, 2], DOWN))
+        if orientation is None:
+            turning, tilt = product(across, turn), dot(across, _cross(axes[:, 2], DOWN))
+        else:
+            turning, tilt = turn, np.array(self._turn_to(orientation))
+        rows = np.concatenate([shift, TILT_WEIGHT * turning, self._posture_rows])
+        off = target - self._data.site_xpos[self._site], TILT_WEIGHT * tilt
         errors = np.concatenate([*off, POSTURE_WEIGHT * (self._home - positions)])
         hessian = product(rows.T, rows)
         tool_error = np.concatenate(off)
@@ -152,8 +169,13 @@ class Kinematics:
             raise ArithmeticError(f"inverse kinematics: daqp ended with {exit_flag} at {positions.tolist()}")
         return solution
 
-    def posture(self, target: Sequence[float]) -> tuple[float, ...]:
-        """Return joint positions [rad] with the tool pointing down at a position [m], near the home posture.
+    def _turn_to(self, orientation: Quaternion) -> Vector3:
+        """Return the rotation vector in the world that the tool has yet to turn [rad], from where `_update` put it."""
+        w, x, y, z = _quaternion(self._data.site_xmat[self._site])
+        return between((x, y, z, w), orientation)
+
+    def posture(self, target: Sequence[float] | Pose) -> tuple[float, ...]:
+        """Return joint positions [rad] with the tool at a pose, or pointing down at a position [m], near home.
 
         Raises:
             Unreachable: there are none within the joint limits.
@@ -166,10 +188,15 @@ class Kinematics:
                 break
             positions = motion.positions
         if motion.position_error > REACHED_POSITION or motion.tilt > REACHED_TILT:
-            where = ", ".join(f"{value:.3f}" for value in target)
+            place = target.position if isinstance(target, Pose) else target
+            where = f"({', '.join(f'{value:.3f}' for value in place)}) m"
+            what, turned = f"point down at {where}", "tilted"
+            if isinstance(target, Pose):
+                orientation = ", ".join(f"{value:.3f}" for value in target.orientation)
+                what, turned = f"be at {where} with the orientation ({orientation})", "turned away"
             raise Unreachable(
-                f"robot '{self.profile.name}': the tool cannot point down at ({where}) m; the nearest "
-                f"posture is {motion.position_error:.3f} m away and {motion.tilt:.3f} rad tilted"
+                f"robot '{self.profile.name}': the tool cannot {what}; the nearest "
+                f"posture is {motion.position_error:.3f} m away and {motion.tilt:.3f} rad {turned}"
             )
         return motion.positions
 

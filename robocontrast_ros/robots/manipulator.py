@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
@@ -108,10 +109,33 @@ class JointStateInterface(StateInterface):
 
 
 @record
+class HandCamera:
+    """A camera that goes with the tool: it looks at a point, and the y axis of `tool` points right in its images."""
+
+    camera: str = Field(min_length=1, description="Name of the camera among `cameras`.")
+    lens: Triple = Field(description="Where the lens is, in the frame `tool` [m].")
+    target: Triple = Field(description="What it looks at, in the frame `tool` [m].")
+    horizontal_view: float = Field(gt=0.0, lt=math.pi, description="Horizontal field of view [rad].")
+    width: int = Field(gt=0, description="Columns of the driver's images [pixel].")
+    height: int = Field(gt=0, description="Rows of the driver's images [pixel].")
+
+    def __post_init__(self) -> None:
+        if math.dist(self.lens[::2], self.target[::2]) == 0.0:
+            raise ValueError("`lens` and `target` at different places, not beside each other along y")
+
+    @property
+    def vertical_view(self) -> float:
+        """Vertical field of view [rad]."""
+        return 2 * math.atan(math.tan(self.horizontal_view / 2) * self.height / self.width)
+
+
+@record
 class ManipulatorProfile(RobotProfile):
     """An arm that stands still, and what it holds."""
 
-    KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("planar_delta", "joint_positions")
+    KNOWN_SPACES: ClassVar[tuple[str, ...]] = (
+        *("planar_delta", "joint_positions", "joint_velocities", "tool_delta", "tool_pose"),
+    )
 
     type: Literal["manipulator"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")
@@ -131,6 +155,7 @@ class ManipulatorProfile(RobotProfile):
     end_effector: Annotated[SerializeAsAny[EndEffector], BeforeValidator(read_end_effector)] = Field(
         description="A rod or a hand: name or path of a file of config/grippers/, or its keys."
     )
+    mount: HandCamera | None = Field(default=None, description="The camera on the hand, where there is one.")
     servo: Servo = Field(description="Joint servos in the embedded simulator.")
     workspace: Workspace = Field(description="Bounds of the tool's tip.")
     command: TrajectoryInterface = Field(description="Where the driver takes commands.")
@@ -174,6 +199,8 @@ class ManipulatorProfile(RobotProfile):
                 raise ValueError(
                     f"`home` within the limits [{joint.lower}, {joint.upper}] of '{joint.name}', not {position}"
                 )
+        if self.mount is not None and self.mount.camera not in (names := [camera.name for camera in self.cameras]):
+            raise ValueError(f"`mount.camera` among `cameras` ({', '.join(names)}), not '{self.mount.camera}'")
         names = (*self.joint_names, *self.hand_joint_names)
         if len(set(names)) != len(names):
             raise ValueError(f"each joint name once, not {', '.join(names)}")
@@ -223,6 +250,11 @@ class ManipulatorProfile(RobotProfile):
         """The joints, and the contacts where they are reported."""
         contacts = Topic(self.contacts_topic, "robocontrast_ros/msg/Contacts")
         return (*super().driver_topics, *((contacts,) if self.contacts_topic else ()))
+
+    @property
+    def floor(self) -> float:
+        """Height that no part of the arm goes below [m]: the tool's lowest, less what reaches beyond the tool."""
+        return self.workspace.z[0] - self.end_effector.overhang
 
     @property
     def observed_joints(self) -> int:

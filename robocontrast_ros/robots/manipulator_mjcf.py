@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from xml.etree import ElementTree as ET
 
-from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.manipulator import HandCamera, ManipulatorProfile
 from robocontrast_ros.robots.mjcf import BASE_BODY, add_shapes, numbers
+from robocontrast_ros.robots.profile_base import Triple
 
 
 def arm_mjcf(profile: ManipulatorProfile, moving_hand: bool = True) -> str:
@@ -73,7 +75,37 @@ def arm_mjcf(profile: ManipulatorProfile, moving_hand: bool = True) -> str:
             kv=f"{damping:.9g}",
         )
     profile.end_effector.add_to(body, root, moving_hand)
+    if profile.mount is not None:
+        _add_camera(body, profile.end_effector.tool_pose, profile.mount)
     return ET.tostring(root, encoding="unicode")
+
+
+def _add_camera(flange: ET.Element, tool: Pose, mount: HandCamera) -> None:
+    """Add the camera on the hand, in a body whose frame is `tool`."""
+    x, y, z, w = tool.orientation
+    body = ET.SubElement(
+        flange, "body", name="camera", gravcomp="1", pos=numbers(tool.position), quat=numbers((w, x, y, z))
+    )
+    forward = _unit(tuple(there - here for here, there in zip(mount.lens, mount.target, strict=True)))
+    # The image's right is the tool's y, less its part along the line of sight.
+    right = _unit((-forward[0] * forward[1], 1.0 - forward[1] ** 2, -forward[2] * forward[1]))
+    (fx, fy, fz), (rx, ry, rz) = forward, right
+    up = (ry * fz - rz * fy, rz * fx - rx * fz, rx * fy - ry * fx)
+    ET.SubElement(
+        body,
+        "camera",
+        name=mount.camera,
+        pos=numbers(mount.lens),
+        xyaxes=numbers((*right, *up)),
+        fovy=f"{math.degrees(mount.vertical_view):.9g}",
+        resolution=f"{mount.width} {mount.height}",
+    )
+
+
+def _unit(vector: Triple) -> Triple:
+    length = math.hypot(*vector)
+    x, y, z = vector
+    return (x / length, y / length, z / length)
 
 
 def _transform(convention: str, a: float, d: float, alpha: float) -> dict[str, str]:

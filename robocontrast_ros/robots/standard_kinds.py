@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from robocontrast_ros.robots.controllers.discrete_navigation import DiscreteNavigationController
-from robocontrast_ros.robots.controllers.joint_positions import JointPositionsController
+from robocontrast_ros.robots.controllers.joint_positions import JointPositionsController, JointVelocitiesController
 from robocontrast_ros.robots.controllers.planar_delta import PlanarDeltaController
+from robocontrast_ros.robots.controllers.tool import ToolDeltaController, ToolPoseController
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.kinds import RobotKind
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
@@ -23,7 +24,13 @@ DIFFERENTIAL_DRIVE = RobotKind(
 MANIPULATOR = RobotKind(
     profile=ManipulatorProfile,
     estimator=ArmState,
-    controllers={"joint_positions": JointPositionsController, "planar_delta": PlanarDeltaController},
+    controllers={
+        "joint_positions": JointPositionsController,
+        "joint_velocities": JointVelocitiesController,
+        "planar_delta": PlanarDeltaController,
+        "tool_delta": ToolDeltaController,
+        "tool_pose": ToolPoseController,
+    },
     stop=stop_arm,
     home=home_arm,
     embodiment="robocontrast_ros.worlds.mujoco.arm:Arm",

@@ -15,7 +15,10 @@ from robocontrast_ros.episodes.scoring import Score
 from robocontrast_ros.episodes.scoring.success import Success
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.kinematics import Unreachable
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
+from robocontrast_ros.robots.reach import check_reach
 from robocontrast_ros.sessions.schema import (
     DEFAULT_IMAGE_SIZE,
     CameraParameters,
@@ -120,6 +123,23 @@ def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, tas
         f"{robot_file} describes one that {kinds[robot.mobile]}",
         f"Name another task, or one of the robots {', '.join(fitting) or '(none is shipped)'}.",
     )
+
+
+def check_robot_reaches(robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin) -> None:
+    """Refuse an arm whose tool does not reach all of the task's region."""
+    if task.scenes.region is None or not isinstance(robot, ManipulatorProfile):
+        return
+    try:
+        check_reach(robot, *task.scenes.region)
+    except Unreachable as error:
+        source, key, _ = origin
+        raise ConfigurationError(
+            source,
+            key,
+            robot.name,
+            f"a robot that reaches all of the region of the task '{task.name}' ({task_file}): {error}",
+            f"Change `base_position` in {robot_file}, or the region of the task.",
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -320,13 +320,19 @@ class Session:
         """Set up the trial's starting scene.
 
         Raises:
-            BenchFault: the bench failed, or the scene as read back solves the instance.
+            BenchFault: the bench failed, the instruction makes no sense in the scene as read back, or it is fulfilled.
             _Finished: the budget does not allow it.
         """
         self._report(SessionState.RUNNING, "setting up the scene")
         if self._restore:
             self._restore_scene(trial)
         after = self._set_up(trial)
+        instruction, premise = trial.instance.instruction, self._evaluation.task.premise
+        if premise is not None and (reason := premise(instruction, after)):
+            raise BenchFault(
+                Fault.PREMISE_FALSE,
+                f"'{instruction.text}' makes no sense in the scene as it was read back: {reason}",
+            )
         if solved_at_start(self._evaluation.task, replace(trial.instance, scene=after)):
             raise BenchFault(
                 Fault.SETUP_FAILED,

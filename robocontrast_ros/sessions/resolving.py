@@ -31,6 +31,7 @@ from robocontrast_ros.sessions.fitting import (
     Origin,
     check_port,
     check_robot_fits_task,
+    check_robot_reaches,
     checked_metric,
     checked_stop_early,
     loaded_perturbations,
@@ -180,6 +181,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
     check_robot_fits_task(robot, files["robot"], task, files["task"], origin("robot"))
+    check_robot_reaches(robot, files["robot"], task, files["task"], origin("robot"))
     parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
     for family in parameters.test_set.families or ():
         if family not in task.families:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -28,12 +29,39 @@ class Goal(Protocol):
         """Return how far the scene is from fulfilling it [m]; 0 exactly when it is satisfied."""
 
 
+@dataclass(frozen=True)
+class Holding:
+    """How a subgoal has to hold before it counts as reached. A subgoal may say it in its attribute ``holding``.
+
+    Attributes:
+        steps: control steps in a row, at least 1.
+        still: names of objects that have to be at rest in each of them.
+        travel: an object at rest moves at most this far from one control step to the next [m].
+    """
+
+    steps: int = 1
+    still: tuple[str, ...] = ()
+    travel: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise ValueError(f"holding.steps: got {self.steps}, expected at least 1 control step")
+
+    def at_rest(self, before: Scene, scene: Scene) -> bool:
+        """Tell whether all that has to be still is, since the control step before."""
+        return all(scene[name].pose.distance_to(before[name].pose) <= self.travel for name in self.still)
+
+
+AT_ONCE = Holding()
+"""Of a subgoal that is reached as soon as it is satisfied, as of all that do not say otherwise."""
+
+
 @runtime_checkable
 class StagedGoal(Goal, Protocol):
     """A goal whose subgoals have to be reached in order (seed 000, section 6.1).
 
     Attributes:
-        subgoals: in order; the last is reached where the goal itself is satisfied.
+        subgoals: in order; the last is reached where the goal itself is satisfied. Each may have a ``Holding``.
         stop_required: whether the trial is a success only if the policy itself stops where the goal is
             satisfied, as in VLN-CE.
         reach: distance within which the robot counts as there [m]; it is also the d_th of nDTW, which is
@@ -100,12 +128,15 @@ class Scenes(Protocol):
         models: model name of each object -> URI of the spawnable resource.
         start_position: where the robot's tool starts, in the scene's frame [m]; None where the scene has the
             robot's pose.
+        region: least and greatest x, y and z of where trials lead the tool, pointing down and turned every way, in the
+            scene's frame [m]: a session refuses an arm that does not reach all of it. None where nothing is asked.
         physics_step: step of the embedded simulator's physics [s]; a control period is a whole number of them.
     """
 
     world: str
     models: Mapping[str, str]
     start_position: tuple[float, float, float] | None
+    region: tuple[tuple[float, float], tuple[float, float], tuple[float, float]] | None
     physics_step: float
 
     def outline(self, model: str) -> Polygon:

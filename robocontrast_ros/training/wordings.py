@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Instruction
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.tasks.language_table import LanguageTable, grammar
+from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.tasks.language_table.goals import DISTANCES
+from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, says
 from robocontrast_ros.training.progress import TimeLeft
 
 BATCH = 4000
@@ -38,7 +39,7 @@ class Wordings:
         """Encode every sentence, which takes minutes; ``say`` receives lines of progress."""
         texts, meanings = [], []
         for number, instruction in enumerate(_conditions(task)):
-            said = list(grammar.say_every_way(grammar.to_meaning(instruction), task.parameters.blocks))
+            said = list(GRAMMAR.say_every_way(says(instruction, task.parameters.blocks)))
             texts += said
             meanings += [number] * len(said)
         left, vectors = TimeLeft(len(texts)), []

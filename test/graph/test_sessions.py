@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
-import shutil
 import signal
 import time
 
@@ -15,7 +14,6 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from driving_policies import AboutTurn
-from equal_bags import differences
 from faulty_policies import FAILURES, STEPS_BEFORE
 from foxglove_layouts import layout, missing
 from session_runs import (
@@ -28,14 +26,13 @@ from session_runs import (
     wait_for_line,
     wait_until,
 )
+from twice import recorded_fast, unequal
 
 from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.domain import Outcome
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid
-from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
-from robocontrast_ros.sessions.recording import trial_recorder
 from robocontrast_ros.sessions.resolving import resolve
 
 
@@ -68,27 +65,6 @@ def fast_scores(session, folder):
     run_session(resolved.evaluation(), bench, folder / "journal.jsonl")
     bench.close()
     return scores(folder)
-
-
-def recorded_fast(run):
-    """Run and record the session of a run in one process, into another run folder of the same name; return that."""
-    folder = run.parent.parent / "fast" / run.name
-    shutil.copytree(run / "parameters", folder / "parameters")
-    again = RunFolder.open(folder)
-    session = resolve(again.session_file)
-    bench = open_bench(session, recorder=trial_recorder(session, again))
-    run_session(session.evaluation(), bench, again.journal)
-    bench.close()
-    return folder
-
-
-def unequal(run, other):
-    """Return in what the recordings of two runs with the same trials differ, log times aside."""
-    found = []
-    for event, same in zip(finished(run), finished(other), strict=True):
-        found += differences(run / event.recording.bag, other / same.recording.bag)
-        found += [] if event.recording == same.recording else [f"{event.recording}, {same.recording}"]
-    return found
 
 
 CONTRAST = {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB2", "SB1", "SB2"]}}

@@ -118,6 +118,7 @@ class LineScenes:
     world = "package://line"
     models = MappingProxyType({name: f"package://{name}" for name in BLOCKS})
     start_position = (0.0, 0.0, 0.0)
+    region = None
     physics_step = 0.002
 
     def outline(self, model: str) -> tuple[tuple[float, float], ...]:

@@ -31,7 +31,43 @@ OF_LEROBOT = {
     "inputs": {"observation.images.board": [3, 96, 96], "observation.state": [2]},
 }
 
+ACT = {
+    "action_size": 8,
+    "inputs": {
+        "observation.images.front": [3, 240, 320],
+        "observation.images.wrist": [3, 240, 320],
+        "observation.state": [8],
+    },
+}
+"""What an ACT checkpoint of lerobot says of an arm with a gripper."""
+
+DROID_KEYS = {
+    "observation/exterior_image_1_left": ((224, 224, 3), "u1"),
+    "observation/wrist_image_left": ((224, 224, 3), "u1"),
+    "observation/joint_position": ((7,), "f4"),
+    "observation/gripper_position": ((1,), "f4"),
+}
+"""What openpi's input transform for DROID reads, besides the prompt."""
+
 release = threading.Event()
+
+
+def droid(observation):
+    """Return velocities that bring each joint to 0, as shares of 0.2 rad a step; the gripper stays as it is."""
+    wrong = [
+        key
+        for key, (shape, kind) in DROID_KEYS.items()
+        if observation[key].shape != shape or observation[key].dtype != np.dtype(kind)
+    ]
+    if wrong or observation.keys() != {*DROID_KEYS, "prompt"}:
+        raise ValueError(f"not as DROID's: {wrong}, {sorted(observation)}")
+    velocities = np.clip(-observation["observation/joint_position"] / 0.2, -1.0, 1.0)
+    return np.tile(np.concatenate([velocities, observation["observation/gripper_position"]]), (15, 1))
+
+
+def act(observation):
+    """Return the state, which is where joints and gripper are."""
+    return np.tile(observation["observation.state"], (100, 1))
 
 
 def rule(observation):
@@ -39,6 +75,10 @@ def rule(observation):
     digest = hashlib.sha256(msgpack.packb(observation, default=pack)).digest()
     rng = np.random.default_rng(int.from_bytes(digest, "big"))
     return rng.uniform(-0.02, 0.02, (CHUNK, SIZE)).astype(np.float32)
+
+
+answering = [rule]
+"""What answers."""
 
 
 def pack(value):
@@ -107,7 +147,8 @@ def handle(connection, left):
             if next(left, None) is None:
                 os._exit(1)
             release.wait({"slow": SLOW, "late": LATE}.get(prompt, 0.0))
-            answer = msgpack.packb({"actions": rule({**observation, **seed})}, default=pack)
+            actions = answering[0]({**observation, **seed})
+            answer = msgpack.packb({"actions": actions}, default=pack)
             connection.send(answer)
             if prompt == "twice":
                 connection.send(answer)
@@ -127,7 +168,15 @@ def main():
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--answers", type=int, help="after which it dies")
     parser.add_argument("--lerobot", action="store_true", help="stand in for lerobot_server.py")
+    parser.add_argument("--droid", action="store_true", help="answer as a policy for DROID")
+    parser.add_argument("--act", action="store_true", help="answer as an ACT checkpoint of an arm with a gripper")
     arguments = parser.parse_args()
+    if arguments.droid:
+        METADATA.clear()
+        answering[0] = droid
+    if arguments.act:
+        OF_LEROBOT.update(ACT)
+        answering[0] = act
     if arguments.lerobot:
         METADATA.clear()
         METADATA.update(OF_LEROBOT)

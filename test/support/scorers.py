@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
 from robocontrast_ros.episodes.judging import TrueScene
@@ -11,18 +11,15 @@ from robocontrast_ros.episodes.scoring import STANDARD, EpisodeScorer, Sample, S
 from robocontrast_ros.tasks.protocol import Goal
 
 
-@dataclass(frozen=True)
 class OneGoal:
     """As much of a task as a scorer needs: one goal, whatever is asked for."""
 
-    its_goal: Goal
-    start_position: tuple[float, float, float]
-    path_dimensions: int = 2
-    name: str = "one_goal"
+    name, premise = "one_goal", None
 
-    def goal(self, instruction: Instruction, start: Scene) -> Goal:
-        """Return the goal."""
-        return self.its_goal
+    def __init__(self, goal: Goal, start_position: tuple[float, float, float], path_dimensions: int = 2) -> None:
+        self.goals = SimpleNamespace(goal=lambda instruction, start: goal)
+        self.scenes = SimpleNamespace(start_position=start_position)
+        self.path_dimensions = path_dimensions
 
 
 def scorer_of(

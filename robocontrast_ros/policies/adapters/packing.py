@@ -13,10 +13,29 @@ from pydantic import Field
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import ActionConventions, Fault, Pose
 from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
+from robocontrast_ros.domain.channels import OBSERVATIONS
+from robocontrast_ros.domain.rotations import to_vector
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 
-STATE_SIZES = {"tool_xy": 2, "tool_position": 3, "tool_orientation": 4}
+STATE_SIZES = {
+    "tool_xy": 2,
+    "tool_position": 3,
+    "tool_orientation": 4,
+    "tool_rotation_vector": 3,
+    "gripper_width": 1,
+    "gripper_closed": 1,
+}
 """Size of each part of the state; ``joint_positions`` has one number per joint of the robot."""
+
+Part = Literal[
+    "joint_positions",
+    "tool_xy",
+    "tool_position",
+    "tool_orientation",
+    "tool_rotation_vector",
+    "gripper_width",
+    "gripper_closed",
+]
 
 
 @record
@@ -25,7 +44,7 @@ class ActionParameters:
 
     space: str = Field(min_length=1, description="action space, as a robot's profile names it")
     size: int = Field(ge=1, description="numbers in one action")
-    reference: Reference | None = Field(default=None, description="delta, absolute or discrete")
+    reference: Reference | None = Field(default=None, description="delta, absolute, velocity or discrete")
     frame: Frame | None = Field(default=None, description="world, base, tool or joint")
     rotation: Rotation | None = Field(default=None, description="form of rotations, none without")
     gripper: Gripper | None = Field(default=None, description="what a greater number does, none without")
@@ -84,10 +103,11 @@ class ImageParameters:
 class StateParameters:
     """Format of one vector of the robot's state for the checkpoint."""
 
-    parts: tuple[Literal["joint_positions", "tool_xy", "tool_position", "tool_orientation"], ...] = Field(
+    parts: tuple[Part, ...] = Field(
         min_length=1,
         description="concatenated: joint_positions [rad], tool_xy or tool_position [m], world frame, "
-        "tool_orientation as a quaternion (x, y, z, w)",
+        "tool_orientation as a quaternion (x, y, z, w), tool_rotation_vector [rad], gripper_width [m], "
+        "gripper_closed from 0 (open) to 1",
     )
     joints: int | None = Field(
         default=None,
@@ -164,7 +184,7 @@ def made_up_observation(inputs: InputParameters) -> Observation:
     }
     joints = next((state.joints for state in inputs.state.values() if state.joints), 7)
     names = tuple(f"joint{number + 1}" for number in range(joints))
-    return Observation(0.0, images, names, (0.0,) * joints, Pose())
+    return Observation(0.0, images, names, (0.0,) * joints, Pose(), gripper_width=0.08, gripper_closed=0.0)
 
 
 def describe(parameters: AdapterParameters) -> PolicyDescription:
@@ -184,7 +204,15 @@ def describe(parameters: AdapterParameters) -> PolicyDescription:
         joints=next((state.joints for state in inputs.state.values() if state.joints), None),
         execute=chunk.execute,
         ensemble=chunk.ensemble,
+        observes=_observed(inputs),
     )
+
+
+def _observed(inputs: InputParameters) -> tuple[str, ...]:
+    """Return the observation channels that the state is made of, in their order."""
+    parts = {part for state in inputs.state.values() for part in state.parts}
+    read = {"tool_pose" if part.startswith("tool_") else part for part in parts}
+    return tuple(name for name in OBSERVATIONS if name in read)
 
 
 def pack(observation: Observation, instruction: str, inputs: InputParameters) -> dict[str, Any]:
@@ -236,6 +264,9 @@ def pack_state(observation: Observation, wanted: StateParameters) -> NDArray[np.
         "tool_xy": pose.xy,
         "tool_position": pose.position,
         "tool_orientation": pose.orientation,
+        "tool_rotation_vector": to_vector(pose.orientation),
+        "gripper_width": (observation.gripper_width,),
+        "gripper_closed": (observation.gripper_closed,),
     }
     vector = np.concatenate([np.asarray(values[part], np.float32) for part in wanted.parts])
     for name in ("mean", "std"):

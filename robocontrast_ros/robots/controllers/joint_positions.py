@@ -1,4 +1,4 @@
-"""Controller of the action space `joint_positions`: targets of an arm's joints."""
+"""Controllers of the action spaces `joint_positions` and `joint_velocities` of an arm."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import ActionConventions, RobotState
-from robocontrast_ros.domain.products import dot
-from robocontrast_ros.robots.action_spaces import JointPositions
-from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
+from robocontrast_ros.robots.action_spaces import JointPositions, JointVelocities
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.controllers.arm import ArmActions, floor_margin, free_share, workspace_margins
 from robocontrast_ros.robots.controllers.protocol import Action, ControlStep
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
@@ -17,21 +17,18 @@ LOST_STEPS = 2.0
 """The set point is reset to the measured joints when one of them is farther from it than this multiple of its
 greatest motion in one control step; a driver may lag by one step."""
 
-SMALLEST_STEP = 1e-3
-"""Resolution of the workspace check along a motion: bound of the tool's motion between two checks [m]."""
-
 
 class JointPositionsController:
-    """Action space `joint_positions`: the target of each joint [rad], in the profile's order.
+    """Action space `joint_positions`: the target of each joint [rad], in the profile's order; then the gripper.
 
     A control step goes straight in joint space from the set point towards the action, as far as the limits of
     position and velocity allow, the tool's tip stays inside the workspace, and the whole arm above its floor. An arm
     that is already outside may move, but not further out.
     """
 
-    conventions = ActionConventions(reference="absolute", frame="joint", rotation="none", gripper="none")
+    name, reference = "joint_positions", "absolute"
 
-    def __init__(self, profile: ManipulatorProfile, space: JointPositions, period: float) -> None:
+    def __init__(self, profile: ManipulatorProfile, space: JointPositions | JointVelocities, period: float) -> None:
         """Prepare for a robot.
 
         Args:
@@ -39,12 +36,14 @@ class JointPositionsController:
             space: its bounds of this action space.
             period: duration of a control step [s].
         """
-        self.action_size = len(profile.joints)
+        self._actions = ArmActions(profile, self.name, period)
+        self.channels, self.action_size = self._actions.channels, self._actions.size
+        self.conventions = ActionConventions(self.reference, "joint", "none", self._actions.gripper)
         self._profile, self._period = profile, period
         self._kinematics = Kinematics(profile)
         self._reach = space.speed * period * np.array([joint.velocity for joint in profile.joints])
         self._joints: NDArray[np.float64] | None = None
-        self._pending: NDArray[np.float64] | None = None
+        self._pending: tuple[NDArray[np.float64], float | None] | None = None
 
     def reset(self, state: RobotState) -> None:
         """Begin an episode with the set point at the measured joints."""
@@ -56,25 +55,21 @@ class JointPositionsController:
         return False
 
     def begin(self, action: Action, state: RobotState) -> None:
-        """Take the targets of the joints."""
-        target = np.asarray(action, dtype=float)
-        if target.shape != (self.action_size,) or not np.isfinite(target).all():
-            raise ValueError(
-                f"joint_positions: got {target.tolist()}, expected {self.action_size} finite numbers, one for "
-                "each joint [rad]"
-            )
-        self._pending = target
+        """Take the numbers of joints and gripper."""
+        self._pending = self._actions.split(action)
 
     def step(self, state: RobotState) -> ControlStep | None:
         """Return, once per action, the motion towards it within the limits."""
-        wanted, self._pending = self._pending, None
-        if wanted is None:
+        pending, self._pending = self._pending, None
+        if pending is None:
             return None
-        reasons = []
+        numbers, gripper = pending
+        reasons: list[str] = []
         if self._joints is None or self._is_lost(state):
             if self._joints is not None:
                 reasons.append("the joints were not at their set point")
             self.reset(state)
+        wanted = self._target(numbers)
         target = self._kinematics.clamp(wanted)
         if (beyond := target != wanted).any():
             names = np.array(self._profile.joint_names)[beyond]
@@ -84,46 +79,41 @@ class JointPositionsController:
         if faster > 1.0:
             motion /= faster
             reasons.append("the limits of velocity")
-        share = self._free_share(self._joints, motion)
+        share = free_share(self._kinematics, self._joints, motion, self._margins)
         if share < 1.0:
             reasons.append("the workspace ends there")
         self._joints = self._kinematics.clamp(self._joints + share * motion)
-        return ControlStep(self._command(), bool(reasons), tuple(reasons))
+        command = self._actions.command(self._joints, gripper, reasons)
+        return ControlStep(command, bool(reasons), tuple(reasons))
 
     def hold(self, state: RobotState) -> RobotCommand:
         """Return the command to hold the measured joints, from where the next action starts."""
         self.reset(state)
-        return self._command()
+        return self._actions.hold(self._joints)
+
+    def _target(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the target of the joints [rad] that an action's numbers mean."""
+        return numbers
+
+    def _margins(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return those of the tool from the workspace's sides, and of the arm from its floor [m]."""
+        sides = workspace_margins(self._kinematics, positions)
+        return np.concatenate([sides, [floor_margin(self._kinematics, positions)]])
 
     def _is_lost(self, state: RobotState) -> bool:
         away = np.abs(self._joints - np.asarray(state.joint_positions))
         return bool((away > LOST_STEPS * self._reach).any())
 
-    def _command(self) -> JointTrajectoryCommand:
-        return JointTrajectoryCommand(self._profile.joint_names, tuple(self._joints.tolist()), self._period)
 
-    def _free_share(self, start: NDArray[np.float64], motion: NDArray[np.float64]) -> float:
-        """Return the share of a motion up to which the tool stays inside the workspace and the arm above its floor.
+class JointVelocitiesController(JointPositionsController):
+    """Action space `joint_velocities`: the velocity of each joint [rad/s], in the profile's order; then the gripper.
 
-        With a margin of 5 cm, for example, everything is free until something has moved by 5 cm.
-        """
-        travel = float(dot(self._kinematics.levers, np.abs(motion)))
-        if travel == 0.0:
-            return 1.0
-        first = self._margins(start)
-        least = np.minimum(first, 0.0)
-        share, room = 0.0, float((first - least).min())
-        while share < 1.0:
-            ahead = min(share + max(room, SMALLEST_STEP) / travel, 1.0)
-            room = float((self._margins(start + ahead * motion) - least).min())
-            if room < 0.0:
-                return share
-            share = ahead
-        return share
+    In a control step a joint goes as far as its velocity says, from the set point; the limits are those of
+    `joint_positions`.
+    """
 
-    def _margins(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the margins of the tip from the workspace's sides, and of the arm from its floor [m]."""
-        tip = np.asarray(self._kinematics.tool_pose(positions).position)
-        box = self._profile.workspace
-        lower, upper = np.array([box.x, box.y, box.z]).T
-        return np.concatenate([tip - lower, upper - tip, [self._kinematics.lowest(positions) - box.z[0]]])
+    name, reference = "joint_velocities", "velocity"
+
+    def _target(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return where the joints are after one control step [rad]."""
+        return self._joints + self._period * numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
@@ -92,8 +93,8 @@ class EndEffector:
 
     @property
     def drive_speed(self) -> float:
-        """Greatest speed of the driven joint [rad/s or m/s]."""
-        raise NotImplementedError
+        """Greatest speed of the driven joint [rad/s or m/s]; infinite where only its force limits it."""
+        return math.inf
 
     @property
     def overhang(self) -> float:

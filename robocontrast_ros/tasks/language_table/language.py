@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, Scene
-from robocontrast_ros.tasks.language_table import grammar
+from robocontrast_ros.tasks.grammar import Choose, change_wording, drawn, keep_wording
 from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, DISTANCES, FAMILIES, LOCATIONS
+from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, ROLES, says, to_instruction
 
 
 class BlockLanguage:
@@ -56,7 +57,7 @@ class BlockLanguage:
         Raises:
             ValueError: there are no words for it in this scene.
         """
-        return self._said(instruction, scene, _drawn(rng))
+        return self._said(instruction, scene, drawn(rng))
 
     def reword(
         self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
@@ -69,9 +70,9 @@ class BlockLanguage:
         Raises:
             ValueError: the instruction's text is not of the grammar.
         """
-        before = grammar.read(instruction.text)
+        before = GRAMMAR.read(instruction.text)
         changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
-        return self._said(changed, scene, grammar.keep_wording(before, _drawn(rng)))
+        return self._said(changed, scene, keep_wording(before, ROLES, drawn(rng)))
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
         """Return the instruction with other synonyms and another kind of referring expression, where there are any.
@@ -79,8 +80,8 @@ class BlockLanguage:
         Raises:
             ValueError: the instruction's text is not of the grammar.
         """
-        before = grammar.read(instruction.text)
-        return self._said(instruction, scene, grammar.change_wording(before, _drawn(rng)))
+        before = GRAMMAR.read(instruction.text)
+        return self._said(instruction, scene, change_wording(before, drawn(rng)))
 
     def parse(self, text: str, scene: Scene) -> Instruction:
         """Return the structure of an instruction text in a scene.
@@ -88,23 +89,21 @@ class BlockLanguage:
         Raises:
             ValueError: the grammar does not know the text, or the scene makes it ambiguous.
         """
-        return grammar.to_instruction(text, grammar.read(text), self._on_table(scene))
+        return to_instruction(text, GRAMMAR.read(text), self._on_table(scene))
 
-    def _said(self, instruction: Instruction, scene: Scene, choose: grammar.Choose) -> Instruction:
-        text, _ = grammar.say(grammar.to_meaning(instruction), self._on_table(scene), choose)
+    def _said(self, instruction: Instruction, scene: Scene, choose: Choose) -> Instruction:
+        there = self._on_table(scene)
+        try:
+            text, _ = GRAMMAR.say(says(instruction, there), choose)
+        except ValueError as reason:
+            what = {"family": instruction.family, **dict(instruction.arguments)}
+            raise ValueError(f"{what} with {', '.join(there)} on the table: {reason}") from None
         return replace(instruction, text=text)
 
     def _in_first_words(self, instruction: Instruction) -> Instruction:
-        text, _ = grammar.say(
-            grammar.to_meaning(instruction),
-            self._blocks,
-            lambda fitting: max(fitting, key=lambda a: a.kind == "colour+shape"),
-        )
+        fits = says(instruction, self._blocks)
+        text, _ = GRAMMAR.say(fits, lambda fitting: max(fitting, key=lambda a: a.kind == "colour+shape"))
         return replace(instruction, text=text)
 
     def _on_table(self, scene: Scene) -> tuple[str, ...]:
         return tuple(o.name for o in scene if o.model in self._blocks)
-
-
-def _drawn(rng: np.random.Generator) -> grammar.Choose:
-    return lambda fitting: fitting[rng.integers(len(fitting))]

@@ -19,6 +19,8 @@ _PLACES_PER_BLOCK = 200
 class BoardScenes:
     """The world model, and a model of each block."""
 
+    region = None
+
     def __init__(self, parameters: LanguageTableParameters) -> None:
         self.world, self.physics_step = parameters.world, parameters.physics_step
         self.models = {b: parameters.block_model.replace("{block}", b) for b in parameters.blocks}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, Scene
-from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST, Choose, Grammar
+from robocontrast_ros.tasks.grammar import Choose, change_wording, drawn, keep_wording
+from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST, ROLES, visit_grammar, visits
 from robocontrast_ros.tasks.navigation.parameters import NavigationParameters
 
 FAMILY = "visit_two_places"
@@ -24,25 +25,25 @@ class VisitLanguage:
 
     Attributes:
         arguments: names of the arguments that can be changed.
-        grammar: sentences and nouns.
+        grammar: the sentences.
     """
 
     arguments = (FIRST, LAST)
 
     def __init__(self, parameters: NavigationParameters) -> None:
         self._parameters = parameters
-        self.grammar = Grammar({m: f.nouns for m, f in parameters.furniture.items() if f.place})
+        self.grammar = visit_grammar({m: f.nouns for m, f in parameters.furniture.items() if f.place})
 
     def conditions(self) -> Iterator[Instruction]:
         """Enumerate every ordered pair of places once, each in its first wording."""
         there = list(self._parameters.objects.values())
         places = [m for m, f in self._parameters.furniture.items() if f.place and m in there]
         for first, last in itertools.permutations(places, 2):
-            yield self._said(visit(first, last), there.count, lambda rule, fitting: fitting[0])
+            yield self._said(visit(first, last), there.count, lambda fitting: fitting[0])
 
     def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
         """Return the instruction in words drawn uniformly, choice by choice."""
-        return self._said(instruction, _counter(scene), _draw(rng))
+        return self._said(instruction, _counter(scene), drawn(rng))
 
     def parse(self, text: str, scene: Scene) -> Instruction:
         """Return the two places that an instruction names.
@@ -51,14 +52,14 @@ class VisitLanguage:
             ValueError: the grammar does not know the sentence, it names a place that the scene lacks, or one
                 place twice.
         """
-        reading = self.grammar.read(text)
-        first, last = (self.grammar.place(reading, role) for role in (FIRST, LAST))
+        said = {a.rule: a for a in self.grammar.read(text) if a.rule in ROLES}
+        first, last = (said[role].means[role][0] for role in ROLES)
         there = self.places(scene)
         for role, place in ((FIRST, first), (LAST, last)):
             if place not in there:
                 nouns = ", ".join(self._parameters.furniture[p].nouns[0] for p in there)
-                said = self.grammar.noun(reading, role).words
-                raise ValueError(f"instruction '{text}': '{said}' is not in the scene; places there: {nouns}")
+                words = said[role].words
+                raise ValueError(f"instruction '{text}': '{words}' is not in the scene; places there: {nouns}")
         if first == last:
             raise ValueError(f"instruction '{text}': both places are the {first}; expected two different ones")
         return replace(visit(first, last), text=text)
@@ -71,14 +72,9 @@ class VisitLanguage:
         Raises:
             ValueError: the instruction's text is not of the grammar.
         """
-        before, drawn = self.grammar.read(instruction.text), _draw(rng)
-
-        def keep(rule: str, fitting: Sequence[int]) -> int:
-            known = before.choices.get(rule)
-            return known if known in fitting else drawn(rule, fitting)
-
+        before = self.grammar.read(instruction.text)
         changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
-        return self._said(changed, _counter(scene), keep)
+        return self._said(changed, _counter(scene), keep_wording(before, ROLES, drawn(rng)))
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
         """Return the instruction in another sentence form with other words, where there are any.
@@ -86,17 +82,8 @@ class VisitLanguage:
         Raises:
             ValueError: the instruction's text is not of the grammar.
         """
-        before, drawn = self.grammar.read(instruction.text), _draw(rng)
-        nouns = self.grammar.nouns
-
-        def differ(rule: str, fitting: Sequence[int]) -> int:
-            known = before.choices.get(rule)
-            others = [i for i in fitting if i != known]
-            if rule in (FIRST, LAST) and known is not None:
-                others = [i for i in fitting if nouns[i].synonym != nouns[known].synonym]
-            return drawn(rule, others or fitting)
-
-        return self._said(instruction, _counter(scene), differ)
+        before = self.grammar.read(instruction.text)
+        return self._said(instruction, _counter(scene), change_wording(before, drawn(rng)))
 
     def places(self, scene: Scene) -> tuple[str, ...]:
         """Return the models in a scene that an instruction can send the robot to, in the task's order."""
@@ -104,8 +91,9 @@ class VisitLanguage:
         return tuple(m for m, f in self._parameters.furniture.items() if f.place and m in there)
 
     def _said(self, instruction: Instruction, count: Count, choose: Choose) -> Instruction:
-        first, last = (self.grammar.fitting(p, count(p) > 1) for p in named(instruction, self._parameters.furniture))
-        return replace(instruction, text=self.grammar.say(first, last, choose))
+        first, last = ((p, count(p) > 1) for p in named(instruction, self._parameters.furniture))
+        text, _ = self.grammar.say(visits(first, last), choose)
+        return replace(instruction, text=text[0].upper() + text[1:])
 
 
 def visit(first: str, last: str) -> Instruction:
@@ -132,7 +120,3 @@ def named(instruction: Instruction, furniture: Mapping[str, object]) -> tuple[st
 
 def _counter(scene: Scene) -> Count:
     return lambda model: sum(o.model == model for o in scene)
-
-
-def _draw(rng: np.random.Generator) -> Choose:
-    return lambda rule, fitting: fitting[int(rng.integers(len(fitting)))]

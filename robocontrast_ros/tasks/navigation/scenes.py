@@ -13,6 +13,7 @@ class Apartment:
     """The world model, and a model of each piece of furniture; scenes have the robot's pose."""
 
     start_position = None
+    region = None
 
     def __init__(self, shapes: Shapes) -> None:
         p = shapes.parameters

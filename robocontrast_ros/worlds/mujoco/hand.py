@@ -37,7 +37,10 @@ class Hand:
         self._actuator = model.actuator(prefix + DRIVE).id
         data.qfrc_actuator[self._qvel] = efforts
         self._farthest = self._hand.drive_speed * float(model.opt.timestep)
-        self._ahead = float(model.actuator_forcerange[self._actuator, 1] / model.actuator_gainprm[self._actuator, 0])
+        self._ahead = math.inf
+        if model.actuator_forcelimited[self._actuator]:
+            force, stiffness = model.actuator_forcerange[self._actuator, 1], model.actuator_gainprm[self._actuator, 0]
+            self._ahead = float(force / stiffness)
 
     def go_home(self) -> None:
         """Open the fingers, at rest."""

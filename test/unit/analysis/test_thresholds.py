@@ -33,7 +33,7 @@ from robocontrast_ros.configuration import ConfigurationError, load_configured, 
 from robocontrast_ros.configuration.loading import share_directory
 from robocontrast_ros.domain import Fault, Pose, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
-from robocontrast_ros.tasks.protocol import Infeasible, Task
+from robocontrast_ros.tasks.protocol import Infeasible, Plan, Task
 
 CONFIG = share_directory() / "config" / "tasks"
 TASK_FILE = CONFIG / "language_table.yaml"
@@ -160,7 +160,7 @@ def test_what_is_said_to_be_known_is_what_would_have_been_and_else_it_lies_betwe
     trial = make_trial(seed, family)
     # Deep into the goal, so that a trial that does not end at its edge goes on for some steps.
     deep = other(*(setting.format(0.01) for setting in FAMILIES.values())).task
-    assume(deep.plan(trial.instance.instruction, trial.instance.scene) is not None)
+    assume(isinstance(deep.planner.plan(trial.instance.instruction, trial.instance.scene), Plan))
     moves = play(deep, trial, np.random.default_rng(seed))
     recorded = live(own_task.task, trial, moves, stop_on_success=stops, **ending)
     rescored = recorded.under(new_task, own_task.task, stops)

@@ -148,14 +148,14 @@ def test_a_task_without_backdrop_or_regions_has_a_map_all_the_same(apartment, tm
 def test_blocks_have_the_shapes_of_their_models(table):
     areas = {}
     for block in ("blue_cube", "red_moon", "yellow_star", "red_pentagon"):
-        x, y = np.array(table.outline(block)).T
+        x, y = np.array(table.scenes.outline(block)).T
         areas[block] = abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2.0
         assert np.hypot(x, y).max() <= table.parameters.block_size.circumradius + 1e-9
     assert areas["blue_cube"] == pytest.approx(0.038**2)
     assert areas["red_pentagon"] == pytest.approx(2.5 * 0.022**2 * math.sin(2.0 * math.pi / 5.0), rel=1e-3)
-    assert (len(table.outline("yellow_star")), len(table.outline("blue_cube"))) == (10, 4)
+    assert (len(table.scenes.outline("yellow_star")), len(table.outline("blue_cube"))) == (10, 4)
     with pytest.raises(KeyError, match="no block 'sofa'; there are: red_moon"):
-        table.outline("sofa")
+        table.scenes.outline("sofa")
 
 
 @pytest.fixture

@@ -35,6 +35,9 @@ def rows(*arguments: str) -> dict[str, list[str]]:
     return table
 
 
+HANDS = "franka_hand, ur5e_2f85: takes joint_positions, joint_velocities, tool_delta, tool_pose"
+
+
 class Untouchable:
     """A policy that must not be made to be listed."""
 
@@ -56,13 +59,16 @@ def test_every_shipped_policy_is_listed_with_the_robots_that_it_fits():
         "camera",
         "sentence encoder",
         "locobot",
-        "franka, ur5e: takes planar_delta, joint_positions",
+        f"franka, ur5e: takes planar_delta, joint_positions {HANDS}",
     ]
+    assert table["openpi_droid"][1] == "joint_velocities size 8, 15 Hz chunk 15, 8 executed"
+    assert table["openpi_droid"][4] == table["lerobot_act"][4] == "franka_hand"
+    assert "franka: no gripper" in table["lerobot_act"][5]
     assert table["openpi"][3] == "server ws://localhost:8000"
     assert table["http"][3] == "server http://localhost:8000/act"
     assert "lerobot" in table["lerobot"][3]
     assert table["film_bc"][3].startswith("PyTorch (extra `learned`)")
-    assert table["oracle"][2:] == ["", "ground truth", "franka ur5e", "locobot: takes discrete_navigation"]
+    assert table["oracle"][2:] == ["", "ground truth", "franka ur5e", f"{HANDS} locobot: takes discrete_navigation"]
 
 
 def test_what_a_policy_wants_of_a_robot_is_compared_with_each(tmp_path):
@@ -87,9 +93,11 @@ def test_what_a_policy_wants_of_a_robot_is_compared_with_each(tmp_path):
     assert cameras == "board 224x224"
     assert fits == ""
     assert others == (
-        "franka: gripper none, not closes "
+        "franka: no gripper "
+        "franka_hand: 8 numbers, not 7; no camera 'board' "
         "locobot: takes discrete_navigation "
-        "ur5e: 6 numbers, not 7; gripper none, not closes; 6 joints, not 7"
+        "ur5e: no gripper; 6 joints, not 7 "
+        "ur5e_2f85: no camera 'board'; 6 joints, not 7"
     )
 
 
@@ -120,7 +128,8 @@ def test_a_policy_whose_weights_are_missing_is_told_by_its_file(tmp_path):
     file.write_text(yaml.safe_dump(content))
     (row,) = rows(str(file)).values()
     assert "network gone.pt: not there GPU sentence encoder" in row[3]
-    assert row[4:] == ["", "franka, ur5e: reference delta, not absolute locobot: takes discrete_navigation"]
+    told = f"franka, ur5e: reference delta, not absolute {HANDS} locobot: takes discrete_navigation"
+    assert row[4:] == ["", told]
 
 
 def test_a_policy_that_cannot_be_told_is_a_row_with_the_reason(tmp_path):

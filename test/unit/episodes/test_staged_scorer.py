@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scorers import sample_of, scorer_of
 
-from robocontrast_ros.domain import Fault, Outcome, Pose, Scene
+from robocontrast_ros.domain import Fault, ObjectState, Outcome, Pose, Scene
 from robocontrast_ros.episodes.scoring import EpisodeScorer
-from robocontrast_ros.tasks.protocol import StagedGoal
+from robocontrast_ros.tasks.protocol import Holding, StagedGoal
 
 STEP = 100_000_000
 FIRST, SECOND = (2.0, 0.0), (2.0, 2.0)
@@ -179,3 +180,52 @@ def test_every_score_of_a_staged_trial_stays_in_its_range(places, stopped):
     assert 0.0 <= result.scores["spl"] <= result.success <= result.scores["progress"] <= 1.0
     assert 0.0 <= result.scores["ndtw"] <= 1.0
     assert result == scorer.result(stopped=stopped)
+
+
+@dataclass(frozen=True)
+class Held(Near):
+    """Near, for a while, with the cup at rest."""
+
+    holding: ClassVar[Holding] = Holding(3, ("cup",), 0.01)
+
+
+def beside(x: float, cup: float) -> Scene:
+    """Return the scene with the robot at x and a cup [m]."""
+    return Scene((ObjectState("cup", "cup", Pose((cup, 0.0, 0.0))),), robot=Pose.planar(x, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("cups", "reached"),
+    [
+        ([0.0, 0.0, 0.0], [0, 0, 1]),
+        ([0.0, 0.005, 0.010], [0, 0, 1]),
+        ([0.0, 0.0, 0.02, 0.02, 0.02], [0, 0, 0, 0, 0]),
+        ([0.0, 0.0, 0.02, 0.02, 0.02, 0.02], [0, 0, 0, 0, 0, 1]),
+        ([0.5, 0.5, 0.5, 0.5], [0, 0, 0, 1]),
+    ],
+)
+def test_a_subgoal_that_has_to_be_held_counts_after_its_steps_at_rest(cups, reached):
+    goal = Route(subgoals=(Held(FIRST),), stop_required=False)
+    scorer = make_scorer(goal, start=beside(0.0, 0.0))
+    progress = drive(scorer, *(beside(2.0, cup) for cup in cups))
+    assert [p.scores["subgoals_reached"] for p in progress] == reached
+    assert progress[-1].success == bool(reached[-1])
+
+
+def test_a_subgoal_that_is_lost_is_held_anew_and_the_next_one_begins_after_it():
+    goal = Route(subgoals=(Held(FIRST), Near(FIRST)), stop_required=False)
+    scorer = make_scorer(goal, start=beside(0.0, 0.0))
+    progress = drive(scorer, *(beside(x, 0.0) for x in (2.0, 2.0, 0.0, 2.0, 2.0, 2.0, 2.0)))
+    assert [p.scores["subgoals_reached"] for p in progress] == [0, 0, 0, 0, 0, 1, 2]
+
+
+def test_the_greater_of_the_judges_and_the_subgoals_steps_counts():
+    goal = Route(subgoals=(Held(FIRST),), stop_required=False)
+    scorer = make_scorer(goal, start=beside(0.0, 0.0), hold_steps=4)
+    progress = drive(scorer, *[beside(2.0, 0.0)] * 4)
+    assert [p.scores["subgoals_reached"] for p in progress] == [0, 0, 0, 1]
+
+
+def test_no_control_step_is_too_few():
+    with pytest.raises(ValueError, match=r"holding\.steps: got 0, expected at least 1 control step"):
+        Holding(0)

@@ -100,7 +100,8 @@ def test_the_lowest_point_of_an_arm_is_where_mujoco_measures_it(name, shares):
     joints = [between((j.lower, j.upper), share) for j, share in zip(profile.joints, shares, strict=False)]
     depth = 3.0
     ground = f'<geom name="ground" type="box" size="9 9 1" pos="0 0 {-depth - 1}"/>'
-    model = mujoco.MjModel.from_xml_string(arm_mjcf(profile).replace("<worldbody>", f"<worldbody>{ground}"))
+    arm = arm_mjcf(profile, moving_hand=False).replace("<worldbody>", f"<worldbody>{ground}")
+    model = mujoco.MjModel.from_xml_string(arm)
     data = mujoco.MjData(model)
     data.qpos = joints
     mujoco.mj_kinematics(model, data)

@@ -16,5 +16,15 @@ class TestLocobot(RobotContract):
     robot = "locobot"
 
 
+class TestFrankaHand(RobotContract):
+    robot = "franka_hand"
+    world = "package://robocontrast_ros/models/tabletop.xml"
+
+
+class TestUr5e2F85(RobotContract):
+    robot = "ur5e_2f85"
+    world = "package://robocontrast_ros/models/tabletop.xml"
+
+
 def test_no_robot_is_without_a_contract():
     assert sorted(made.robot for made in RobotContract.__subclasses__()) == sorted(known_names("robots"))

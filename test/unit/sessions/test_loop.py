@@ -193,6 +193,29 @@ def test_a_set_up_that_fails_is_tried_again(path):
     assert [v.detail for v in of(path, TrialVoid)] == ["block a is 0.3 m off"]
 
 
+def test_a_premise_that_is_false_in_the_scene_as_read_back_makes_the_trial_void(path):
+    class Cautious(LineTask):
+        def premise(self, instruction, scene):
+            source = instruction.get("source")
+            return None if x_of(scene, source) < 5.0 else f"the block {source} is gone"
+
+    class Slippery(LineBench):
+        def set_up(self, target, moves):
+            super().set_up(target, moves)
+            if len(self.moved) == 1:
+                gone = next(i for i in evaluation.test_set() if i.scene == target).instruction.get("source")
+                self.present = target.moved(gone, Pose((9.0, 0.0, 0.0)))
+            return self.present
+
+    evaluation = line_evaluation(task=Cautious(), strategy=Standard(), perturbations=())
+    bench = Slippery()
+    assert run_session(evaluation, bench, path).reason == "all_trials"
+    (void,) = of(path, TrialVoid)
+    assert void.fault is Fault.PREMISE_FALSE
+    assert "makes no sense in the scene as it was read back: the block" in void.detail
+    assert len(bench.executed) == evaluation.test_set_size
+
+
 def test_a_scene_that_solves_the_instance_when_it_is_read_back_is_never_run(path):
     class Slippery(LineBench):
         def set_up(self, target, moves):

@@ -13,7 +13,9 @@ from described_policies import write_described
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, resolve_uri
 from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.fitting import check_robot_reaches
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.resolving import resolve
@@ -195,7 +197,8 @@ def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
         ({"task": "language_tabel"}, "`task`: got 'language_tabel', expected a known task"),
         (
             {"robot": "./none.yaml"},
-            "expected a file that exists, or a known robot: franka, locobot, ur5e. There is no file",
+            "expected a file that exists, or a known robot: franka, franka_hand, locobot, ur5e, ur5e_2f85. There is no "
+            "file",
         ),
         (
             {"strategy": {"name": "contrast_sets", "perturbations": ["LB1"]}},
@@ -270,11 +273,28 @@ def test_a_robot_that_does_not_fit_the_task_is_refused_with_both_files_and_the_c
     text = str(caught.value)
     assert text.startswith(f"{path}: `robot`: got 'locobot', expected a robot that is fixed")
     assert "config/tasks/language_table.yaml" in text and "config/robots/locobot.yaml" in text
-    assert "one of the robots franka, ur5e" in text
+    assert "one of the robots franka, franka_hand, ur5e, ur5e_2f85" in text
     with pytest.raises(ConfigurationError, match="command line: `robot`: got 'locobot'"):
         resolve(write(), Overrides(robot="locobot"))
     with pytest.raises(ConfigurationError, match=r"expected a robot that is mobile.*robots locobot"):
         resolve(write(task="studio_apartment", strategy={"name": "standard"}))
+
+
+def test_a_table_out_of_an_arms_reach_is_refused_with_the_place_and_the_cure(tmp_path):
+    arm, session = tmp_path / "arm.yaml", ("session.yaml", "robot", tmp_path)
+    region = ((0.34, 0.62), (-0.32, 0.32), (0.01, 0.5))
+    task = SimpleNamespace(name="tabletop", scenes=SimpleNamespace(region=region))
+    check_robot_reaches(load_profile("ur5e_2f85"), arm, task, tmp_path / "task.yaml", session)
+    arm.write_text("extends: ur5e_2f85\nname: arm\nbase_position: [-0.3, 0.0, 0.0]\n")
+    with pytest.raises(ConfigurationError) as caught:
+        check_robot_reaches(load_profile(arm), arm, task, tmp_path / "task.yaml", session)
+    text = str(caught.value)
+    assert text.startswith(
+        "session.yaml: `robot`: got 'arm', expected a robot that reaches all of the region of the task"
+    )
+    assert "the tool cannot be at (0." in text
+    assert f"Change `base_position` in {arm}" in text
+    assert "\n" not in text
 
 
 @pytest.mark.parametrize(("step", "cure"), [(0.003, "0.0030303 would do"), (0.0099, "0.01 would do")])

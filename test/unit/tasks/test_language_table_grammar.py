@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from language_table_instances import EIGHT, FOUR, scene, seeds
 
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
-from robocontrast_ros.tasks.language_table import grammar
 from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, FAMILIES, LOCATIONS
+from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, says
 
 BLOCKS = EIGHT.parameters.blocks
 ALL_EIGHT = Scene(tuple(ObjectState(b, b, Pose()) for b in BLOCKS))
@@ -64,7 +64,7 @@ def test_what_is_said_among_four_blocks_is_read_back(condition, seed):
 
 
 def every_way(task, table, condition):
-    return list(grammar.say_every_way(grammar.to_meaning(condition), table.names))
+    return list(GRAMMAR.say_every_way(says(condition, table.names)))
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,0 +1,235 @@
+"""Closed-loop handling of one object along the planner's way: the skill of the oracle policies, and a demonstrator.
+
+The next action is a function of the plan, the observation, the one before it, and the last command.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import Instruction, Pose, Scene
+from robocontrast_ros.domain.products import norm
+from robocontrast_ros.objects.frames import about, multiply
+from robocontrast_ros.tasks.tabletop import Tabletop
+from robocontrast_ros.tasks.tabletop.goals import Placed
+from robocontrast_ros.tasks.tabletop.hand import ToolPlace
+from robocontrast_ros.tasks.tabletop.planner import Handling, NoPlan
+
+Vector = NDArray[np.float64]
+
+OPEN, CLOSED = 0.0, 1.0
+"""The gripper's number in an action."""
+
+
+@record
+class HandlingParameters:
+    """Steps and tolerances of handling."""
+
+    step: float = Field(gt=0, le=0.1, description="longest step [m]")
+    slow_step: float = Field(gt=0, le=0.1, description="longest step close to where the hand closes or opens [m]")
+    slow_within: float = Field(ge=0, description="height above that from which steps are slow [m]")
+    turn: float = Field(gt=0, description="largest turn of the hand in one step [rad]")
+    leash: float = Field(gt=0, description="the commanded pose is never farther from the tool [m]")
+    aligned: float = Field(gt=0, description="error beside the line down up to which the hand goes all the way [m]")
+    funnel: float = Field(gt=0, description="error beside the line down from which the hand stays above [m]")
+    turn_weight: float = Field(ge=0, description="error beside the line down that a turn counts as [m/rad]")
+    reached: float = Field(gt=0, description="height error up to which the hand is down [m]")
+    stalled: float = Field(ge=0, description="a hand that goes down less than this in a step is stopped [m]")
+    stalled_within: float = Field(ge=0, description="height error up to which a stopped hand counts as down [m]")
+    still: float = Field(ge=0, description="a tool that goes less than this in a step rests [m]")
+    still_turn: float = Field(ge=0, description="the same for its turn [rad]")
+    settled: float = Field(gt=0, description="fingers that move less than this in a step have settled [m]")
+    in_hand: float = Field(gt=0, description="a target farther than this from where the hand has it is lost [m]")
+    at_place: float = Field(gt=0, description="a target within this of its place is there [m]")
+
+    def __post_init__(self) -> None:
+        if self.funnel <= self.aligned:
+            raise ValueError(f"funnel above aligned ({self.aligned}), got {self.funnel}")
+
+
+@dataclass(frozen=True)
+class Sensed:
+    """What the skill uses of an observation.
+
+    Attributes:
+        tool: pose of the tool.
+        width: between the fingers [m].
+        target: pose of the target.
+    """
+
+    tool: Pose
+    width: float
+    target: Pose
+
+
+class Handler:
+    """Picks up one object and puts it down, one step at a time.
+
+    Each step uses the poses as they are now: a target that was pushed away or lost is planned for anew.
+    """
+
+    def __init__(self, instruction: Instruction, start: Scene, task: Tabletop, parameters: HandlingParameters) -> None:
+        """Plan.
+
+        Raises:
+            NoPlan: there is no plan; says why.
+        """
+        self._instruction, self._planner, self._p = instruction, task.planner, parameters
+        self._target = str(instruction.get("target"))
+        self._plan: Handling = task.planner.handling(instruction, start)
+        self._goal = task.goals.goal(instruction, start)
+        self._from = start[self._target].pose
+        self._before: Sensed | None = None
+        self._commanded: Pose | None = None
+        self._gripper = OPEN
+        self._lowering = False
+
+    def step(self, tool: Pose, width: float, scene: Scene) -> Vector:
+        """Return the next action: displacement [m], rotation vector [rad], both in `world`, gripper; shape (7,).
+
+        Args:
+            tool: pose of the tool.
+            width: between the fingers [m].
+            scene: the scene as it is.
+        """
+        now = Sensed(tool, width, scene[self._target].pose)
+        if self._commanded is None or self._is_still(now):
+            # Where the robot rests is where its set point is, whatever its limits have left of the commands.
+            self._commanded = tool
+        goal = self._next(now, scene)
+        shift, turn = self._towards(goal, now.tool)
+        self._before, self._lowering = now, shift[2] < -self._p.stalled
+        return np.array([*shift, *turn, self._gripper])
+
+    # -- what to do -------------------------------------------------------------------------------
+
+    def _next(self, now: Sensed, scene: Scene) -> Pose:
+        """Return where the tool has to go next, and set the gripper."""
+        plan, before = self._plan, self._before
+        here = self._commanded
+        moving = before is not None and abs(now.width - before.width) > self._p.settled
+        if self._gripper == CLOSED:
+            if moving or before is None:
+                return here
+            if not self._holds(now):
+                self._gripper = OPEN
+                return here
+            if plan.place is None:
+                return self._raised(plan.grasp, plan.carry)
+            if self._down(now, plan.place):
+                self._gripper = OPEN
+                return here
+            return self._down_to(plan.place, plan.carry, now)
+        if self._placed(now, scene):
+            return here if moving else self._raised(plan.place, plan.path[-1][2])
+        if moving:
+            return here
+        self._follow(now, scene)
+        plan = self._plan
+        if self._down(now, plan.grasp):
+            self._gripper = CLOSED
+            return plan.grasp.pose
+        return self._down_to(plan.grasp, plan.above, now)
+
+    def _is_still(self, now: Sensed) -> bool:
+        if self._before is None:
+            return False
+        before = self._before.tool
+        turned = float(norm(_turn(before, now.tool)))
+        return before.distance_to(now.tool) <= self._p.still and turned <= self._p.still_turn
+
+    def _holds(self, now: Sensed) -> bool:
+        """Tell whether the target is where the hand would have it."""
+        expected = self._plan.grasp.carried(self._from, now.target)
+        return math.dist(expected.position, now.tool.position) <= self._p.in_hand
+
+    def _placed(self, now: Sensed, scene: Scene) -> bool:
+        """Tell whether the target is at the plan's place, and where the instruction wants it."""
+        last = self._goal.subgoals[-1]
+        if not isinstance(last, Placed) or now.target.distance_to(self._plan.target) > self._p.at_place:
+            return False
+        return last.relation.excess(now.target, scene[last.reference].pose) == 0.0
+
+    def _follow(self, now: Sensed, scene: Scene) -> None:
+        """Plan anew where the target is no longer where the plan has it; keep the plan where there is none."""
+        if now.target.distance_to(self._from) <= self._p.at_place:
+            return
+        try:
+            self._plan, self._from = self._planner.handling(self._instruction, scene), now.target
+        except NoPlan:
+            return
+
+    def _down(self, now: Sensed, place: ToolPlace) -> bool:
+        """Tell whether the tool is where it closes or opens, or is stopped just above it."""
+        if self._aside(now.tool, place) > self._p.aligned:
+            return False
+        high = now.tool.position[2] - place.position[2]
+        if high <= self._p.reached:
+            return True
+        fallen = math.inf if self._before is None else self._before.tool.position[2] - now.tool.position[2]
+        return high <= self._p.stalled_within and fallen <= self._p.stalled and self._lowering
+
+    def _aside(self, tool: Pose, place: ToolPlace) -> float:
+        """Return the error beside the line down: in place, and in turn [m]."""
+        turned = norm(_turn(tool, place.pose))
+        return math.dist(tool.xy, place.position[:2]) + self._p.turn_weight * float(turned)
+
+    # -- where to go ------------------------------------------------------------------------------
+
+    def _down_to(self, place: ToolPlace, above: float, now: Sensed) -> Pose:
+        """Return the next goal on the way above a place and down to it: the lower, the smaller the error beside it."""
+        aside = self._aside(now.tool, place)
+        share = min(max((aside - self._p.aligned) / (self._p.funnel - self._p.aligned), 0.0), 1.0)
+        bottom = place.position[2]
+        height = bottom + share * (above - bottom)
+        if share == 1.0 and now.tool.position[2] < above - self._p.funnel:
+            # Straight up first.
+            return Pose((*self._commanded.xy, above), self._commanded.orientation)
+        return Pose((*place.position[:2], height), place.pose.orientation)
+
+    def _raised(self, place: ToolPlace, height: float) -> Pose:
+        return Pose((*place.position[:2], height), place.pose.orientation)
+
+    def _towards(self, goal: Pose, tool: Pose) -> tuple[Vector, Vector]:
+        """Return a step of the commanded pose towards a goal, and take it: displacement [m], rotation vector [rad]."""
+        p, commanded = self._p, self._commanded
+        shift = np.subtract(goal.position, commanded.position)
+        plan = self._plan
+        bottoms = [place.position[2] for place in (plan.grasp, plan.place) if place is not None]
+        low = min(abs(commanded.position[2] - bottom) for bottom in bottoms) <= p.slow_within
+        shift = _at_most(shift, p.slow_step if low and shift[2] < 0.0 else p.step)
+        # A tool that is held back is not pressed ever harder.
+        ahead = np.add(commanded.position, shift) - np.asarray(tool.position)
+        shift = np.asarray(tool.position) + _at_most(ahead, p.leash) - np.asarray(commanded.position)
+        turn = _at_most(_turn(commanded, goal), p.turn)
+        angle = float(norm(turn))
+        orientation = commanded.orientation
+        if angle > 0.0:
+            orientation = multiply(about((turn / angle).tolist(), angle), orientation)
+            length = math.sqrt(sum(part * part for part in orientation))
+            orientation = tuple(part / length for part in orientation)
+        self._commanded = Pose(tuple(np.add(commanded.position, shift).tolist()), orientation)
+        return shift, turn
+
+
+def _turn(start: Pose, end: Pose) -> Vector:
+    """Return the rotation vector, in the world, that turns one orientation into another, shape (3,) [rad]."""
+    x, y, z, w = start.orientation
+    dx, dy, dz, dw = multiply(end.orientation, (-x, -y, -z, w))
+    if dw < 0.0:
+        dx, dy, dz, dw = -dx, -dy, -dz, -dw
+    sine = math.sqrt(dx * dx + dy * dy + dz * dz)
+    if sine == 0.0:
+        return np.zeros(3)
+    return np.array([dx, dy, dz]) * (2.0 * math.atan2(sine, dw) / sine)
+
+
+def _at_most(vector: Vector, length: float) -> Vector:
+    size = float(norm(vector))
+    return vector * (length / size) if size > length else vector

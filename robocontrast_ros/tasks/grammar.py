@@ -1,0 +1,278 @@
+"""One engine for the grammars of instructions: a set of rules generates sentences and parses them.
+
+A rule is a list of alternatives. An alternative is a sequence of words and of other rules' names in braces, together
+with its meaning: values of some features. Generation chooses, rule by rule, among the alternatives that fit what is
+meant; parsing uses the same rules (Lark, Earley) and gives the alternatives found. Case and punctuation do not matter.
+Each rule occurs at most once in a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF
+
+START = "sentence"
+"""The rule of whole sentences."""
+
+_PUNCTUATION = str.maketrans(dict.fromkeys(",.;:!", " "))
+_BEFORE_MARK = re.compile(r" (?=[,.;:!])")
+_SYMBOL = re.compile(r"{\w+}|[^\s{}]+")
+_HINTS = 12
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """One way to say something, before it has its place among a rule's alternatives.
+
+    Attributes:
+        words: words, and names of rules in braces.
+        means: feature -> value.
+        kind: what stays when the meaning changes and the wording is kept; the same for the same way of saying
+            different things.
+    """
+
+    words: str
+    means: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One way to expand a rule.
+
+    Attributes:
+        rule: the rule it belongs to.
+        index: position among the rule's alternatives; with the rule it is a symbol of the parser.
+        kind: see ``Phrase``.
+        symbols: words, and names of rules in braces, in order.
+        means: feature -> value.
+    """
+
+    rule: str
+    index: int
+    kind: str
+    symbols: tuple[str, ...]
+    means: Mapping[str, Any] = field(hash=False)
+
+    @property
+    def words(self) -> str:
+        """The symbols as a text."""
+        return _text(self.symbols)
+
+    @cached_property
+    def children(self) -> tuple[str, ...]:
+        """The names of the rules in it."""
+        return tuple(s[1:-1] for s in self.symbols if s.startswith("{"))
+
+
+Derivation = tuple[Alternative, ...]
+"""The alternatives of a sentence, ordered by their first words; each rule occurs at most once."""
+
+Choose = Callable[[Sequence[Alternative]], Alternative]
+"""Picks one of the alternatives that fit."""
+
+Fits = Callable[[Alternative], bool]
+"""Tells whether an alternative says what is meant."""
+
+
+def synonyms(*words: str, **means: str) -> list[Phrase]:
+    """Return phrases of one meaning; the kind of each is its position among them."""
+    return [Phrase(w, means, str(position)) for position, w in enumerate(words)]
+
+
+def meaning(derivation: Iterable[Alternative]) -> dict[str, Any]:
+    """Return the meaning of a sentence: feature -> value."""
+    found: dict[str, Any] = {}
+    for alternative in derivation:
+        found.update(alternative.means)
+    return found
+
+
+def means(wanted: Mapping[str, Any]) -> Fits:
+    """Return what fits a meaning: every feature of an alternative has the wanted value."""
+    return lambda alternative: all(wanted.get(key) == value for key, value in alternative.means.items())
+
+
+def drawn(rng: np.random.Generator) -> Choose:
+    """Return a uniform choice."""
+    return lambda fitting: fitting[int(rng.integers(len(fitting)))]
+
+
+def keep_wording(before: Derivation, roles: Sequence[str], otherwise: Choose) -> Choose:
+    """Return a choice that keeps the wording of a sentence, and calls ``otherwise`` where it cannot.
+
+    What is named in one of the rules ``roles`` keeps its expression, in whatever role; everything else keeps its kind.
+    """
+    kinds = {alternative.rule: alternative.kind for alternative in before}
+    spoken = {a.symbols for a in before if a.rule in roles}
+
+    def choose(fitting: Sequence[Alternative]) -> Alternative:
+        same = [a for a in fitting if a.rule in roles and a.symbols in spoken]
+        same = same or [a for a in fitting if a.kind == kinds.get(a.rule)]
+        return same[0] if same else otherwise(fitting)
+
+    return choose
+
+
+def change_wording(before: Derivation, otherwise: Choose) -> Choose:
+    """Return a choice that takes other words than those of a sentence where there are any, by ``otherwise``."""
+    said = {(alternative.rule, alternative.kind) for alternative in before}
+
+    def choose(fitting: Sequence[Alternative]) -> Alternative:
+        return otherwise([a for a in fitting if (a.rule, a.kind) not in said] or fitting)
+
+    return choose
+
+
+class Grammar:
+    """Sentences, said and read.
+
+    Attributes:
+        rules: every rule with its alternatives.
+    """
+
+    def __init__(self, rules: Mapping[str, Iterable[Phrase]], hint: str = "") -> None:
+        """Take the rules, ``sentence`` among them, and what is added where a sentence is not of the grammar."""
+        self.rules = {
+            rule: tuple(
+                Alternative(rule, index, phrase.kind, tuple(_SYMBOL.findall(phrase.words)), phrase.means)
+                for index, phrase in enumerate(phrases)
+            )
+            for rule, phrases in rules.items()
+        }
+        self._hint = hint
+
+    def say(self, fits: Fits, choose: Choose) -> tuple[str, Derivation]:
+        """Put something into words.
+
+        Args:
+            fits: tells which alternatives mean it.
+            choose: picks one where several fit.
+
+        Raises:
+            ValueError: there are no words for it.
+        """
+        options = self._options(fits)
+        chosen: list[Alternative] = []
+
+        def expand(rule: str) -> Iterator[str]:
+            fitting = options(rule)
+            if not fitting:
+                raise ValueError(f"there are no words for it (rule '{rule}')")
+            alternative = fitting[0] if len(fitting) == 1 else choose(fitting)
+            chosen.append(alternative)
+            for symbol in alternative.symbols:
+                if symbol.startswith("{"):
+                    yield from expand(symbol[1:-1])
+                else:
+                    yield symbol
+
+        return _text(expand(START)), tuple(chosen)
+
+    def say_every_way(self, fits: Fits) -> Iterator[str]:
+        """Enumerate every sentence that means the same."""
+        options = self._options(fits)
+
+        def expand(symbols: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+            if not symbols:
+                yield ()
+                return
+            head, rest = symbols[0], symbols[1:]
+            if not head.startswith("{"):
+                heads: Iterable[tuple[str, ...]] = ((head,),)
+            else:
+                heads = (w for a in options(head[1:-1]) for w in expand(a.symbols))
+            for words in heads:
+                for tail in expand(rest):
+                    yield words + tail
+
+        for words in expand((f"{{{START}}}",)):
+            yield _text(words)
+
+    def read(self, text: str) -> Derivation:
+        """Parse a sentence.
+
+        Raises:
+            ValueError: the grammar knows no such sentence; the message names the first word that does not fit and
+                what was expected instead.
+        """
+        plain = normal(text)
+        try:
+            tree = self._parser.parse(plain)
+        except (UnexpectedCharacters, UnexpectedEOF) as error:
+            raise ValueError(self._complaint(text, plain, error)) from None
+        return tuple(self._alternatives(tree))
+
+    def _options(self, fits: Fits) -> Callable[[str], list[Alternative]]:
+        """Return what gives a rule's alternatives that fit and have words for all rules in them."""
+
+        @cache
+        def options(rule: str) -> list[Alternative]:
+            return [a for a in self.rules[rule] if fits(a) and all(options(child) for child in a.children)]
+
+        return options
+
+    @cached_property
+    def _spelling(self) -> dict[str, str]:
+        """Name of a terminal -> word."""
+        words = dict.fromkeys(
+            word for alternatives in self.rules.values() for a in alternatives for word in _terms(a) if word[0] != "{"
+        )
+        return {f"WORD_{number}": word for number, word in enumerate(words)}
+
+    @cached_property
+    def _parser(self) -> Lark:
+        """Lark's parser of the rules; every word is a terminal, every alternative an alias."""
+        names = {word: name for name, word in self._spelling.items()}
+        lines = []
+        for rule, alternatives in self.rules.items():
+            expansions = (
+                f"{' '.join(t[1:-1] if t[0] == '{' else names[t] for t in _terms(a))} -> {rule}__{a.index}"
+                for a in alternatives
+            )
+            lines.append(f"{rule}: " + "\n    | ".join(expansions))
+        lines += [f"{name}: /{re.escape(word)}(?![^ ])/" for name, word in self._spelling.items()]
+        lines.append('%ignore " "')
+        return Lark("\n".join(lines), start=START, parser="earley", lexer="dynamic", ambiguity="resolve")
+
+    def _alternatives(self, tree: Tree[Token]) -> Iterator[Alternative]:
+        rule, _, index = str(tree.data).rpartition("__")
+        yield self.rules[rule][int(index)]
+        for child in tree.children:
+            if isinstance(child, Tree):
+                yield from self._alternatives(child)
+
+    def _complaint(self, text: str, plain: str, error: UnexpectedCharacters | UnexpectedEOF) -> str:
+        """Return where a sentence leaves the grammar, and what was expected there if that is a short list."""
+        if isinstance(error, UnexpectedEOF):
+            found, expected = "nothing more", error.expected
+        else:
+            found, expected = f"'{plain[error.pos_in_stream :].split(' ')[0]}'", error.allowed
+        words = sorted({self._spelling[name] for name in expected or () if name in self._spelling})
+        hint = f", expected {' or '.join(words)}" if 0 < len(words) <= _HINTS else ""
+        return f"instruction '{text}': the grammar does not know this sentence; got {found}{hint}{self._hint}"
+
+
+def normal(text: str) -> str:
+    """Return the text in lower case, with single blanks and without punctuation."""
+    return " ".join(text.lower().translate(_PUNCTUATION).split())
+
+
+def _terms(alternative: Alternative) -> Iterator[str]:
+    """Yield the symbols as the parser reads them."""
+    for symbol in alternative.symbols:
+        if symbol.startswith("{"):
+            yield symbol
+        else:
+            yield from normal(symbol).split()
+
+
+def _text(symbols: Iterable[str]) -> str:
+    return _BEFORE_MARK.sub("", " ".join(symbols))

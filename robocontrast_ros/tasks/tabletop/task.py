@@ -1,0 +1,125 @@
+"""The tabletop task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from robocontrast_ros.configuration import ConfigurationError, load_record
+from robocontrast_ros.domain import Instruction, Scene, TestInstance
+from robocontrast_ros.objects import ObjectModel
+from robocontrast_ros.tasks.protocol import Infeasible, Task
+from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
+from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters
+from robocontrast_ros.tasks.tabletop.planner import TabletopPlanner
+from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw, Settle, TabletopScenes, at_rest, objects_in_use
+
+
+class Tabletop(Task):
+    """Pick, move near, stack, put on and put in, on a table with other things."""
+
+    families = FAMILIES
+    metric = "success"
+    path_dimensions = 3
+
+    def __init__(self, parameters: TabletopParameters, library: dict[str, ObjectModel], settle: Settle) -> None:
+        self.parameters, self.library = parameters, library
+        self.name = parameters.name
+        self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
+        self.scenes = TabletopScenes(parameters, library)
+        self.goals = TabletopGoals(parameters, library)
+        self.planner = TabletopPlanner(parameters, library, self.goals)
+        self._draw = SceneDraw(parameters, library, self.planner, settle)
+        self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Tabletop:
+        """Return the task that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file, or that of an object, does not fit.
+        """
+        parameters = load_record(TabletopParameters, path)
+        library = objects_in_use(parameters, str(path))
+        return cls(parameters, library, lambda scene: at_rest(scene, library, parameters.world))
+
+    def premise(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return why an instruction makes no sense in a scene: something is not there, or its words are ambiguous."""
+        return self.planner.premise(instruction, scene) or self.language.premise(instruction, scene)
+
+    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
+        """Draw one i.i.d. test instance.
+
+        The family is uniform over the five (unless given), the pair of objects uniform over those of the family for
+        which a scene is found, and the scene uniform over those that settle, in which the planner has a plan, and in
+        which there are words that name each object alone.
+
+        Raises:
+            ValueError: the family is unknown.
+            ConfigurationError: too few scenes suit the task's parameters.
+        """
+        if family is not None and family not in self.families:
+            raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
+        p = self.parameters.sampling
+        chosen = family or self.families[rng.integers(len(self.families))]
+        pairs = self._draw.pairs(chosen)
+        if not pairs:
+            raise ConfigurationError(
+                f"task '{self.name}'",
+                "objects",
+                list(self.parameters.objects),
+                f"objects that {chosen} can be asked of",
+                "Name more `objects`, or sample other families.",
+            )
+        crowded, reason = "", ""
+        for _ in range(p.condition_draws):
+            wanted = Instruction("", chosen, tuple(pairs[rng.integers(len(pairs))].items()))
+            for _ in range(p.scene_draws):
+                try:
+                    found = self._drawn(wanted, instance_id, rng)
+                except NoRoom as error:
+                    crowded = str(error)
+                    continue
+                if isinstance(found, TestInstance):
+                    return found
+                crowded, reason = "", found.reason
+        if crowded:
+            raise ConfigurationError(
+                f"task '{self.name}'",
+                "sampling.objects",
+                list(p.objects),
+                f"objects for which there is room; there is no free place for '{crowded}'",
+                "Use fewer objects, lower `sampling.gap` and `sampling.named_gap`, or widen `region`.",
+            )
+        raise ConfigurationError(
+            f"task '{self.name}'",
+            "sampling.condition_draws",
+            p.condition_draws,
+            f"a scene for {chosen} among {p.condition_draws} times {p.scene_draws}; the last was refused: {reason}",
+            "Use fewer objects or other ones, wider gaps, or raise `sampling.scene_draws`.",
+        )
+
+    def _drawn(self, wanted: Instruction, instance_id: str, rng: np.random.Generator) -> TestInstance | Infeasible:
+        """Draw a scene and return its instance, or why it makes none.
+
+        Raises:
+            NoRoom: not everything found a place.
+        """
+        scene = self._draw.scene(wanted, rng)
+        first = self.make_instance(instance_id, wanted, scene)
+        if isinstance(first, Infeasible):
+            return first
+        # Settling takes longest, so it comes last.
+        rested = self._draw.settled(wanted, scene)
+        if rested is None:
+            return Infeasible("something moved while the scene came to rest")
+        found = self.make_instance(instance_id, wanted, rested)
+        if isinstance(found, Infeasible):
+            return found
+        try:
+            return replace(found, instruction=self.language.realise(wanted, rested, rng))
+        except ValueError as error:
+            return Infeasible(str(error))
