@@ -98,7 +98,7 @@ class TaskContract:
         )
         for uri in (scenes.world, *scenes.models.values()):
             promise(
-                resolve_uri(uri).is_file(),
+                resolve_uri(uri.partition("#")[0]).is_file(),
                 f"`scenes.world` and `scenes.models` name files that exist; there is no {uri}",
             )
 
@@ -132,13 +132,15 @@ class TaskContract:
             promise(all(map(math.isfinite, start.position)), f"the robot's start is finite; got {start.position}")
 
     def test_every_model_has_an_outline(self) -> None:
-        """A polygon in the object's frame; other names are refused."""
+        """A polygon in the object's frame, empty for what covers nothing; other names are refused."""
         scenes = self.task().scenes
         for model in scenes.models:
             outline = np.asarray(scenes.outline(model), dtype=float)
+            if not outline.size:
+                continue
             promise(
                 outline.ndim == 2 and outline.shape[0] >= 3 and outline.shape[1] == 2 and np.isfinite(outline).all(),
-                f"`outline` gives three or more corners (x, y); that of '{model}' has the shape {outline.shape}",
+                f"`outline` gives three or more corners (x, y), or none; '{model}' has the shape {outline.shape}",
             )
             x, y = outline.T
             promise(

@@ -105,13 +105,14 @@ def drawn(rng: np.random.Generator) -> Choose:
     return lambda fitting: fitting[int(rng.integers(len(fitting)))]
 
 
-def keep_wording(before: Derivation, roles: Sequence[str], otherwise: Choose) -> Choose:
+def keep_wording(before: Iterable[Alternative], roles: Sequence[str], otherwise: Choose) -> Choose:
     """Return a choice that keeps the wording of a sentence, and calls ``otherwise`` where it cannot.
 
     What is named in one of the rules ``roles`` keeps its expression, in whatever role; everything else keeps its kind.
     """
-    kinds = {alternative.rule: alternative.kind for alternative in before}
-    spoken = {a.symbols for a in before if a.rule in roles}
+    said = tuple(before)
+    kinds = {alternative.rule: alternative.kind for alternative in said}
+    spoken = {a.symbols for a in said if a.rule in roles}
 
     def choose(fitting: Sequence[Alternative]) -> Alternative:
         same = [a for a in fitting if a.rule in roles and a.symbols in spoken]

@@ -125,7 +125,7 @@ class Scenes(Protocol):
 
     Attributes:
         world: URI of the world model (MJCF in the embedded simulator) without movable objects.
-        models: model name of each object -> URI of the spawnable resource.
+        models: model name of each object -> URI of the spawnable resource, a file; ``#`` and a part of it may follow.
         start_position: where the robot's tool starts, in the scene's frame [m]; None where the scene has the
             robot's pose.
         region: least and greatest x, y and z of where trials lead the tool, pointing down and turned every way, in the
@@ -141,6 +141,8 @@ class Scenes(Protocol):
 
     def outline(self, model: str) -> Polygon:
         """Return the polygon that a model covers seen from above, in the object's frame, shape (n, 2) [m].
+
+        It is empty where the model covers nothing, such as a lamp.
 
         Raises:
             KeyError: the task has no such model.

@@ -14,12 +14,15 @@ from robocontrast_ros.tasks.tabletop.scenes import objects_in_use
 TASK_FILE = resolve_uri("package://robocontrast_ros/config/tasks/tabletop.yaml")
 
 
-@cache
-def tabletop(**sampling: object) -> Tabletop:
-    """Return the shipped task; what stands in its scenes is at rest where it is put."""
+def fresh(**sampling: object) -> Tabletop:
+    """Return the shipped task, made afresh; what stands in its scenes is at rest where it is put."""
     parameters = load_record(TabletopParameters, TASK_FILE)
     parameters = replace(parameters, sampling=replace(parameters.sampling, **sampling))
     return Tabletop(parameters, objects_in_use(parameters, str(TASK_FILE)), lambda scene: scene)
+
+
+tabletop = cache(fresh)
+"""The same, made once."""
 
 
 def scene(**places: tuple[float, ...]) -> Scene:

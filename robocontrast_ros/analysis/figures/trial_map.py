@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
 
@@ -107,20 +107,26 @@ class TrialMap:
         models = {o.model for o in start} | {move.model for move in moves}
         scenes = [(sample.scene, sample.robot_pose.xy) for sample in samples if sample.scene is not None]
         last = scenes[-1][0] if scenes else start
+        outlines = {model: task.scenes.outline(model) for model in sorted(models)}
         return cls(
             trial=trial,
             symbol=symbol or trial.perturbation,
-            start=start,
-            final=result.final_scene if result else last,
+            start=_seen(start, outlines),
+            final=_seen(result.final_scene if result else last, outlines),
             path=(robot_start(task, start).xy, *(s.robot_pose.xy for s in samples)),
             heading=start.robot.yaw if start.robot else None,
             collisions=tuple(xy for scene, xy in scenes if counter.update(scene)),
-            moves=tuple(moves),
+            moves=tuple(move for move in moves if outlines[move.model]),
             backdrop=task.backdrop,
-            outlines={model: task.scenes.outline(model) for model in sorted(models)},
+            outlines=outlines,
             regions=_regions(task.goals.goal(trial.instance.instruction, start), start),
             result=result,
         )
+
+
+def _seen(scene: Scene, outlines: dict[str, Polygon]) -> Scene:
+    """Return the scene without what covers nothing, such as a lamp."""
+    return replace(scene, objects=tuple(o for o in scene if outlines.get(o.model)))
 
 
 def _regions(goal: Goal, scene: Scene) -> tuple[tuple[Polygon, ...], ...]:

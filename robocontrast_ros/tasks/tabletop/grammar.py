@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.tasks.grammar import Derivation, Grammar, Phrase, meaning, synonyms
+from robocontrast_ros.tasks.grammar import Alternative, Derivation, Grammar, Phrase, meaning, synonyms
 from robocontrast_ros.tasks.tabletop.referring import Expression, nouns
 
 ROLES = ("target", "reference")
@@ -78,6 +79,12 @@ def words_of(derivation: Derivation, role: str) -> str:
         return " ".join(expanded(s[1:-1]) if s.startswith("{") else s for s in rules[rule].symbols)
 
     return expanded(role)
+
+
+def in_role(derivation: Derivation, said_as: str, role: str) -> list[Alternative]:
+    """Return the alternatives of the expression for one role, as those of another."""
+    own = (a for a in derivation if a.rule.startswith(said_as))
+    return [replace(a, rule=role + a.rule.removeprefix(said_as)) for a in own]
 
 
 def _expression_rules(role: str, called: Iterable[str], colours: Iterable[str]) -> dict[str, list[Phrase]]:

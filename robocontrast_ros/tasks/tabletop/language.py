@@ -10,7 +10,7 @@ import numpy as np
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.grammar import Choose, Derivation, change_wording, drawn, keep_wording, means
-from robocontrast_ros.tasks.tabletop.grammar import ROLES, features, tabletop_grammar, understood, words_of
+from robocontrast_ros.tasks.tabletop.grammar import ROLES, features, in_role, tabletop_grammar, understood, words_of
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 from robocontrast_ros.tasks.tabletop.referring import Expression, Objects, expressions, plain, resolve
 
@@ -87,14 +87,15 @@ class TabletopLanguage:
         before = self.grammar.read(instruction.text)
         changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
         _, spoken = understood(before)
-        known = {name: spoken[role] for role, name in _named(instruction).items()}
-        kinds = {role: spoken[role].kind(self._model(name, scene)) for role, name in _named(instruction).items()}
-        said = {}
+        roles = {name: role for role, name in _named(instruction).items()}
+        said, wording = {}, list(before)
         for role, name in _named(changed).items():
-            ways = self._ways(name, scene)
-            alike = [e for e in ways if e.kind(self._model(name, scene)) == kinds[role]]
-            said[role] = known[name] if known.get(name) in ways else _draw(alike or ways, rng)
-        return self._said(changed, said, keep_wording(before, (), drawn(rng)))
+            ways, known = self._ways(name, scene), roles.get(name, role)
+            kind = spoken[role].kind(self._model(str(instruction.get(role)), scene))
+            alike = [e for e in ways if e.kind(self._model(name, scene)) == kind]
+            said[role] = spoken[known] if name in roles and spoken[known] in ways else _draw(alike or ways, rng)
+            wording += in_role(before, known, role)
+        return self._said(changed, said, keep_wording(wording, (), drawn(rng)))
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
         """Return the instruction with other expressions and other words, where there are any.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from tabletop_scenes import asked, scene, tabletop
 
 from robocontrast_ros.domain import ObjectState, Pose, Scene
 from robocontrast_ros.tasks.tabletop.grammar import understood
+from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 from robocontrast_ros.tasks.tabletop.referring import (
     APART,
@@ -49,7 +51,7 @@ def things(where: Scene) -> list[ObjectState]:
 
 
 @given(scenes(), st.sampled_from(FAMILIES), seeds)
-@settings(max_examples=300)
+@settings(max_examples=60)
 def test_what_is_said_is_understood_as_the_same_things(where, family, seed):
     rng = np.random.default_rng(seed)
     target, reference = (o.name for o in rng.permutation(np.array(things(where), dtype=object))[:2])
@@ -142,7 +144,7 @@ def test_every_expression_is_read_as_it_was_said(data, family, seed):
 MUGS = scene(
     red_mug=(0.4, 0.2),
     blue_mug=(0.5, 0.0),
-    white_bowl=(0.55, -0.2),
+    white_bowl=(0.5, -0.2),
     white_golf_ball=(0.6, 0.1),
     yellow_tennis_ball=(0.45, 0.11),
     banana=(0.36, -0.1),
@@ -179,8 +181,8 @@ def test_an_expression_is_understood(words, name):
         ("pick up the ball on your left", "may name the white golf ball or yellow tennis ball"),
         ("pick up the small mug", "may name the red mug or blue mug"),
         ("put the red mug on the cup on your left", "both expressions name the red mug"),
-        ("pick up the table", "got 'table'"),
-        ("throw the banana", "got 'throw', expected bring or drop or grab"),
+        ("pick up the room", "got 'room'"),
+        ("throw the banana", "got 'throw'"),
         ("put the banana under the bowl", "got 'under'"),
     ],
 )
@@ -206,11 +208,17 @@ def test_the_premise_is_false_where_the_words_mean_something_else_or_two_things(
     assert TASK.premise(said, lying) == "the red mug has fallen over"
 
 
-def test_another_thing_is_named_in_the_same_way_and_what_was_named_keeps_its_words():
-    rng = np.random.default_rng(0)
-    before = LANGUAGE.parse("place the red mug next to the small ball", MUGS)
-    after = LANGUAGE.reword(before, {"target": "white_golf_ball", "reference": "blue_mug"}, MUGS, rng)
-    assert after.text == "place the small ball next to the blue mug"
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"target": "white_golf_ball", "reference": "red_mug"}, "place the little ball next to the red mug"),
+        ({"target": "blue_mug"}, "place the blue mug next to the little ball"),
+        ({}, "place the red mug next to the little ball"),
+    ],
+)
+def test_another_thing_is_named_in_the_same_way_and_what_was_named_keeps_its_words(arguments, text):
+    before = LANGUAGE.parse("place the red mug next to the little ball", MUGS)
+    assert LANGUAGE.reword(before, arguments, MUGS, np.random.default_rng(0)).text == text
 
 
 @given(scenes(), st.data(), seeds)
@@ -224,6 +232,8 @@ def test_other_words_are_other_words(where, data, seed):
 
 
 def test_every_condition_is_said_in_words_of_its_own():
-    conditions = list(LANGUAGE.conditions())
+    pairs = [{"target": a, "reference": b} for a, b in itertools.permutations(MOVABLE[::4], 2)]
+    conditions = list(TabletopLanguage(LIBRARY, lambda family: pairs).conditions())
     assert {c.family for c in conditions} == set(FAMILIES)
-    assert len({c.text for c in conditions}) == len({(c.family, c.arguments) for c in conditions}) == len(conditions)
+    assert len(conditions) == len(FAMILIES) * len(pairs)
+    assert len({c.text for c in conditions if c.family == "put_in"}) == len(pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from language_table_instances import EIGHT
+from tabletop_scenes import fresh
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.configuration import make_plugin, plugin_names, resolve_uri
@@ -20,6 +21,16 @@ class TestLanguageTable(TaskContract):
 class TestNavigation(TaskContract):
     def parameter_file(self):
         return resolve_uri(f"{TASKS}/studio_apartment.yaml")
+
+
+class TestTabletop(TaskContract):
+    draws = 5
+
+    def parameter_file(self):
+        return resolve_uri(f"{TASKS}/tabletop.yaml")
+
+    def made(self):
+        return fresh()
 
 
 class OnTheTable(PerturbationContract):
