@@ -204,9 +204,7 @@ class TabletopGoals:
         reference = start[argument(instruction, "reference")]
         relation = self.relation(instruction.family, target.model, reference.model)
         at_rest = Holding(p.steps(rules.rest_time), (target.name,), rules.rest_speed / p.control_rate)
-        return PlacingGoal(
-            (lifted, Placed(target.name, reference.name, relation, rules.contact, at_rest)), rules.near
-        )
+        return PlacingGoal((lifted, Placed(target.name, reference.name, relation, rules.contact, at_rest)), rules.near)
 
     def relation(self, family: str, target: str, reference: str) -> Relation:
         """Return how a target belongs to a reference, both given as models.

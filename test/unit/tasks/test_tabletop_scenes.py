@@ -1,10 +1,13 @@
 """Scenes that the task tabletop draws: gaps, reach, rest, not solved, and the way of the hand free."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import shapely
+from tabletop_scenes import TASK_FILE, tabletop
+
 from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.objects.settling import settle
@@ -15,7 +18,6 @@ from robocontrast_ros.tasks.tabletop.goals import named
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace
 from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
 from robocontrast_ros.tasks.tabletop.scenes import SETTLED_GAP, objects_in_use
-from tabletop_scenes import TASK_FILE, tabletop
 
 ARMS = ("franka_hand", "ur5e_2f85")
 SCENES = 15
@@ -79,7 +81,7 @@ def test_the_way_of_the_hand_is_free(task, drawn):
         others = [o for o in task.planner.movable(instance.scene) if o.name not in (target, *hollow)]
         solids = [(shapes.footprint(task.library[o.model], o.pose), task.library[o.model].size[2]) for o in others]
         path = np.asarray(way.path)
-        for k, (a, b) in enumerate(zip(path[:-1], path[1:], strict=True)):
+        for k, (a, b) in enumerate(itertools.pairwise(path)):
             # The hand turns where it is above everything; below, it has the turn of the grasp, or of the place.
             lowest = min(a[2], b[2])
             turn = way.grasp if way.place is None or k < len(path) - 3 else way.place
@@ -115,7 +117,10 @@ def test_both_hands_fit_into_the_boxes_of_the_task(task):
             # Each slice across the tool's axis is inside one of the boxes.
             for z in np.linspace(low[2], high[2], 9):
                 inside = [
-                    (low[:2] >= a[:2] - 1e-9).all() and (high[:2] <= b[:2] + 1e-9).all() and a[2] <= z + 1e-9 and z <= b[2] + 1e-9
+                    (low[:2] >= a[:2] - 1e-9).all()
+                    and (high[:2] <= b[:2] + 1e-9).all()
+                    and a[2] <= z + 1e-9
+                    and z <= b[2] + 1e-9
                     for a, b in ours
                 ]
                 assert any(inside), (name, box, z)
@@ -139,7 +144,9 @@ def test_a_draw_depends_on_its_generator_alone(task, drawn):
 
 def test_forty_objects_have_no_free_place():
     crowded = tabletop(objects=(40, 40), place_draws=20, scene_draws=2, condition_draws=2)
-    with pytest.raises(ConfigurationError, match=r"there is no free place for '.*'\. Use fewer objects, lower `sampling\.gap`"):
+    with pytest.raises(
+        ConfigurationError, match=r"there is no free place for '.*'\. Use fewer objects, lower `sampling\.gap`"
+    ):
         crowded.sample(np.random.default_rng(0), "x", "pick")
 
 
@@ -159,5 +166,7 @@ def test_objects_that_do_not_fit_the_task_are_refused(changes, message):
 def test_a_fixture_of_another_kind_is_refused():
     parameters = load_record(TabletopParameters, TASK_FILE)
     wrong = replace(parameters, fixtures=replace(parameters.fixtures, tables=("ceiling_lamp",)))
-    with pytest.raises(ConfigurationError, match=r"`fixtures\.tables\.0`: got 'ceiling_lamp', expected a known table: .*oak"):
+    with pytest.raises(
+        ConfigurationError, match=r"`fixtures\.tables\.0`: got 'ceiling_lamp', expected a known table: .*oak"
+    ):
         objects_in_use(wrong, "tabletop.yaml")
