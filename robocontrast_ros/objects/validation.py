@@ -59,10 +59,12 @@ class Findings:
     Attributes:
         stands: whether it stays where it is put.
         held: whether each of its grasps holds, in their order.
+        widths: between the fingers where they closed, likewise [m].
     """
 
     stands: bool
     held: tuple[bool, ...]
+    widths: tuple[float, ...]
 
 
 def check_object(model: ObjectModel, source: str) -> ObjectModel:
@@ -110,7 +112,9 @@ def check_object(model: ObjectModel, source: str) -> ObjectModel:
 def examine(model: ObjectModel) -> Findings:
     """Put an object on a plane, and try all of its grasps."""
     jaws = _Jaws(model)
-    return Findings(jaws.stands(), tuple(jaws.holds(grasp) for grasp in model.grasps))
+    stands = jaws.stands()
+    tried = [jaws.try_grasp(grasp) for grasp in model.grasps]
+    return Findings(stands, tuple(holds for holds, _ in tried), tuple(width for _, width in tried))
 
 
 class _Jaws:
@@ -166,12 +170,13 @@ class _Jaws:
         up = self._data.xmat[self._object][8]
         return bool(math.hypot(x, y) < SHIFTED and up > math.cos(STANDING))
 
-    def holds(self, grasp: Grasp) -> bool:
-        """Tell whether the object stays in the jaws while they lift, hold and shake it."""
+    def try_grasp(self, grasp: Grasp) -> tuple[bool, float]:
+        """Tell whether the object stays in the jaws while they lift and shake it; return how far open they are [m]."""
         self._put(tool_pose(Pose(), grasp), grasp.width / 2 + 0.008)
         self._run(0.1)
         self._data.ctrl[3] = -0.02
         self._run(0.4)
+        width = float(self._data.joint("left").qpos[0] + self._data.joint("right").qpos[0])
         start = self._in_hand()
         for share in np.linspace(0.0, 1.0, round(LIFTING / STEP)):
             self._data.ctrl[2] = LIFT * (1.0 - math.cos(math.pi * share)) / 2.0
@@ -181,7 +186,7 @@ class _Jaws:
             self._data.ctrl[:2] = side, side
             self._run(STEP)
         lifted = self._data.xpos[self._object][2]
-        return bool(lifted > LIFT / 2 and math.dist(start, self._in_hand()) < SLIPPED)
+        return bool(lifted > LIFT / 2 and math.dist(start, self._in_hand()) < SLIPPED), width
 
     def _put(self, pose: Pose, opening: float) -> None:
         """Begin anew with the jaws at a pose, each finger open by a distance."""

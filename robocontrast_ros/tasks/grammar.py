@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ class Alternative:
         """The symbols as a text."""
         return _text(self.symbols)
 
-    @property
+    @cached_property
     def children(self) -> tuple[str, ...]:
         """The names of the rules in it."""
         return tuple(s[1:-1] for s in self.symbols if s.startswith("{"))
@@ -159,13 +159,26 @@ class Grammar:
         Raises:
             ValueError: there are no words for it.
         """
-        symbols: list[str] = []
+        options = self._options(fits)
         chosen: list[Alternative] = []
-        self._expand(START, fits, choose, symbols, chosen)
-        return _text(symbols), tuple(chosen)
+
+        def expand(rule: str) -> Iterator[str]:
+            fitting = options(rule)
+            if not fitting:
+                raise ValueError(f"there are no words for it (rule '{rule}')")
+            alternative = fitting[0] if len(fitting) == 1 else choose(fitting)
+            chosen.append(alternative)
+            for symbol in alternative.symbols:
+                if symbol.startswith("{"):
+                    yield from expand(symbol[1:-1])
+                else:
+                    yield symbol
+
+        return _text(expand(START)), tuple(chosen)
 
     def say_every_way(self, fits: Fits) -> Iterator[str]:
         """Enumerate every sentence that means the same."""
+        options = self._options(fits)
 
         def expand(symbols: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             if not symbols:
@@ -175,7 +188,7 @@ class Grammar:
             if not head.startswith("{"):
                 heads: Iterable[tuple[str, ...]] = ((head,),)
             else:
-                heads = (w for a in self._fitting(head[1:-1], fits) for w in expand(a.symbols))
+                heads = (w for a in options(head[1:-1]) for w in expand(a.symbols))
             for words in heads:
                 for tail in expand(rest):
                     yield words + tail
@@ -197,20 +210,14 @@ class Grammar:
             raise ValueError(self._complaint(text, plain, error)) from None
         return tuple(self._alternatives(tree))
 
-    def _expand(self, rule: str, fits: Fits, choose: Choose, symbols: list[str], chosen: list[Alternative]) -> None:
-        fitting = self._fitting(rule, fits)
-        if not fitting:
-            raise ValueError(f"there are no words for it (rule '{rule}')")
-        alternative = fitting[0] if len(fitting) == 1 else choose(fitting)
-        chosen.append(alternative)
-        for symbol in alternative.symbols:
-            if symbol.startswith("{"):
-                self._expand(symbol[1:-1], fits, choose, symbols, chosen)
-            else:
-                symbols.append(symbol)
+    def _options(self, fits: Fits) -> Callable[[str], list[Alternative]]:
+        """Return what gives a rule's alternatives that fit and have words for all rules in them."""
 
-    def _fitting(self, rule: str, fits: Fits) -> list[Alternative]:
-        return [a for a in self.rules[rule] if fits(a) and all(self._fitting(c, fits) for c in a.children)]
+        @cache
+        def options(rule: str) -> list[Alternative]:
+            return [a for a in self.rules[rule] if fits(a) and all(options(child) for child in a.children)]
+
+        return options
 
     @cached_property
     def _spelling(self) -> dict[str, str]:

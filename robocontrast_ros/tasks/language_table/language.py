@@ -92,7 +92,12 @@ class BlockLanguage:
         return to_instruction(text, GRAMMAR.read(text), self._on_table(scene))
 
     def _said(self, instruction: Instruction, scene: Scene, choose: Choose) -> Instruction:
-        text, _ = GRAMMAR.say(says(instruction, self._on_table(scene)), choose)
+        there = self._on_table(scene)
+        try:
+            text, _ = GRAMMAR.say(says(instruction, there), choose)
+        except ValueError as reason:
+            what = {"family": instruction.family, **dict(instruction.arguments)}
+            raise ValueError(f"{what} with {', '.join(there)} on the table: {reason}") from None
         return replace(instruction, text=text)
 
     def _in_first_words(self, instruction: Instruction) -> Instruction:

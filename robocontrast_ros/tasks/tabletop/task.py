@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, TestInstance
+from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.protocol import Infeasible, Task
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
+from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters
 from robocontrast_ros.tasks.tabletop.planner import TabletopPlanner
 from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw, Settle, TabletopScenes, at_rest, objects_in_use
@@ -31,8 +32,8 @@ class Tabletop(Task):
         self.scenes = TabletopScenes(parameters, library)
         self.goals = TabletopGoals(parameters, library)
         self.planner = TabletopPlanner(parameters, library, self.goals)
-        self.premise = self.planner.premise
         self._draw = SceneDraw(parameters, library, self.planner, settle)
+        self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
 
     @classmethod
     def from_file(cls, path: Path) -> Tabletop:
@@ -44,6 +45,10 @@ class Tabletop(Task):
         parameters = load_record(TabletopParameters, path)
         library = objects_in_use(parameters, str(path))
         return cls(parameters, library, lambda scene: at_rest(scene, library, parameters.world))
+
+    def premise(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return why an instruction makes no sense in a scene: something is not there, or its words are ambiguous."""
+        return self.planner.premise(instruction, scene) or self.language.premise(instruction, scene)
 
     def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
         """Draw one i.i.d. test instance.

@@ -1,0 +1,148 @@
+"""What is said and understood about things on the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.objects import ObjectModel
+from robocontrast_ros.tasks.grammar import Choose, Derivation, change_wording, drawn, keep_wording, means
+from robocontrast_ros.tasks.tabletop.grammar import ROLES, features, tabletop_grammar, understood, words_of
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
+from robocontrast_ros.tasks.tabletop.referring import Expression, Objects, expressions, plain, resolve
+
+Conditions = Callable[[str], Iterable[Mapping[str, str]]]
+"""Family -> the arguments that its instructions can have, objects by model."""
+
+
+class TabletopLanguage:
+    """Instructions about things that are referred to by name, category, colour, size and place.
+
+    Attributes:
+        arguments: names of the arguments that can be changed.
+        grammar: the sentences.
+    """
+
+    arguments = ROLES
+
+    def __init__(self, objects: Objects, conditions: Conditions) -> None:
+        self._objects, self._conditions = objects, conditions
+        self.grammar = tabletop_grammar(objects.values())
+
+    def conditions(self) -> Iterator[Instruction]:
+        """Enumerate every task condition once, each thing by its usual name and its colour."""
+        for family in FAMILIES:
+            for arguments in self._conditions(family):
+                said = {role: plain(self._objects[model]) for role, model in arguments.items()}
+                yield self._said(Instruction("", family, tuple(arguments.items())), said, lambda fitting: fitting[0])
+
+    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction in words: expressions uniform among those that mean one thing alone, then the words.
+
+        Raises:
+            ValueError: something cannot be named alone in this scene.
+        """
+        said = {role: _draw(self._ways(name, scene), rng) for role, name in _named(instruction).items()}
+        return self._said(instruction, said, drawn(rng))
+
+    def parse(self, text: str, scene: Scene) -> Instruction:
+        """Return the structure of an instruction text in a scene.
+
+        Raises:
+            ValueError: the grammar does not know the text, an expression names nothing or several things, or both
+                name the same one.
+        """
+        derivation = self.grammar.read(text)
+        family, said = understood(derivation)
+        arguments = {role: self._meant(text, derivation, role, said[role], scene) for role in said}
+        if len(set(arguments.values())) < len(arguments):
+            name = arguments["target"].replace("_", " ")
+            raise ValueError(f"instruction '{text}': both expressions name the {name}; expected two different things")
+        return Instruction(text, family, tuple(arguments.items()))
+
+    def premise(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return why the words do not say in this scene what they shall say; None where they do."""
+        try:
+            found = self.parse(instruction.text, scene)
+        except ValueError as error:
+            return str(error)
+        if found.arguments != instruction.arguments:
+            return f"its words mean {dict(found.arguments)} in place of {dict(instruction.arguments)}"
+        return None
+
+    def reword(
+        self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
+    ) -> Instruction:
+        """Return the instruction about other things, in the same wording.
+
+        What was named already keeps its expression, in whatever role; another thing is named in the same way where that
+        means it alone, else in a way that is drawn.
+
+        Raises:
+            ValueError: the instruction's text is not of the grammar, or something cannot be named alone.
+        """
+        before = self.grammar.read(instruction.text)
+        changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
+        _, spoken = understood(before)
+        known = {name: spoken[role] for role, name in _named(instruction).items()}
+        kinds = {role: spoken[role].kind(self._model(name, scene)) for role, name in _named(instruction).items()}
+        said = {}
+        for role, name in _named(changed).items():
+            ways = self._ways(name, scene)
+            alike = [e for e in ways if e.kind(self._model(name, scene)) == kinds[role]]
+            said[role] = known[name] if known.get(name) in ways else _draw(alike or ways, rng)
+        return self._said(changed, said, keep_wording(before, (), drawn(rng)))
+
+    def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction with other expressions and other words, where there are any.
+
+        Raises:
+            ValueError: the instruction's text is not of the grammar, or something cannot be named alone.
+        """
+        before = self.grammar.read(instruction.text)
+        _, spoken = understood(before)
+        said = {}
+        for role, name in _named(instruction).items():
+            ways = self._ways(name, scene)
+            said[role] = _draw([e for e in ways if e != spoken[role]] or ways, rng)
+        return self._said(instruction, said, change_wording(before, drawn(rng)))
+
+    def put(self, family: str, said: Mapping[str, Expression], choose: Choose) -> str:
+        """Return the sentence of a family with an expression for each role."""
+        text, _ = self.grammar.say(means(features(family, said)), choose)
+        return text
+
+    def _said(self, instruction: Instruction, said: Mapping[str, Expression], choose: Choose) -> Instruction:
+        return replace(instruction, text=self.put(instruction.family, said, choose))
+
+    def _ways(self, name: str, scene: Scene) -> list[Expression]:
+        ways = list(expressions(name, scene, self._objects))
+        if not ways:
+            raise ValueError(f"no words name the {name.replace('_', ' ')} alone in this scene")
+        return ways
+
+    def _model(self, name: str, scene: Scene) -> ObjectModel:
+        return self._objects[scene[name].model]
+
+    def _meant(self, text: str, derivation: Derivation, role: str, said: Expression, scene: Scene) -> str:
+        names = resolve(said, scene, self._objects)
+        if len(names) != 1:
+            which = " or ".join(name.replace("_", " ") for name in names)
+            found = f"may name the {which}" if names else "names nothing"
+            compares = not names and (said.size or said.place)
+            hint = "; a size or a place is said to tell several apart" if compares else ""
+            words = words_of(derivation, role)
+            raise ValueError(f"instruction '{text}': '{words}' {found} in this scene, expected one thing{hint}")
+        return names[0]
+
+
+def _named(instruction: Instruction) -> dict[str, str]:
+    """Return role -> name of the thing."""
+    return {role: name for role in ROLES if (name := instruction.get(role)) is not None}
+
+
+def _draw(ways: list[Expression], rng: np.random.Generator) -> Expression:
+    return ways[int(rng.integers(len(ways)))]

@@ -1,0 +1,172 @@
+"""Expressions that refer to things on the table, and what they refer to in a scene.
+
+One function, ``resolve``, decides it for all: what is said is unambiguous by it, what is read is understood by it,
+and the premise of a trial asks it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from robocontrast_ros.domain import ObjectState, Scene
+from robocontrast_ros.objects import ObjectModel
+
+Objects = Mapping[str, ObjectModel]
+"""Model name -> object."""
+
+ANYTHING = "object"
+"""The noun for whatever can be moved."""
+
+CATEGORY_NOUNS = {
+    "cleaning": "cleaning item",
+    "cutlery": "piece of cutlery",
+    "electronics": "electronic device",
+    "hardware": "piece of hardware",
+    "stationery": "piece of stationery",
+}
+"""Category -> noun, for categories whose word is none."""
+
+SIZES = ("small", "large")
+PLACES = ("left", "right", "nearest", "farthest")
+"""In the robot's frame, which instructions say in words (``on your left``): x points away from it, y to its left."""
+
+LARGER = 1.2
+"""A thing is large beside others of its kind whose diagonals are smaller by this factor, and small likewise."""
+
+APART = 0.03
+"""A thing is on the left of others from which it is at least so far to the left, and so with all places [m]."""
+
+APART_WHEN_SAID = 0.05
+"""The same where a place is said, so that a scene that is set up a little differently does not make it false [m]."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression that refers to one thing.
+
+    Attributes:
+        noun: what it is called, or its category's noun, or ``object``.
+        colour: its colour; empty where it is not said, as with all that follow.
+        size: one of SIZES, among those of the noun and colour.
+        place: one of PLACES, among those of the noun, colour and size.
+    """
+
+    noun: str
+    colour: str = ""
+    size: str = ""
+    place: str = ""
+
+    def kind(self, model: ObjectModel) -> str:
+        """Return what stays when another thing is named in the same way."""
+        noun = str(model.nouns.index(self.noun)) if self.noun in model.nouns else self.noun == ANYTHING
+        return f"{noun}{bool(self.colour)}{bool(self.size)}{bool(self.place)}"
+
+
+def resolve(expression: Expression, scene: Scene, objects: Objects, apart: float = APART) -> tuple[str, ...]:
+    """Return the names of the things that an expression may mean in a scene, in the scene's order.
+
+    Args:
+        expression: what is said.
+        scene: what stands where; the world frame is the robot's.
+        objects: the models.
+        apart: least distance that makes a place clear [m].
+
+    Returns:
+        One name where it is unambiguous; none where nothing fits, or where a size or a place is said of the only thing
+        that fits; several where it is not clear which is meant.
+    """
+    found = [o for o in scene if o.model in objects and _fits(expression, objects[o.model])]
+    if expression.size:
+        found = _extreme(found, expression.size == "large", [_diagonal(objects[o.model]) for o in found])
+    if expression.place:
+        sign, measure = _MEASURES[expression.place]
+        found = _foremost(found, sign, measure, apart)
+    return tuple(o.name for o in found)
+
+
+def nouns(model: ObjectModel) -> tuple[str, ...]:
+    """Return what a thing may be called: its nouns, its category's, and ``object``."""
+    return tuple(dict.fromkeys((*model.nouns, CATEGORY_NOUNS.get(model.category, model.category), ANYTHING)))
+
+
+def plain(model: ObjectModel) -> Expression:
+    """Return the usual expression for a thing of a model, whatever stands beside it."""
+    return Expression(model.nouns[0], model.colour)
+
+
+def expressions(name: str, scene: Scene, objects: Objects) -> Iterator[Expression]:
+    """Enumerate the expressions that mean one thing alone in a scene, and still do when things are moved a little.
+
+    None of them says a size or a place without need.
+
+    Args:
+        name: of the thing.
+        scene: it is one of its objects.
+        objects: the models.
+    """
+
+    def alone(expression: Expression) -> bool:
+        meant = resolve(expression, scene, objects, APART_WHEN_SAID)
+        return meant == (name,) == resolve(expression, scene, objects)
+
+    model = objects[scene[name].model]
+    for noun in nouns(model):
+        for colour in dict.fromkeys(("", model.colour)):
+            for size in ("", *(SIZES if noun != ANYTHING else ())):
+                for place in ("", *PLACES):
+                    said = Expression(noun, colour, size, place)
+                    shorter = {replace(said, size=""), replace(said, place=""), replace(said, size="", place="")} - {
+                        said
+                    }
+                    if alone(said) and not any(map(alone, shorter)):
+                        yield said
+
+
+def _fits(expression: Expression, model: ObjectModel) -> bool:
+    return not model.fixed and expression.noun in nouns(model) and expression.colour in ("", model.colour)
+
+
+def _foremost(
+    found: list[ObjectState], greatest: bool, measure: Callable[[ObjectState], float], apart: float
+) -> list[ObjectState]:
+    """Return those that are not clearly behind the foremost one; none where there is nothing to compare with."""
+    if len(found) < 2:
+        return []
+    values = [measure(o) if greatest else -measure(o) for o in found]
+    return [o for o, value in zip(found, values, strict=True) if value > max(values) - apart]
+
+
+def _extreme(found: list[ObjectState], largest: bool, sizes: list[float]) -> list[ObjectState]:
+    """Return those that are not clearly smaller than the largest, or larger than the smallest; none of a single one."""
+    if len(found) < 2:
+        return []
+    least, greatest = min(sizes), max(sizes)
+    return [
+        o
+        for o, size in zip(found, sizes, strict=True)
+        if (size * LARGER > greatest if largest else size < least * LARGER)
+    ]
+
+
+def _diagonal(model: ObjectModel) -> float:
+    x, y, z = model.size
+    return math.sqrt(x * x + y * y + z * z)
+
+
+def _sideways(o: ObjectState) -> float:
+    return o.pose.position[1]
+
+
+def _away(o: ObjectState) -> float:
+    x, y = o.pose.xy
+    return math.sqrt(x * x + y * y)
+
+
+_MEASURES = {
+    "left": (True, _sideways),
+    "right": (False, _sideways),
+    "nearest": (False, _away),
+    "farthest": (True, _away),
+}

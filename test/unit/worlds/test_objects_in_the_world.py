@@ -1,0 +1,106 @@
+"""Objects of the library in the embedded world, and pictures of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.objects import SHIPPED, load_library
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.worlds.mujoco.entities import Category, EntityState, InvalidModel, ResourceNotFound
+from robocontrast_ros.worlds.mujoco.rendering import Camera, Renderer
+from robocontrast_ros.worlds.mujoco.studio import Studio
+from robocontrast_ros.worlds.mujoco.world import World
+
+TABLETOP = "package://robocontrast_ros/models/tabletop.xml"
+MUG, TABLE = f"{SHIPPED}/mug.yaml#red", f"{SHIPPED}/table.yaml#oak"
+FRONT = Camera("front", 160, 120)
+
+
+@pytest.fixture(scope="module")
+def world():
+    profile = load_profile(resolve_uri("package://robocontrast_ros/config/robots/franka.yaml"))
+    made = World(profile, TABLETOP, cameras=(FRONT,))
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def empty(world):
+    world.reset()
+
+
+def test_an_object_stands_on_a_table_that_physics_never_moves(world):
+    world.spawn("oak_table", Pose(), uri=TABLE)
+    world.spawn("red_mug", Pose.planar(0.45, 0.1, 1.0, 0.01), uri=MUG)
+    world.step(200)
+    mug = world.entity_state("red_mug").pose
+    assert mug.position == pytest.approx((0.45, 0.1, 0.0), abs=2e-3)
+    assert mug.yaw == pytest.approx(1.0, abs=0.02)
+    assert world.entity_state("oak_table").pose == Pose()
+    assert ("oak_table", "red_mug") in world.contacts()
+    assert world.category("oak_table") is Category.DYNAMIC_OBJECT
+    # A table that is lowered takes what stands on it along, by gravity alone.
+    world.set_entity_state("oak_table", EntityState(Pose((0.0, 0.0, -0.05))))
+    world.step(200)
+    assert world.entity_state("red_mug").pose.position[2] == pytest.approx(-0.05, abs=2e-3)
+    assert world.source("red_mug") == MUG
+
+
+def test_a_scene_changes_its_look_by_what_is_spawned(world):
+    world.spawn("lamp", Pose(), uri=f"{SHIPPED}/lamp.yaml#ceiling")
+    images = []
+    for look in ("oak", "walnut"):
+        world.spawn("table", Pose(), uri=f"{SHIPPED}/table.yaml#{look}")
+        images.append(world.cameras.render("front").astype(float))
+        world.delete("table")
+    assert images[0][80:, 40:120].mean() > images[1][80:, 40:120].mean() + 20
+    world.spawn("table", Pose(), uri=TABLE)
+    bright = world.cameras.render("front").mean()
+    world.delete("lamp")
+    assert world.cameras.render("front").mean() < bright - 10
+
+
+@pytest.mark.parametrize(
+    ("uri", "error", "said"),
+    [
+        (f"{SHIPPED}/mug.yaml#pink", InvalidModel, "got 'pink', expected a known variant: blue, red, white"),
+        (f"{SHIPPED}/mug.yaml", InvalidModel, "expected a known variant"),
+        (f"{SHIPPED}/mog.yaml#red", ResourceNotFound, "mog.yaml"),
+        ("package://robocontrast_ros/config/robots/franka.yaml#red", InvalidModel, "expected a known key"),
+    ],
+)
+def test_an_object_that_is_not_there_cannot_be_spawned(world, uri, error, said):
+    before = world.entities()
+    with pytest.raises(error, match=said):
+        world.spawn("thing", Pose(), uri=uri)
+    assert world.entities() == before
+
+
+def test_pictures_for_people_have_shadows_and_policies_images_stay_as_they_are(world):
+    world.spawn("lamp", Pose(), uri=f"{SHIPPED}/lamp.yaml#window")
+    world.spawn("table", Pose(), uri=TABLE)
+    world.spawn("box", Pose.planar(0.45, 0.0), uri=f"{SHIPPED}/cracker_box.yaml#red")
+    seen = world.cameras.render("front")
+    model, data = world.cameras._model, world.cameras._data
+    fine = Renderer((FRONT,), fine=True)
+    picture = fine.render(model, data, "front", model.camera("front").id)
+    fine.close()
+    # The shadow of the box, from a window on the left, lies to its right.
+    darker = picture.astype(int).sum(axis=2) < seen.astype(int).sum(axis=2) - 60
+    assert darker.sum() > 50
+    assert np.array_equal(world.cameras.render("front"), seen)
+
+
+def test_an_object_fills_its_portrait():
+    library = load_library()
+    with Studio(96, 80) as studio:
+        ground = studio.portrait(library["red_cube"])[2, 2].astype(int)
+        for name in ("red_cube", "banana", "blue_water_bottle"):
+            shown = np.abs(studio.portrait(library[name]).astype(int) - ground).sum(axis=2) > 60
+            rows, columns = np.flatnonzero(shown.any(axis=1)), np.flatnonzero(shown.any(axis=0))
+            assert rows[0] > 0
+            assert rows[-1] < 79
+            assert max(np.ptp(rows) / 80, np.ptp(columns) / 96) > 0.6
