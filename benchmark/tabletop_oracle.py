@@ -163,7 +163,9 @@ def main() -> None:
         }
     if asked.json:
         seeds = [0, asked.scenes - 1]
-        print(json.dumps({"seed": seeds, "robot": asked.robot, "physics": PHYSICS, "families": found}))
+        failed = [[row.family, row.seed, row.detail] for row in rows if not row.success]
+        values = {"robot": asked.robot, "policy": asked.policy, "physics": PHYSICS, "families": found, "failed": failed}
+        print(json.dumps({"seed": seeds, **values}))
         return
     table = Table(box=None)
     for heading in ("skill", "scenes", "solved", "%", "95 %", "touched", "moved", "SPL", "steps", "s"):

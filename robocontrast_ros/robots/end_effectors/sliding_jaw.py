@@ -17,11 +17,11 @@ from robocontrast_ros.robots.profile_base import Triple
 FULL = 0.004
 """How far a set point ahead of the finger makes it press with its whole force [m]."""
 
-DAMPING = 400.0
+DAMPING = 1000.0
 """Of the actuator [Ns/m]: no finger bounces off what it meets."""
 
-ARMATURE = 0.1
-"""Mass of the drive that each finger moves with [kg]; it keeps the light fingers stable."""
+ARMATURE = 1.5
+"""Mass of the geared drive that each finger moves with [kg]; with 0.1 kg what is round is shot out of the hand."""
 
 
 @record

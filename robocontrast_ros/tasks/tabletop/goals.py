@@ -199,14 +199,12 @@ class TabletopGoals:
         if instruction.family == "pick":
             held = Holding(p.steps(rules.hold_time))
             return TabletopGoal(
-                (lifted, Lifted(target.name, target.pose.position[2], rules.held, rules.contact, held)), p.hand.radius
+                (lifted, Lifted(target.name, target.pose.position[2], rules.held, rules.contact, held)), rules.near
             )
         reference = start[argument(instruction, "reference")]
         relation = self.relation(instruction.family, target.model, reference.model)
         at_rest = Holding(p.steps(rules.rest_time), (target.name,), rules.rest_speed / p.control_rate)
-        return PlacingGoal(
-            (lifted, Placed(target.name, reference.name, relation, rules.contact, at_rest)), p.hand.radius
-        )
+        return PlacingGoal((lifted, Placed(target.name, reference.name, relation, rules.contact, at_rest)), rules.near)
 
     def relation(self, family: str, target: str, reference: str) -> Relation:
         """Return how a target belongs to a reference, both given as models.

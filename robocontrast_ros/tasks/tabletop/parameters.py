@@ -51,7 +51,7 @@ class HandBox:
 
 @record
 class Hand:
-    """The open hand as the planner sees it: boxes that every hand that is used fits in, with the tool pointing down."""
+    """The open hand as the planner sees it, and the wrist above: boxes that those in use fit in, tool down."""
 
     boxes: tuple[HandBox, ...] = Field(min_length=1, description="together around the open hand")
     opening: float = Field(gt=0, description="greatest width between the fingers that the planner uses [m]")

@@ -46,7 +46,7 @@ def test_what_is_picked_is_held_high_for_half_a_second():
         ("stack", "blue_cube", (0.55, -0.1, 0.053), (0.55, -0.1, 0.056)),
         ("put_on", "red_can", (0.55, 0.175, 0.115), (0.55, 0.178, 0.115)),
         ("put_in", "red_bowl", (0.42, -0.05, 0.02), (0.42, -0.03, 0.02)),
-        ("put_in", "red_bowl", (0.42, -0.1, 0.027), (0.42, -0.1, 0.03)),
+        ("put_in", "red_bowl", (0.42, -0.1, 0.025), (0.42, -0.1, 0.04)),
     ],
 )
 def test_a_place_has_edges(family, reference, there, elsewhere):
