@@ -14,7 +14,7 @@ import extending_page
 import pytest
 
 ROW = re.compile(r"^\| an? (\w+) \| (\d): (`own_lab.+?) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
-KINDS = {"score", "backend", "judge", "policy", "strategy", "perturbation", "task", "robot"}
+KINDS = {"score", "backend", "judge", "policy", "strategy", "perturbation", "task", "robot", "gripper"}
 SESSIONS = ("own_lab/session.yaml", "own_lab/table.yaml")
 
 

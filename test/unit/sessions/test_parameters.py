@@ -197,8 +197,7 @@ def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
         ({"task": "language_tabel"}, "`task`: got 'language_tabel', expected a known task"),
         (
             {"robot": "./none.yaml"},
-            "expected a file that exists, or a known robot: franka, franka_hand, locobot, ur5e, ur5e_2f85. There is no "
-            "file",
+            "or a known robot: franka, franka_hand, locobot, ur5e, ur5e_2f85. There is no file",
         ),
         (
             {"strategy": {"name": "contrast_sets", "perturbations": ["LB1"]}},
