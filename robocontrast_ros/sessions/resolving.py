@@ -205,7 +205,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         task_file=files["task"],
         strategy=strategy,
         perturbations=loaded_perturbations(parameters.strategy, strategy, task, *origin("strategy.perturbations")[:2]),
-        cost_model=cost_model(parameters.cost, parameters.handling_times),
+        cost_model=cost_model(parameters.cost, parameters.handling_times, task.store),
         world=loaded_world(parameters.world, origin),
         scores=scores,
     )

@@ -1,14 +1,14 @@
 """What a set-up takes: the moves from the actual scene to the wanted one, and what they cost.
 
 Cost counts what a person does to the objects of the scene (seed 000, sections 4 and 5.1). Resetting the
-robot is free, and so is a new instruction. What is brought in from outside the scene, or taken out of it,
-costs nothing in either model: its place outside is not known.
+robot is free, and so is a new instruction. What is brought in from outside the scene, or taken out of it, is carried
+from or to the task's store; where the task has none it costs nothing in either model, for its place is not known.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Protocol
@@ -19,6 +19,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.domain.products import norm
 
 Flags = NDArray[np.bool_]
@@ -88,10 +89,12 @@ class CostModel(Protocol):
     Attributes:
         name: the name in parameter files.
         unit: what it counts in, ``m`` or ``s``.
+        store: where objects stand that are in no scene, in the scenes' frame [m]; None where it is not known.
     """
 
     name: str
     unit: str
+    store: Vector3 | None
 
     def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
         """Return the cost of a set-up, at least 0.
@@ -102,7 +105,7 @@ class CostModel(Protocol):
         """
 
     def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
-        """Return the cost of many set-ups of one scene, each from another one, at least 0.
+        """Return the cost of many set-ups of one scene, each from another one, at least 0, where there is no store.
 
         Args:
             carried: whether an object is carried, shape (n, objects), in the order of the moves.
@@ -120,9 +123,13 @@ class MetresMoved:
     name = "metres_moved"
     unit = "m"
 
+    def __init__(self, store: Vector3 | None = None) -> None:
+        """Take the task's store."""
+        self.store = store
+
     def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
         """Return the metres."""
-        return math.fsum(move.distance for move in moves)
+        return math.fsum(math.dist(start, goal) for start, goal in _carried(moves, self.store))
 
     def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
         """Return the metres."""
@@ -157,22 +164,20 @@ class SecondsToMove:
     name = "seconds_to_move"
     unit = "s"
 
-    def __init__(self, times: HandlingTimes | None = None) -> None:
-        """Take the person's handling times; the defaults when left out."""
-        self._times = times or HandlingTimes()
+    def __init__(self, times: HandlingTimes | None = None, store: Vector3 | None = None) -> None:
+        """Take the person's handling times, the defaults when left out, and the task's store."""
+        self._times, self.store = times or HandlingTimes(), store
 
     def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
         """Return the measured time where there is one, else the model's."""
         if measured is not None:
             return measured
         times, here, seconds = self._times, None, []
-        for move in moves:
-            if move.start is None or move.goal is None:
-                continue
-            walk = 0.0 if here is None else here.distance_to(move.start)
+        for start, goal in _carried(moves, self.store):
+            walk = 0.0 if here is None else math.dist(here, start)
             seconds.append(walk / times.walking_speed + times.taking)
-            seconds.append(move.distance / times.carrying_speed + times.placing)
-            here = move.goal
+            seconds.append(math.dist(start, goal) / times.carrying_speed + times.placing)
+            here = goal
         return math.fsum(seconds)
 
     def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
@@ -190,6 +195,15 @@ class SecondsToMove:
         return seconds
 
 
+def _carried(moves: Sequence[SetupMove], store: Vector3 | None) -> Iterator[tuple[Vector3, Vector3]]:
+    """Yield from where to where each object is carried [m]; not those whose place outside is not known."""
+    for move in moves:
+        start = store if move.start is None else move.start.position
+        goal = store if move.goal is None else move.goal.position
+        if start is not None and goal is not None:
+            yield start, goal
+
+
 def transition_costs(left: Sequence[Scene], wanted: Sequence[Scene], model: CostModel, tolerance: Tolerance) -> Floats:
     """Return the cost from each of some scenes to each of others.
 
@@ -202,6 +216,9 @@ def transition_costs(left: Sequence[Scene], wanted: Sequence[Scene], model: Cost
     frames = sorted({scene.frame_id for scene in (*left, *wanted)})
     if len(frames) > 1:
         raise ValueError(f"scenes in one frame: got {', '.join(map(repr, frames))}")
+    if model.store is not None:
+        # What is taken out counts, too, and in the order of the moves.
+        return np.array([[model.cost(setup_moves(a, b, tolerance)) for b in wanted] for a in left])
     arrays = cache(partial(_object_arrays, tuple(left)))
     costs = np.empty((len(left), len(wanted)))
     for column, scene in enumerate(wanted):
@@ -240,10 +257,10 @@ COST_MODELS = (MetresMoved.name, SecondsToMove.name)
 """Names of the cost models in parameter files."""
 
 
-def cost_model(name: str, times: HandlingTimes) -> CostModel:
-    """Return the cost model of a name.
+def cost_model(name: str, times: HandlingTimes, store: Vector3 | None = None) -> CostModel:
+    """Return the cost model of a name, for a task with a store or without.
 
     Raises:
         KeyError: there is none.
     """
-    return {MetresMoved.name: MetresMoved(), SecondsToMove.name: SecondsToMove(times)}[name]
+    return {MetresMoved.name: MetresMoved(store), SecondsToMove.name: SecondsToMove(times, store)}[name]

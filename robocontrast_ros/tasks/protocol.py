@@ -225,6 +225,8 @@ class Task(ABC):
         premise: asked before every trial, with the scene as it was read back; where it gives a reason, the trial is
             void.
         backdrop: the background of its maps.
+        store: where objects stand that are in no scene, in the scenes' frame [m], from where a person carries them;
+            None where it is not known, and bringing them in costs nothing.
         scores: names of its scores, in the order of tables; None for those of ``episodes.scoring.standard``.
         path_dimensions: 2 where paths count in the x-y plane of the scene's frame, 3 in space.
     """
@@ -243,6 +245,7 @@ class Task(ABC):
     routes: Routes | None = None
     premise: Premise | None = None
     backdrop: Backdrop | None = None
+    store: tuple[float, float, float] | None = None
     scores: ClassVar[tuple[str, ...] | None] = None
     path_dimensions: int = 2
 

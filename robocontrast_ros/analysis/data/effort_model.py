@@ -31,7 +31,11 @@ class Effort:
 
 
 class EffortModel:
-    """The effort of every set-up of a journal, in both units."""
+    """The effort of every set-up of a journal, in both units.
+
+    Attributes:
+        store: where objects stood that were in no scene [m]; None where it is not known.
+    """
 
     def __init__(self, started: SessionStarted | None) -> None:
         """Take the session's parameters; their defaults where the journal names none."""
@@ -41,7 +45,10 @@ class EffortModel:
             tolerance.get("position_tolerance", 0.0), tolerance.get("orientation_tolerance", 0.0)
         )
         times = session.get("handling_times") or session.get("mover", {})  # its name in older journals
-        self._metres, self._seconds = MetresMoved(), SecondsToMove(HandlingTimes(**times))
+        store = started.parameters.get("task", {}).get("store") if started else None
+        self.store = tuple(store) if store is not None else None
+        self._metres = MetresMoved(self.store)
+        self._seconds = SecondsToMove(HandlingTimes(**times), self.store)
 
     def of(self, moves: Sequence[SetupMove], measured: float | None = None) -> Effort:
         """Return the effort of moves; the seconds are the measured ones where there are."""

@@ -140,6 +140,9 @@ class TabletopParameters:
     physics_step: float = Field(gt=0, le=0.01, description="step of the embedded simulator's physics [s]")
     step_limit: int = Field(gt=0, description="control steps after which a trial ends")
     start: Triple = Field(description="the tool when a trial starts, world frame [m]")
+    store: Triple | None = Field(
+        default=None, description="where a person takes objects from that are in no scene, world frame [m]; not known"
+    )
     region: Region
     fixtures: Fixtures
     hand: Hand

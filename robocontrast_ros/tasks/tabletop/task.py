@@ -24,11 +24,14 @@ class Tabletop(Task):
     families = FAMILIES
     metric = "success"
     path_dimensions = 3
+    # Collisions with anything, which a grasp is one of, say nothing here, and there is no reference path.
+    scores = ("success", "spl", "progress", "subgoals_reached", "distance_to_goal", "path_length")
 
     def __init__(self, parameters: TabletopParameters, library: dict[str, ObjectModel], settle: Settle) -> None:
         self.parameters, self.library = parameters, library
         self.name = parameters.name
         self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
+        self.store = parameters.store
         self.scenes = TabletopScenes(parameters, library)
         self.goals = TabletopGoals(parameters, library)
         self.planner = TabletopPlanner(parameters, library, self.goals)

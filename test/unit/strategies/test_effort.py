@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -178,3 +179,18 @@ def test_a_session_s_file_names_the_cost_model_and_the_person(tmp_path):
     file.write_text(file.read_text().replace("seconds_to_move", "seconds"))
     with pytest.raises(ConfigurationError, match=r"`cost`: got 'seconds', expected a known cost model: metres_moved"):
         resolve(file)
+
+
+STORE = (5.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("model", [MetresMoved(STORE), SecondsToMove(TIMES, STORE)], ids=lambda m: m.name)
+def test_with_a_store_what_is_brought_in_and_taken_out_is_carried_from_and_to_it(model):
+    left, wanted = line(a=0.0, b=1.0), line(b=1.0, c=3.0)
+    moves = setup_moves(left, wanted, EXACT)
+    walk = (5.0 - 5.0) / TIMES.walking_speed
+    seconds = (5.0 + 2.0) / TIMES.carrying_speed + walk + 2 * (TIMES.taking + TIMES.placing)
+    assert model.cost(moves) == pytest.approx(5.0 + 2.0 if model.unit == "m" else seconds)
+    assert transition_costs([left, wanted], [wanted, left], model, EXACT) == pytest.approx(
+        np.array([[model.cost(moves), 0.0], [0.0, model.cost(setup_moves(wanted, left, EXACT))]])
+    )
