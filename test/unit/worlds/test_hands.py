@@ -240,12 +240,13 @@ def test_the_frame_tool_is_where_a_grasp_says(rig):
     rig.world.spawn("cube", pose, uri=cube.uri)
     rig.world.step(50)
     grasp = cube.grasps[0]
-    target = tool_pose(pose, grasp)
-    joints = rig.kinematics.posture(target)
-    above = rig.kinematics.posture(Pose((*target.position[:2], target.position[2] + 0.1), target.orientation))
-    for goal in (above, joints):
-        rig.world.apply_command(JointTrajectoryCommand(rig.profile.joint_names, goal, 1.0))
-        rig.wait(1.2)
+    turns = [tool_pose(pose, grasp, turn) for turn in range(grasp.turns)]
+    target = max(turns, key=lambda candidate: abs(candidate.orientation[0]))  # least turned from x ahead
+    joints = rig.kinematics.posture(Pose((*target.position[:2], target.position[2] + 0.1), target.orientation))
+    for goal, wait in ((joints, 3.0), (rig.kinematics.step(joints, target, 1.0, iterations=20).positions, 1.0)):
+        rig.world.apply_command(JointTrajectoryCommand(rig.profile.joint_names, goal, wait))
+        rig.wait(wait + 0.2)
+    assert rig.world.tool_pose().distance_to(target) < 1e-3
     rig.grip(1.0)
     after = rig.world.entity_state("cube").pose
     assert after.position == pytest.approx(pose.position, abs=1e-3), "fingers that close evenly do not push"
