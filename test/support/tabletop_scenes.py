@@ -14,10 +14,10 @@ from robocontrast_ros.tasks.tabletop.scenes import objects_in_use
 TASK_FILE = resolve_uri("package://robocontrast_ros/config/tasks/tabletop.yaml")
 
 
-def fresh(**sampling: object) -> Tabletop:
-    """Return the shipped task, made afresh; what stands in its scenes is at rest where it is put."""
+def fresh(objects: tuple[str, ...] = (), **sampling: object) -> Tabletop:
+    """Return the shipped task, made afresh, with some of its objects; in its scenes all is at rest where it is put."""
     parameters = load_record(TabletopParameters, TASK_FILE)
-    parameters = replace(parameters, sampling=replace(parameters.sampling, **sampling))
+    parameters = replace(parameters, objects=objects, sampling=replace(parameters.sampling, **sampling))
     return Tabletop(parameters, objects_in_use(parameters, str(TASK_FILE)), lambda scene: scene)
 
 

@@ -20,17 +20,20 @@ SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$"}
 def summary_tex(summary: Summary) -> str:
     """Return a tabular with a row a perturbation: trials, both scores with intervals, differences to base trials."""
     metric = summary.metric_spec.heading
-    columns = {
-        "perturbation": "l",
-        "n": "r",
-        metric: "l",
-        "success": "l",
-        f"{metric} {MINUS} base": "l",
-        f"success {MINUS} base": "l",
-        "void": "r",
-        f"cost [{summary.cost_unit}]": "r",
-    }
-    rows = [_row(row, summary.metric) for row in summary.rows]
+    headings = (
+        "perturbation",
+        "n",
+        metric,
+        "success",
+        f"{metric} {MINUS} base",
+        f"success {MINUS} base",
+        "void",
+        f"cost [{summary.cost_unit}]",
+    )
+    # Where success is the metric, its columns are there once.
+    cells = [dict(zip(headings, _row(row, summary.metric), strict=True)) for row in summary.rows]
+    columns = {name: "r" if name in ("n", "void", headings[-1]) else "l" for name in headings}
+    rows = [tuple(row.values()) for row in cells]
     note = (
         "95 % intervals. n: trials that count. minus base: mean difference to the same instances' base trials. "
         "void: attempts that are in no mean."

@@ -21,8 +21,8 @@ from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.tasks.language_table.goals import BlockGoal, BlockGoals, Region, goal_point
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
-from robocontrast_ros.tasks.language_table.roadmap import Roadmap
 from robocontrast_ros.tasks.protocol import Infeasible, Plan
+from robocontrast_ros.tasks.roadmap import ways_among_discs
 
 Point = tuple[float, float]
 Points = NDArray[np.float64]
@@ -133,8 +133,8 @@ def find_push(
     begin = np.asarray(start)
     touching = tool.radius + size.radius
     clear = tool.radius + size.circumradius
-    approach = Roadmap(begin, blocks, clear, board.low, board.high)
-    swing_room = Roadmap(begin, others, touching, board.low, board.high)
+    approach = ways_among_discs(begin, blocks, clear, board.low, board.high)
+    swing_room = ways_among_discs(begin, others, touching, board.low, board.high)
 
     reason = "the source block cannot be pushed into the goal: other blocks or the edge are in the way"
     best: tuple[float, Push] | None = None
@@ -190,7 +190,7 @@ def _candidates(
     obstacles = [o.pose.xy for o in scene if o.name != goal.source and not (goal.touches and o.name == goal.target)]
     # The whole block stays on the board.
     low, high = np.add(board.low, size.radius), np.subtract(board.high, size.radius)
-    roads = Roadmap(source, obstacles, 2 * size.radius + clearance, low, high)
+    roads = ways_among_discs(source, obstacles, 2 * size.radius + clearance, low, high)
     ends = _entry_points(region, source)
     reach = parameters.tool.radius + size.radius
     # A tool path is never shorter than the way to the source and the way it is pushed.

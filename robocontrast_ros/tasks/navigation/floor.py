@@ -15,8 +15,8 @@ from shapely import LineString, MultiPolygon, Polygon
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.domain.products import norm, product
 from robocontrast_ros.tasks.navigation.parameters import Furniture, NavigationParameters
-from robocontrast_ros.tasks.navigation.roadmap import Indices, Points, Roadmap
 from robocontrast_ros.tasks.protocol import Polygon as Outline
+from robocontrast_ros.tasks.roadmap import Indices, Points, Polygons, Roadmap
 from robocontrast_ros.tasks.routes import Point, Route
 
 ARC_CORNERS = 16
@@ -213,7 +213,7 @@ class FloorPlan:
     @cached_property
     def roads(self) -> Roadmap:
         """The map of the shortest paths."""
-        return Roadmap(self._shapes.obstacles(self._scene), self._low, self._high)
+        return Roadmap(Polygons(self._shapes.obstacles(self._scene)), self._low, self._high)
 
     @cached_property
     def footprints(self) -> dict[str, Polygon | MultiPolygon]:

@@ -10,7 +10,7 @@ import numpy as np
 from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.tasks.protocol import Infeasible, Task
+from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters
@@ -32,6 +32,9 @@ class Tabletop(Task):
         self.scenes = TabletopScenes(parameters, library)
         self.goals = TabletopGoals(parameters, library)
         self.planner = TabletopPlanner(parameters, library, self.goals)
+        region, rim = parameters.region, parameters.hand.radius
+        low, high = (region.x_min - rim, region.y_min - rim), (region.x_max + rim, region.y_max + rim)
+        self.backdrop = Backdrop((low, (high[0], low[1]), high, (low[0], high[1])), up="x")
         self._draw = SceneDraw(parameters, library, self.planner, settle)
         self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
 

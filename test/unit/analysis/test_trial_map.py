@@ -153,7 +153,7 @@ def test_blocks_have_the_shapes_of_their_models(table):
         assert np.hypot(x, y).max() <= table.parameters.block_size.circumradius + 1e-9
     assert areas["blue_cube"] == pytest.approx(0.038**2)
     assert areas["red_pentagon"] == pytest.approx(2.5 * 0.022**2 * math.sin(2.0 * math.pi / 5.0), rel=1e-3)
-    assert (len(table.scenes.outline("yellow_star")), len(table.outline("blue_cube"))) == (10, 4)
+    assert (len(table.scenes.outline("yellow_star")), len(table.scenes.outline("blue_cube"))) == (10, 4)
     with pytest.raises(KeyError, match="no block 'sofa'; there are: red_moon"):
         table.scenes.outline("sofa")
 

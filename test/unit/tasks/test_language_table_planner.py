@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from language_table_instances import EIGHT, few_seeds, instance, scene
 
 from robocontrast_ros.domain import Instruction, Pose
-from robocontrast_ros.tasks.language_table.roadmap import Roadmap
 from robocontrast_ros.tasks.protocol import Infeasible
+from robocontrast_ros.tasks.roadmap import ways_among_discs
 
 P = EIGHT.parameters
 START = EIGHT.scenes.start_position[:2]
@@ -138,7 +138,7 @@ def test_an_infeasible_instruction_has_no_plan_and_says_why(case):
 
 
 def test_the_way_around_a_disc_is_at_most_3_5_percent_too_long():
-    roads = Roadmap((-0.2, 0.0), [(0.0, 0.0)], 0.1, (-1, -1), (1, 1))
+    roads = ways_among_discs((-0.2, 0.0), [(0.0, 0.0)], 0.1, (-1, -1), (1, 1))
     tangent = math.sqrt(0.2**2 - 0.1**2)
     shortest = 2 * tangent + 0.1 * (math.pi - 2 * math.acos(0.1 / 0.2))
     path = roads.path((0.2, 0.0))
@@ -152,7 +152,7 @@ def test_the_way_around_a_disc_is_at_most_3_5_percent_too_long():
 )
 def test_a_path_keeps_clear_of_every_disc(discs, goal):
     start = (0.5, -0.2)
-    path = Roadmap(start, discs, 0.1, (-0.3, -0.3), (1.3, 1.3)).path(goal)
+    path = ways_among_discs(start, discs, 0.1, (-0.3, -0.3), (1.3, 1.3)).path(goal)
     if path is None:
         return
     assert path[0] == pytest.approx(start)
@@ -164,6 +164,6 @@ def test_a_path_keeps_clear_of_every_disc(discs, goal):
 
 def test_a_walled_in_point_has_no_path_and_a_free_one_has():
     ring = [(0.2 * math.cos(a), 0.2 * math.sin(a)) for a in np.linspace(0, 2 * math.pi, 12, endpoint=False)]
-    roads = Roadmap((0.6, 0.0), ring, 0.08, (-1, -1), (1, 1))
+    roads = ways_among_discs((0.6, 0.0), ring, 0.08, (-1, -1), (1, 1))
     assert roads.path((0.0, 0.0)) is None
     assert roads.path((-0.6, 0.0)) is not None

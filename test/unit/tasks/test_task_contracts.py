@@ -23,6 +23,9 @@ class TestNavigation(TaskContract):
         return resolve_uri(f"{TASKS}/studio_apartment.yaml")
 
 
+FEW = ("banana", "basket", "bowl", "brick", "can", "cube", "golf_ball", "mug", "plate", "soup_can", "tennis_ball")
+
+
 class TestTabletop(TaskContract):
     draws = 5
 
@@ -30,7 +33,7 @@ class TestTabletop(TaskContract):
         return resolve_uri(f"{TASKS}/tabletop.yaml")
 
     def made(self):
-        return fresh()
+        return fresh(objects=FEW)
 
 
 class OnTheTable(PerturbationContract):

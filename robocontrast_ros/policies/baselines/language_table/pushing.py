@@ -14,7 +14,7 @@ from robocontrast_ros.domain.products import dot, norm
 from robocontrast_ros.tasks.language_table.goals import BlockGoal
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import INSIDE, NoPlan, find_push
-from robocontrast_ros.tasks.language_table.roadmap import Roadmap
+from robocontrast_ros.tasks.roadmap import ways_among_discs
 
 Vector = NDArray[np.float64]
 
@@ -103,7 +103,7 @@ class Pusher:
         blocks = [o.pose.xy for o in scene]
         board, rim = self._task.board, self._clear
         low, high = np.asarray(board.low) - rim, np.asarray(board.high) + rim
-        path = Roadmap(tool, blocks, self._clear, low, high).path(behind) or [behind]
+        path = ways_among_discs(tool, blocks, self._clear, low, high).path(behind) or [behind]
         return _at_most(_along([np.asarray(p) for p in path], tool, self._p.free_step) - tool, self._p.free_step)
 
 
