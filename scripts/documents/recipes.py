@@ -240,10 +240,10 @@ RECIPES = (
         small_of="robocontrast study language_table_small --processes 2",
     ),
     _study("navigation", (*ROOM, MODULAR, PATH), small_of="robocontrast study navigation_small --processes 2"),
-    # Seeds 0 to 199 of each skill were written down before any of these trials was run; 0 to 49 for the control.
+    # Seeds 0 to 199 of each skill were written down before any of these trials was run; 0 to 19 for the control.
     _handling("tabletop_franka_hand", "franka_hand"),
     _handling("tabletop_ur5e_2f85", "ur5e_2f85"),
-    _handling("tabletop_blind", "franka_hand --policy tabletop_blind --scenes 50"),
+    _handling("tabletop_blind", "franka_hand --policy tabletop_blind --scenes 20"),
     Recipe(
         "ties",
         Pace.DOCS,
