@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.objects import SHIPPED, ObjectModel, load_library
 from robocontrast_ros.worlds.mujoco.rendering import RenderingUnavailable
 
@@ -36,9 +37,10 @@ def show_objects(places: list[str], picture: Path | None, console: Console) -> N
     console.print(table)
     movable = [model for model in library.values() if not model.fixed]
     fixed = len(types) - len({model.uri.partition("#")[0] for model in movable})
+    kinds = counted(len({model.category for model in movable}), "category", "categories")
     console.print(
-        f"{len(types) - fixed} types of objects in {len({model.category for model in movable})} categories, "
-        f"{len(movable)} with their variants; {fixed} that are fixed.",
+        f"{counted(len(types) - fixed, 'type')} of objects in {kinds}, {len(movable)} with their variants; "
+        f"{counted(fixed, 'type')} of what is fixed.",
         highlight=False,
     )
     if picture is not None:

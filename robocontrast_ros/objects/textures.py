@@ -268,7 +268,7 @@ def _label(surface: Surface, paint: Paint) -> Array:
     if surface.type != "box":
         # Printed three times around, so that one label can always be seen.
         half = math.pi * a / 3
-        right = _angle(surface.x, surface.y) * a
+        right = (_angle(surface.x, surface.y) + math.pi / 3) * a
         right = right - 2.0 * half * np.floor((right + half) / (2.0 * half))
         side = np.abs(surface.z) < c * 0.999
         image = np.where(side[..., None], _print(right, surface.z, half * 0.9, c, paint, True), image)

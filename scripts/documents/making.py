@@ -20,9 +20,11 @@ import polars as pl
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.figures.charts import draw_overview
+from robocontrast_ros.analysis.figures.objects import LOOKS, draw_looks, draw_objects
 from robocontrast_ros.cli import fast
 from robocontrast_ros.configuration.settings import parse_settings
 from robocontrast_ros.domain import BASE
+from robocontrast_ros.objects import load_library
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.overrides import Overrides
@@ -216,6 +218,23 @@ def study(command: str, work: Path) -> Made:
 def rooms(command: str, work: Path) -> Made:
     """Draw the arrangements of the studio apartment."""
     return Made({}, 0, {"docs/images/studio_apartment.png": pictures.rooms(work / "rooms.png")})
+
+
+def objects_pictures(command: str, work: Path) -> Made:
+    """Draw the objects of tables, and the looks of tables, backgrounds and lights."""
+    library = load_library()
+    movable = [model for model in library.values() if not model.fixed]
+    draw_objects(movable, work / "objects.png")
+    draw_looks(library, work / "looks.png")
+    values = {
+        "types": len({model.type for model in movable}),
+        "categories": len({model.category for model in movable}),
+        "models": len(movable),
+        "grasps": sum(len(model.grasps) for model in {model.type: model for model in movable}.values()),
+        **{kind: sum(model.category == kind for model in library.values() if model.fixed) for kind in LOOKS},
+    }
+    files = {f"docs/images/{name}.png": pictures.compact(work / f"{name}.png") for name in ("objects", "looks")}
+    return Made(values, 0, files)
 
 
 def shown_trial(values: Mapping[str, Any], perturbation: str) -> int:

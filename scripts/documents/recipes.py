@@ -46,6 +46,7 @@ ROOM = (
     "models/apartment/*.xml",
 )
 MODULAR, RANDOM_MOVES, PATH = (f"config/policies/vln_{name}.yaml" for name in ("modular", "random", "oracle"))
+OBJECTS = tuple(f"robocontrast_ros/objects/{name}.py" for name in ("font", "mjcf", "shapes", "textures"))
 ORACLE = ("config/policies/oracle.yaml",)
 UR5E = "config/robots/ur5e.yaml"
 TABLE = (
@@ -285,6 +286,14 @@ RECIPES = (
         making.rooms,
         ROOM,
         ("docs/images/studio_apartment.png",),
+    ),
+    Recipe(
+        "objects_pictures",
+        Pace.DOCS,
+        "robocontrast objects --picture docs/images/objects.png",
+        making.objects_pictures,
+        ("config/objects/*.yaml", "models/tabletop.xml", *OBJECTS),
+        ("docs/images/objects.png", "docs/images/looks.png"),
     ),
     Recipe(
         "demo_pictures",

@@ -84,7 +84,7 @@ def _draw_sheet(
     """Draw pictures in rows, each with a name and a line in small print; of given lengths, or as full as they go."""
     lengths = list(rows) or [columns] * math.ceil(len(cells) / columns)
     height, width = cells[0][0].shape[:2]
-    scale = 150 / width
+    scale = 165 / width if columns > 6 else 200 / width
     below = 0.34
     high = height * scale / DPI
     figure = Figure(figsize=(columns * width * scale / DPI, len(lengths) * (high + below)), dpi=DPI)

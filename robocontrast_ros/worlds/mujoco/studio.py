@@ -39,7 +39,7 @@ STUDIO = """
 CAMERA, FOVY = "studio", 24.0
 """The camera of portraits, and its vertical field of view [deg]."""
 
-RAISED, TURNED = math.radians(28.0), math.radians(-22.0)
+RAISED, TURNED = math.radians(28.0), math.radians(-56.0)
 """From where portraits are taken: above the ground, and from x towards y."""
 
 

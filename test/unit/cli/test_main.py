@@ -33,6 +33,7 @@ def test_without_a_command_it_is_help_that_is_shown():
         "evaluate",
         "plan",
         "policies",
+        "objects",
         "results",
         "score",
         "picture",

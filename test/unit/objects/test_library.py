@@ -129,7 +129,7 @@ def test_the_tool_is_where_the_object_takes_its_grasp(data):
     ("kind", "size", "pattern", "digest"),
     [
         ("box", (0.05, 0.02, 0.07), "label", "971e17014b50"),
-        ("cylinder", (0.03, 0.05, 0.0), "label", "1ac3d62907ac"),
+        ("cylinder", (0.03, 0.05, 0.0), "label", "26e14d8874b2"),
         ("box", (0.6, 0.8, 0.02), "planks", "d518618a11b0"),
         ("sphere", (0.03, 0.0, 0.0), "speckle", "160bc6b5f1ae"),
     ],
