@@ -411,6 +411,27 @@ def robots_table(*names: str, robot: str) -> str:
     return markdown(lines)
 
 
+def handling_table(*names: str) -> str:
+    """Return how often each skill of the tabletop task was solved in some measurements, and what was touched."""
+    lines = [["robot", "policy", "skill", "scenes", "solved", "touched", "moved", "SPL", "control steps"]]
+    for name in names:
+        values = result(name).values
+        for family, found in values["families"].items():
+            rate = wilson(found["solved"], found["scenes"])
+            lines.append(
+                [
+                    *(f"`{values[key]}`" for key in ("robot", "policy")),
+                    family.replace("_", " "),
+                    str(found["scenes"]),
+                    f"{100 * rate.mean:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]",
+                    *(str(found[key]) for key in ("touched", "moved")),
+                    f"{found['spl']:.2f}",
+                    f"{found['steps']:.0f}",
+                ]
+            )
+    return markdown(lines)
+
+
 def extremes_of_families(*names: str) -> str:
     """Return the least and the greatest number of solved base trials of a family: ``98 to 100``."""
     rows = [session(name, family=family)[BASE] for name in names for family in FAMILIES]
