@@ -96,14 +96,14 @@ class HandRoom:
     def in_the_way(self, tool: ToolPlace, obstacles: Sequence[Obstacle]) -> str | None:
         """Return the name of the first obstacle that the open hand comes too close to; None where it has room."""
         x, y, z = tool.position
-        # A tool that points down: its x axis is at the yaw, its y axis is mirrored.
-        boxes = [_mirrored(box, (x, y), tool.yaw) for box in self._boxes]
-        for box, bottom in zip(boxes, self._bottoms, strict=True):
+        for box, bottom in zip(self._boxes, self._bottoms, strict=True):
             lowest = z - bottom - self._hand.above
             near = [obstacle for obstacle in obstacles if obstacle.top > lowest]
             if not near:
                 continue
-            gaps = shapely.distance(box, np.array([obstacle.area for obstacle in near], dtype=object))
+            # A tool that points down: its x axis is at the yaw, its y axis is mirrored.
+            there = _mirrored(box, (x, y), tool.yaw)
+            gaps = shapely.distance(there, np.array([obstacle.area for obstacle in near], dtype=object))
             close = np.flatnonzero(gaps < self._hand.margin)
             if close.size:
                 return near[int(close[0])].name
