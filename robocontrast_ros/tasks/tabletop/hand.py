@@ -51,6 +51,15 @@ class ToolPlace:
         """The pose of the frame `tool` in the world."""
         return Pose(self.position, (math.cos(self.yaw / 2), math.sin(self.yaw / 2), 0.0, 0.0))
 
+    @property
+    def is_turned_little(self) -> bool:
+        """Whether the tool is at most a quarter turn from yaw 0: no wrist meets a limit between two such yaws."""
+        return abs(self.yaw) <= math.pi / 2 + 1e-9
+
+    def other_finger(self) -> ToolPlace:
+        """Return the place with the two fingers exchanged, which is the same for a hand of two equal fingers."""
+        return ToolPlace(self.position, math.remainder(self.yaw + math.pi, math.tau))
+
     def carried(self, start: Pose, end: Pose) -> ToolPlace:
         """Return where the tool is when what it holds has gone from one upright pose to another."""
         turn = end.yaw - start.yaw

@@ -84,6 +84,16 @@ class TabletopPlanner:
         region = parameters.region
         self._region = shapely.box(region.x_min, region.y_min, region.x_max, region.y_max)
 
+    def relaxed(self) -> TabletopPlanner:
+        """Return a planner that keeps half the distances, for a scene that has moved a little since it was planned."""
+        hand, placing = self._p.hand, self._p.placing
+        less = replace(
+            self._p,
+            hand=replace(hand, margin=hand.margin / 2, above=hand.above / 2),
+            placing=replace(placing, gap=placing.gap / 2, inset=placing.inset / 2),
+        )
+        return TabletopPlanner(less, self._library, self._goals)
+
     def plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
         """Return the tool's shortest path that fulfils an instruction, and the scene then; or why there is none."""
         try:
@@ -206,6 +216,8 @@ class TabletopPlanner:
                 tool = grasp_place(target.pose, grasp, turn)
                 if tool is None:
                     break
+                if not tool.is_turned_little:
+                    tool = tool.other_finger()
                 other = self._room.in_the_way(tool, others)
                 if other is None:
                     holds.append(_Hold(tool, grasp.width))
@@ -270,6 +282,8 @@ class TabletopPlanner:
             hangs = max(hold.tool.position[2] - target.pose.position[2], p.hand.tip)
             carry = max(tallest + hangs + p.placing.carry, hold.tool.position[2] + p.success.lifted + p.placing.carry)
             way = self._way(hold, spot, spot.drops[0], target, above, carry)
+            if not way.place.is_turned_little:
+                continue
             turned = abs(hold.tool.yaw) + abs(math.remainder(way.place.yaw - hold.tool.yaw, math.tau))
             bound = round(_length(way.path) + p.placing.rotation_cost * turned, 9)
             heapq.heappush(queue, (bound, i, j, way))

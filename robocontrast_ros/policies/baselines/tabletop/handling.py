@@ -82,7 +82,7 @@ class Handler:
         """
         self._instruction, self._planner, self._p = instruction, task.planner, parameters
         self._target = str(instruction.get("target"))
-        self._plan: Handling = task.planner.handling(instruction, start)
+        self._plan = self._planned(start)
         self._goal = task.goals.goal(instruction, start)
         self._from = start[self._target].pose
         self._before: Sensed | None = None
@@ -144,6 +144,17 @@ class Handler:
         turned = float(norm(_turn(before, now.tool)))
         return before.distance_to(now.tool) <= self._p.still and turned <= self._p.still_turn
 
+    def _planned(self, scene: Scene) -> Handling:
+        """Return the plan; with less distance to other things where there is none with all of it.
+
+        Raises:
+            NoPlan: there is none either way.
+        """
+        try:
+            return self._planner.handling(self._instruction, scene)
+        except NoPlan:
+            return self._planner.relaxed().handling(self._instruction, scene)
+
     def _holds(self, now: Sensed) -> bool:
         """Tell whether the target is where the hand would have it."""
         expected = self._plan.grasp.carried(self._from, now.target)
@@ -161,7 +172,7 @@ class Handler:
         if now.target.distance_to(self._from) <= self._p.at_place:
             return
         try:
-            self._plan, self._from = self._planner.handling(self._instruction, scene), now.target
+            self._plan, self._from = self._planned(scene), now.target
         except NoPlan:
             return
 
