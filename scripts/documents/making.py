@@ -269,6 +269,17 @@ def demo_pictures(command: str, work: Path) -> Made:
     )
 
 
+def first_trial(picture: str) -> Callable[[str, Path], Made]:
+    """Return what records the first trial of a session and draws it."""
+
+    def make(command: str, work: Path) -> Made:
+        results, run = _session(command, work)
+        content = pictures.trial(run.bag("0000", 0), work / "trial.png")
+        return Made({"trial": 0}, results.summary.seed, {picture: content})
+
+    return make
+
+
 def vln_picture(command: str, work: Path) -> Made:
     """Record the navigation session in the graph up to the trial that is shown, and draw that."""
     index = shown_trial(tables.result("vln").values, "SB")

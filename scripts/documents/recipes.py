@@ -305,6 +305,14 @@ RECIPES = (
         "--max-trials 12",
     ),
     Recipe(
+        "tabletop_picture",
+        Pace.DOCS,
+        "robocontrast evaluate tabletop_oracle --fast --max-trials 1",
+        making.first_trial("docs/images/tabletop_trial.png"),
+        (*TABLE, "config/sessions/tabletop_oracle.yaml"),
+        ("docs/images/tabletop_trial.png",),
+    ),
+    Recipe(
         "vln_picture",
         Pace.LONG,
         "robocontrast evaluate locobot_vln",

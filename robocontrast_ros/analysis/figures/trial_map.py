@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PINK
 from robocontrast_ros.domain import ObjectState, Outcome, Pose, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import CollisionCounter, Sample
+from robocontrast_ros.episodes.scoring.collisions import Collisions
 from robocontrast_ros.system.disk import new_file
 from robocontrast_ros.tasks.protocol import (
     Backdrop,
@@ -56,7 +57,8 @@ class TrialMap:
         final: the scene at the end; the start scene where it is not known.
         path: where the robot (its tool, or a mobile robot's base) was, shape (n, 2) [m], from its start on.
         heading: yaw of a mobile robot at the start [rad]; None for a tool.
-        collisions: where the robot was when it began to touch something, shape (n, 2) [m].
+        collisions: where the robot was when it began to touch something, shape (n, 2) [m]; none for a task without
+            this score.
         moves: what was moved to set the trial up; of a repeat that needed no move, to set its instance up.
         backdrop: walls and floor; None where the task has none.
         outlines: model -> polygon in the object's frame [m].
@@ -104,6 +106,8 @@ class TrialMap:
             ValueError: the task does not know the instruction, or where the robot starts.
         """
         counter = CollisionCounter(start)
+        # Where a contact is what is wanted, as in a grasp, the task has no such score.
+        counted = task.scores is None or Collisions.spec.name in task.scores
         models = {o.model for o in start} | {move.model for move in moves}
         scenes = [(sample.scene, sample.robot_pose.xy) for sample in samples if sample.scene is not None]
         last = scenes[-1][0] if scenes else start
@@ -115,7 +119,7 @@ class TrialMap:
             final=_seen(result.final_scene if result else last, outlines),
             path=(robot_start(task, start).xy, *(s.robot_pose.xy for s in samples)),
             heading=start.robot.yaw if start.robot else None,
-            collisions=tuple(xy for scene, xy in scenes if counter.update(scene)),
+            collisions=tuple(xy for scene, xy in scenes if counted and counter.update(scene)),
             moves=tuple(move for move in moves if outlines[move.model]),
             backdrop=task.backdrop,
             outlines=outlines,

@@ -17,6 +17,9 @@ from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParamet
 from robocontrast_ros.tasks.tabletop.planner import TabletopPlanner
 from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw, Settle, TabletopScenes, at_rest, objects_in_use
 
+RIM = 0.1
+"""Width of the table around region and start that maps show [m]."""
+
 
 class Tabletop(Task):
     """Pick, move near, stack, put on and put in, on a table with other things."""
@@ -35,8 +38,9 @@ class Tabletop(Task):
         self.scenes = TabletopScenes(parameters, library)
         self.goals = TabletopGoals(parameters, library)
         self.planner = TabletopPlanner(parameters, library, self.goals)
-        region, rim = parameters.region, parameters.hand.radius
-        low, high = (region.x_min - rim, region.y_min - rim), (region.x_max + rim, region.y_max + rim)
+        region = parameters.region
+        low = min(region.x_min, parameters.start[0]) - RIM, region.y_min - RIM
+        high = region.x_max + RIM, region.y_max + RIM
         self.backdrop = Backdrop((low, (high[0], low[1]), high, (low[0], high[1])), up="x")
         self._draw = SceneDraw(parameters, library, self.planner, settle)
         self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
