@@ -307,7 +307,7 @@ RECIPES = (
     Recipe(
         "tabletop_picture",
         Pace.DOCS,
-        "robocontrast evaluate tabletop_oracle --fast --max-trials 1",
+        "robocontrast evaluate tabletop_oracle --max-trials 1",
         making.first_trial("docs/images/tabletop_trial.png"),
         (*TABLE, "config/sessions/tabletop_oracle.yaml"),
         ("docs/images/tabletop_trial.png",),
