@@ -53,7 +53,6 @@ class RunEffort:
     Attributes:
         total: all set-ups.
         set_ups: their number.
-        stored: whether what is brought in from outside has a cost, for it is known where it stood.
         measured: how many of them have a measured time; the seconds of the others are the model's.
         standard_instance: to set up a test instance in a standard evaluation, its repeats included; the
             first one is left out where it was brought in from outside.
@@ -73,7 +72,6 @@ class RunEffort:
 
     total: Effort
     set_ups: int
-    stored: bool
     measured: int
     standard_instance: MeanEffort
     perturbed_instance: MeanEffort
@@ -162,7 +160,6 @@ def compute_effort(
     return RunEffort(
         total=sum((model.of(e.moves, e.measured) for e in set_ups), Effort()),
         set_ups=len(set_ups),
-        stored=model.store is not None,
         measured=sum(e.measured is not None for e in set_ups),
         standard_instance=MeanEffort.over([sum(s, Effort()) for b, s in of_base.items() if b not in first]),
         perturbed_instance=MeanEffort.over(list(instances.values())),

@@ -194,8 +194,7 @@ def _explained(summary: Summary) -> str:
         seconds = "measured"
     else:
         seconds = f"measured for {effort.measured} of {counted(effort.set_ups, 'set-up')}, else by the model"
-    free = "is" if effort.stored else "costs nothing and is"
-    words = f"Seconds {seconds}. Bringing in a scene from outside {free} in no mean."
+    words = f"Seconds {seconds}. Bringing in a scene from outside costs nothing without a store, and is in no mean."
     if effort.within is None:
         return words
     limit = f"within {effort.within:.4g} {summary.cost_unit}" if effort.within > 0.0 else "at no cost"
