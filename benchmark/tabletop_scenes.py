@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -22,6 +23,7 @@ from robocontrast_ros.domain.products import norm
 from robocontrast_ros.objects.settling import settle
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.reach import pointing_down, turned
 from robocontrast_ros.system.numerics import one_thread
 from robocontrast_ros.tasks.protocol import Plan
 from robocontrast_ros.tasks.tabletop import Tabletop, shapes
@@ -33,6 +35,9 @@ TASK = "package://robocontrast_ros/config/tasks/tabletop.yaml"
 ARMS = ("franka_hand", "ur5e_2f85")
 SAME_PLACE = 5e-4
 """What settles once more, and what is at rest, moves less [m]."""
+
+TURN = math.radians(30.0)
+"""Turn of the tool from one posture to the next on the way to a pose [rad]."""
 
 STEP = 0.005
 """Distance of the points of a path that are looked at [m]."""
@@ -119,7 +124,11 @@ class Reachable:
             place = way.grasp if way.place is None or k < len(way.path) - 3 else way.place
             for arm in self._arms:
                 try:
-                    arm.posture(ToolPlace(point, place.yaw).pose)
+                    # As the hand goes there: from ahead, turning; straight from home it may meet a limit on the way.
+                    joints = arm.posture(pointing_down(*point, 0.0))
+                    steps = max(math.ceil(abs(place.yaw) / TURN), 1)
+                    for step in range(1, steps + 1):
+                        joints = turned(arm, joints, pointing_down(*point, place.yaw * step / steps))
                 except Unreachable:
                     return False
         return True

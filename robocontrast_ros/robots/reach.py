@@ -51,7 +51,7 @@ def check_reach(profile: ManipulatorProfile, x: Range, y: Range, z: Range) -> No
         for side in (1.0, -1.0):
             joints = ahead
             for yaw in YAWS:
-                joints = _turned(arm, joints, pointing_down(*place, side * yaw))
+                joints = turned(arm, joints, pointing_down(*place, side * yaw))
 
 
 def _spread(side: Range) -> Iterator[float]:
@@ -61,8 +61,8 @@ def _spread(side: Range) -> Iterator[float]:
         yield low + (high - low) * k / (PLACES - 1)
 
 
-def _turned(arm: Kinematics, joints: tuple[float, ...], pose: Pose) -> tuple[float, ...]:
-    """Return the joints [rad] at a pose near by.
+def turned(arm: Kinematics, joints: tuple[float, ...], pose: Pose) -> tuple[float, ...]:
+    """Return the joints [rad] at a pose near by, some tens of degrees at most.
 
     Raises:
         Unreachable: they do not get there.

@@ -1,10 +1,14 @@
 """Scenes that the task tabletop draws: gaps, reach, rest, not solved, and the way of the hand free."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tabletop_scenes import TASK_FILE
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))
 
 from benchmark.tabletop_scenes import instances, properties
 from robocontrast_ros.configuration import ConfigurationError, load_record
