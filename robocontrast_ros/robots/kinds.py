@@ -31,6 +31,8 @@ class RobotKind:
             period [s].
         home: returns the command to go to where an episode starts, given profile, reading and start; raises
             ``kinematics.Unreachable``. None where the robot does not go there by itself.
+        check_reach: checks that the tool of a robot reaches a region, given the profile and least and greatest x, y and z
+            in `world` [m]; raises ``kinematics.Unreachable``. None where it has no tool.
         embodiment: `module:Class` of its `worlds.mujoco.embodiment.Embodiment`, made from the profile and the start.
     """
 
@@ -39,6 +41,7 @@ class RobotKind:
     controllers: Mapping[str, Callable[[Any, Any, float], Controller]]
     stop: Callable[[Any, Any, float], RobotCommand]
     home: Callable[[Any, Any, Pose], RobotCommand] | None
+    check_reach: Callable[..., None] | None
     embodiment: str
 
 

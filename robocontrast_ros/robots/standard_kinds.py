@@ -9,6 +9,7 @@ from robocontrast_ros.robots.controllers.tool import ToolDeltaController, ToolPo
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.kinds import RobotKind
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.reach import check_reach
 from robocontrast_ros.robots.rest import home_arm, stop_arm, stop_base
 from robocontrast_ros.robots.state_estimation import ArmState, BaseState
 
@@ -18,6 +19,7 @@ DIFFERENTIAL_DRIVE = RobotKind(
     controllers={"discrete_navigation": DiscreteNavigationController},
     stop=stop_base,
     home=None,  # a base may not find its way: a person brings it there
+    check_reach=None,
     embodiment="robocontrast_ros.worlds.mujoco.base:Base",
 )
 
@@ -33,5 +35,6 @@ MANIPULATOR = RobotKind(
     },
     stop=stop_arm,
     home=home_arm,
+    check_reach=check_reach,
     embodiment="robocontrast_ros.worlds.mujoco.arm:Arm",
 )

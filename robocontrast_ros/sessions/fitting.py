@@ -15,10 +15,9 @@ from robocontrast_ros.episodes.scoring import Score
 from robocontrast_ros.episodes.scoring.success import Success
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.robots.kinematics import Unreachable
-from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
-from robocontrast_ros.robots.reach import check_reach
 from robocontrast_ros.sessions.schema import (
     DEFAULT_IMAGE_SIZE,
     CameraParameters,
@@ -127,10 +126,11 @@ def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, tas
 
 def check_robot_reaches(robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin) -> None:
     """Refuse an arm whose tool does not reach all of the task's region."""
-    if task.scenes.region is None or not isinstance(robot, ManipulatorProfile):
+    check = kind_of(robot).check_reach
+    if task.scenes.region is None or check is None:
         return
     try:
-        check_reach(robot, *task.scenes.region)
+        check(robot, *task.scenes.region)
     except Unreachable as error:
         source, key, _ = origin
         raise ConfigurationError(
