@@ -31,8 +31,8 @@ class RobotKind:
             period [s].
         home: returns the command to go to where an episode starts, given profile, reading and start; raises
             ``kinematics.Unreachable``. None where the robot does not go there by itself.
-        check_reach: checks that the tool of a robot reaches a region, given the profile and least and greatest x, y and z
-            in `world` [m]; raises ``kinematics.Unreachable``. None where it has no tool.
+        check_reach: checks that a robot's tool reaches a region, given the profile and least and greatest x, y and z in
+            `world` [m]; raises ``kinematics.Unreachable``. None where it has no tool.
         embodiment: `module:Class` of its `worlds.mujoco.embodiment.Embodiment`, made from the profile and the start.
     """
 
