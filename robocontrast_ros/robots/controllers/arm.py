@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robocontrast_ros.domain import ActionConventions, RobotState
+from robocontrast_ros.domain.action import Frame, Reference, Rotation
 from robocontrast_ros.domain.channels import COMMANDS, Channel
 from robocontrast_ros.domain.products import dot
-from robocontrast_ros.robots.commands import JointTrajectoryCommand
-from robocontrast_ros.robots.controllers.protocol import Action
+from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
+from robocontrast_ros.robots.controllers.protocol import Action, ControlStep
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
@@ -65,6 +68,73 @@ class ArmActions:
     def hold(self, joints: NDArray[np.float64], gripper: float | None = None) -> JointTrajectoryCommand:
         """Return the command to the joints [rad]; the hand keeps its command where it is given none."""
         return JointTrajectoryCommand(self._profile.joint_names, tuple(joints.tolist()), self._period, gripper)
+
+
+class ArmController(ABC):
+    """Carries out an action in one control step, from a set point of the joints; each action space derives from it.
+
+    Attributes:
+        name: of the action space, which is that of its channel.
+        reference: of its numbers, for ``ActionConventions``, as frame and rotation.
+        lost: the reason where the robot was not at the set point, in words.
+    """
+
+    name: str
+    reference: Reference
+    frame: Frame
+    rotation: Rotation
+    lost: str
+
+    def __init__(self, profile: ManipulatorProfile, period: float) -> None:
+        """Take the robot, and the duration of a control step [s]."""
+        self._actions = ArmActions(profile, self.name, period)
+        self.channels, self.action_size = self._actions.channels, self._actions.size
+        self.conventions = ActionConventions(self.reference, self.frame, self.rotation, self._actions.gripper)
+        self._profile, self._period = profile, period
+        self._kinematics = Kinematics(profile)
+        self._joints: NDArray[np.float64] | None = None
+        self._pending: tuple[NDArray[np.float64], float | None] | None = None
+
+    @abstractmethod
+    def _is_lost(self, state: RobotState) -> bool:
+        """Tell whether the robot is too far from the set point."""
+
+    @abstractmethod
+    def _move(self, numbers: NDArray[np.float64], reasons: list[str]) -> None:
+        """Move the set point towards what an action's numbers mean, and add why it does not get there."""
+
+    def reset(self, state: RobotState) -> None:
+        """Begin an episode with the set point at the measured joints."""
+        self._joints = self._kinematics.clamp(state.joint_positions)
+        self._pending = None
+
+    def ends_episode(self, action: Action) -> bool:
+        """Return False: no action ends an episode."""
+        return False
+
+    def begin(self, action: Action, state: RobotState) -> None:
+        """Take the numbers of the arm and of the gripper."""
+        self._pending = self._actions.split(action)
+
+    def step(self, state: RobotState) -> ControlStep | None:
+        """Return, once per action, the joint motion towards it within the limits."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return None
+        numbers, gripper = pending
+        reasons: list[str] = []
+        if self._joints is None or self._is_lost(state):
+            if self._joints is not None:
+                reasons.append(self.lost)
+            self.reset(state)
+        self._move(numbers, reasons)
+        command = self._actions.command(self._joints, gripper, reasons)
+        return ControlStep(command, bool(reasons), tuple(reasons))
+
+    def hold(self, state: RobotState) -> RobotCommand:
+        """Return the command to hold the measured joints, from where the next action starts; the hand is left alone."""
+        self.reset(state)
+        return self._actions.hold(self._joints)
 
 
 def free_share(

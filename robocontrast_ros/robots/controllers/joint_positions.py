@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import ActionConventions, RobotState
+from robocontrast_ros.domain import RobotState
 from robocontrast_ros.robots.action_spaces import JointPositions, JointVelocities
-from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.controllers.arm import ArmActions, floor_margin, free_share, workspace_margins
-from robocontrast_ros.robots.controllers.protocol import Action, ControlStep
-from robocontrast_ros.robots.kinematics import Kinematics
+from robocontrast_ros.robots.controllers.arm import ArmController, floor_margin, free_share, workspace_margins
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 LOST_STEPS = 2.0
@@ -18,7 +15,7 @@ LOST_STEPS = 2.0
 greatest motion in one control step; a driver may lag by one step."""
 
 
-class JointPositionsController:
+class JointPositionsController(ArmController):
     """Action space `joint_positions`: the target of each joint [rad], in the profile's order; then the gripper.
 
     A control step goes straight in joint space from the set point towards the action, as far as the limits of
@@ -26,7 +23,8 @@ class JointPositionsController:
     that is already outside may move, but not further out.
     """
 
-    name, reference = "joint_positions", "absolute"
+    name, reference, frame, rotation = "joint_positions", "absolute", "joint", "none"
+    lost = "the joints were not at their set point"
 
     def __init__(self, profile: ManipulatorProfile, space: JointPositions | JointVelocities, period: float) -> None:
         """Prepare for a robot.
@@ -36,39 +34,11 @@ class JointPositionsController:
             space: its bounds of this action space.
             period: duration of a control step [s].
         """
-        self._actions = ArmActions(profile, self.name, period)
-        self.channels, self.action_size = self._actions.channels, self._actions.size
-        self.conventions = ActionConventions(self.reference, "joint", "none", self._actions.gripper)
-        self._profile, self._period = profile, period
-        self._kinematics = Kinematics(profile)
+        super().__init__(profile, period)
         self._reach = space.speed * period * np.array([joint.velocity for joint in profile.joints])
-        self._joints: NDArray[np.float64] | None = None
-        self._pending: tuple[NDArray[np.float64], float | None] | None = None
 
-    def reset(self, state: RobotState) -> None:
-        """Begin an episode with the set point at the measured joints."""
-        self._joints = self._kinematics.clamp(state.joint_positions)
-        self._pending = None
-
-    def ends_episode(self, action: Action) -> bool:
-        """Return False: no action ends an episode."""
-        return False
-
-    def begin(self, action: Action, state: RobotState) -> None:
-        """Take the numbers of joints and gripper."""
-        self._pending = self._actions.split(action)
-
-    def step(self, state: RobotState) -> ControlStep | None:
-        """Return, once per action, the motion towards it within the limits."""
-        pending, self._pending = self._pending, None
-        if pending is None:
-            return None
-        numbers, gripper = pending
-        reasons: list[str] = []
-        if self._joints is None or self._is_lost(state):
-            if self._joints is not None:
-                reasons.append("the joints were not at their set point")
-            self.reset(state)
+    def _move(self, numbers: NDArray[np.float64], reasons: list[str]) -> None:
+        """Move the joints straight towards their targets."""
         wanted = self._target(numbers)
         target = self._kinematics.clamp(wanted)
         if (beyond := target != wanted).any():
@@ -83,13 +53,6 @@ class JointPositionsController:
         if share < 1.0:
             reasons.append("the workspace ends there")
         self._joints = self._kinematics.clamp(self._joints + share * motion)
-        command = self._actions.command(self._joints, gripper, reasons)
-        return ControlStep(command, bool(reasons), tuple(reasons))
-
-    def hold(self, state: RobotState) -> RobotCommand:
-        """Return the command to hold the measured joints, from where the next action starts."""
-        self.reset(state)
-        return self._actions.hold(self._joints)
 
     def _target(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the target of the joints [rad] that an action's numbers mean."""

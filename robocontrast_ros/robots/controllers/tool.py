@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import ActionConventions, Pose, RobotState
-from robocontrast_ros.domain.action import Reference, Rotation
+from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.domain.rotations import between, from_vector, turned, unit
 from robocontrast_ros.robots.action_spaces import ToolDelta, ToolPose
-from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.controllers.arm import ArmActions, floor_margin, free_share
-from robocontrast_ros.robots.controllers.protocol import Action, ControlStep
-from robocontrast_ros.robots.kinematics import Kinematics
+from robocontrast_ros.robots.controllers.arm import ArmController, floor_margin, free_share
+from robocontrast_ros.robots.controllers.protocol import Action
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 LOST_STEPS = 2.0
@@ -31,16 +28,15 @@ SHARES = (1.0, 0.5, 0.25, 0.125)
 """Shares of a step that are tried, the greatest first, until the joints are fast enough for one."""
 
 
-class _ToolController(ABC):
+class _ToolController(ArmController):
     """What both action spaces share.
 
     A control step goes straight from the set point, a pose, towards the action's target: at most `max_step` and
     `max_turn`, inside the workspace, as far as the limits of the joints allow, and no part of the arm below its floor.
     """
 
-    name: str
-    reference: Reference
-    rotation: Rotation
+    frame = "world"
+    lost = "the tool was not at its set point"
 
     def __init__(self, profile: ManipulatorProfile, space: ToolDelta | ToolPose, period: float) -> None:
         """Prepare for a robot.
@@ -50,14 +46,8 @@ class _ToolController(ABC):
             space: its bounds of this action space.
             period: duration of a control step [s].
         """
-        self._actions = ArmActions(profile, self.name, period)
-        self.channels, self.action_size = self._actions.channels, self._actions.size
-        self.conventions = ActionConventions(self.reference, "world", self.rotation, self._actions.gripper)
-        self._profile, self._space, self._period = profile, space, period
-        self._kinematics = Kinematics(profile)
-        self._joints: NDArray[np.float64] | None = None
-        self._set_point = Pose()
-        self._pending: tuple[NDArray[np.float64], float | None] | None = None
+        super().__init__(profile, period)
+        self._space, self._set_point = space, Pose()
 
     @abstractmethod
     def _target(self, numbers: NDArray[np.float64], set_point: Pose) -> Pose:
@@ -65,40 +55,13 @@ class _ToolController(ABC):
 
     def reset(self, state: RobotState) -> None:
         """Begin an episode with the set point at the tool."""
-        self._joints = self._kinematics.clamp(state.joint_positions)
+        super().reset(state)
         self._set_point = self._kinematics.tool_pose(self._joints)
-        self._pending = None
-
-    def ends_episode(self, action: Action) -> bool:
-        """Return False: no action ends an episode."""
-        return False
 
     def begin(self, action: Action, state: RobotState) -> None:
         """Take the numbers of tool and gripper."""
-        numbers, gripper = self._actions.split(action)
-        self._target(numbers, self._set_point)
-        self._pending = numbers, gripper
-
-    def step(self, state: RobotState) -> ControlStep | None:
-        """Return, once per action, the joint motion towards its target, within the limits."""
-        pending, self._pending = self._pending, None
-        if pending is None:
-            return None
-        numbers, gripper = pending
-        reasons: list[str] = []
-        if self._joints is None or self._is_lost(state):
-            if self._joints is not None:
-                reasons.append("the tool was not at its set point")
-            self.reset(state)
-        target = self._bounded(self._target(numbers, self._set_point), reasons)
-        self._go(target, reasons)
-        command = self._actions.command(self._joints, gripper, reasons)
-        return ControlStep(command, bool(reasons), tuple(reasons))
-
-    def hold(self, state: RobotState) -> RobotCommand:
-        """Return the command to hold the measured joints, from where the next action starts; the hand is left alone."""
-        self.reset(state)
-        return self._actions.hold(self._joints)
+        self._target(self._actions.split(action)[0], self._set_point)
+        super().begin(action, state)
 
     def _is_lost(self, state: RobotState) -> bool:
         tool = self._kinematics.tool_pose(state.joint_positions)
@@ -129,8 +92,9 @@ class _ToolController(ABC):
         x, y, z = (a + share * (b - a) for a, b in zip(start.position, end.position, strict=True))
         return Pose((x, y, z), turned(start.orientation, from_vector(turn)))
 
-    def _go(self, target: Pose, reasons: list[str]) -> None:
-        """Move joints and set point towards a target."""
+    def _move(self, numbers: NDArray[np.float64], reasons: list[str]) -> None:
+        """Move joints and set point towards the target."""
+        target = self._bounded(self._target(numbers, self._set_point), reasons)
         time = self._space.speed * self._period
         joints = tuple(self._joints.tolist())
         for share in SHARES:
