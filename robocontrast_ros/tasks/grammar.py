@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ _PUNCTUATION = str.maketrans(dict.fromkeys(",.;:!", " "))
 _BEFORE_MARK = re.compile(r" (?=[,.;:!])")
 _SYMBOL = re.compile(r"{\w+}|[^\s{}]+")
 _HINTS = 12
+_KEPT_SENTENCES = 256
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,7 @@ class Grammar:
             for rule, phrases in rules.items()
         }
         self._hint = hint
+        self._read = lru_cache(_KEPT_SENTENCES)(self._derivation)
 
     def say(self, fits: Fits, choose: Choose) -> tuple[str, Derivation]:
         """Put something into words.
@@ -204,6 +206,9 @@ class Grammar:
             ValueError: the grammar knows no such sentence; the message names the first word that does not fit and
                 what was expected instead.
         """
+        return self._read(text)
+
+    def _derivation(self, text: str) -> Derivation:
         plain = normal(text)
         try:
             tree = self._parser.parse(plain)
