@@ -110,7 +110,8 @@ def _held_out(name: str, pace: Pace, arguments: str, inputs: tuple[str, ...]) ->
 
 
 def _on_table(name: str, arguments: str, inputs: tuple[str, ...]) -> Recipe:
-    return _held_out(name, Pace.LONG, f"tabletop_contrast --fast {arguments}", (*TABLE, *inputs))
+    found = _held_out(name, Pace.LONG, f"tabletop_contrast --fast {arguments}", (*TABLE, *inputs))
+    return replace(found, small="--max-trials 6 --size 5")
 
 
 def _controls(policy: str, inputs: tuple[str, ...]) -> tuple[Recipe, ...]:
@@ -292,8 +293,8 @@ RECIPES = (
     # than the instances' own base trials? Two questions, about success, each answered by the 95 % interval of its
     # paired difference; 100 instances of the next seed; the oracle on the same instances is the control. Both
     # answers are shown however they come out.
-    _on_table("tabletop_asked", "--policy tabletop_state --set seed=302 --set test_set.size=100", STATE_ON_TABLE),
-    _on_table("tabletop_asked_oracle", "--policy tabletop_oracle --set seed=302 --set test_set.size=100", ()),
+    _on_table("tabletop_asked", "--policy tabletop_state --set seed=302 --size 100", STATE_ON_TABLE),
+    _on_table("tabletop_asked_oracle", "--policy tabletop_oracle --set seed=302 --size 100", ()),
     Recipe(
         "ties",
         Pace.DOCS,
