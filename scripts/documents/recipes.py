@@ -139,6 +139,7 @@ def _study(name: str, inputs: tuple[str, ...], small_of: str) -> Recipe:
 
 
 OVERVIEW = "docs/images/overview.png"
+ASKED = "docs/images/tabletop_asked.png"
 
 RECIPES = (
     Recipe(
@@ -293,7 +294,11 @@ RECIPES = (
     # than the instances' own base trials? Two questions, about success, each answered by the 95 % interval of its
     # paired difference; 100 instances of the next seed; the oracle on the same instances is the control. Both
     # answers are shown however they come out.
-    _on_table("tabletop_asked", "--policy tabletop_state --set seed=302 --size 100", STATE_ON_TABLE),
+    replace(
+        _on_table("tabletop_asked", "--policy tabletop_state --set seed=302 --size 100", STATE_ON_TABLE),
+        make=making.session_with_overview(ASKED),
+        pictures=(ASKED,),
+    ),
     _on_table("tabletop_asked_oracle", "--policy tabletop_oracle --set seed=302 --size 100", ()),
     Recipe(
         "ties",
