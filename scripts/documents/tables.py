@@ -422,6 +422,26 @@ def perturbed_families_table(*names: str) -> str:
     return markdown(lines)
 
 
+def words_table(*names: str) -> str:
+    """Return solved base trials of sessions NAME, NAME_other_words and NAME_no_words, in the instances that all have.
+
+    A session that was never made has a dash.
+    """
+    lines = [["policy", "its own words", "other words", "no words"]]
+    for name in names:
+        made = {one: f"{name}{one}" for one in ("", "_other_words", "_no_words")}
+        found = {
+            one: _scores(file, "success") for one, file in made.items() if (Source.folder / f"{file}.json").is_file()
+        }
+        shared = set.intersection(*(set(scores) for scores in found.values()))
+        cells = []
+        for one in made:
+            number = sum(int(found[one][key][BASE][0]) for key in shared) if one in found else 0
+            cells.append(f"{number}/{len(shared)} {interval(wilson(number, len(shared)))}" if one in found else "-")
+        lines.append([result(name).values["session"]["policy"], *cells])
+    return markdown(lines)
+
+
 def robots_table(*names: str, robot: str) -> str:
     """Return solved base trials of sessions NAME and NAME_ROBOT, in the instances that both have."""
     lines = [["policy", result(names[0]).values["session"]["robot"], robot]]
@@ -573,11 +593,12 @@ def verdicts(name: str) -> str:
 def claimed(claim: str, policy: str, study: str = "language_table", digits: int = 0) -> str:
     """Return the number that a claim is about, with its interval.
 
-    A difference has a sign and three digits, ``+0.014 (+0.005 to +0.025)``, a cost the digits that are asked for.
+    A difference has a sign and three digits, ``+0.014 (+0.005 to +0.025)``, a cost or a ratio the digits that are asked
+    for.
     """
     one = decided(claim, policy, study)
     found = one.estimate
-    if one.claim.measure.kind not in ("cost_per_trial", "perturbing_cost"):
+    if one.claim.measure.kind not in ("cost_per_trial", "perturbing_cost", "trials_ratio", "trials_within"):
         return between(found, 3)
     return f"{found.mean:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
 

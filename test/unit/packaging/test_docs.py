@@ -184,6 +184,14 @@ def test_a_control_is_taken_off_instance_by_instance(tmp_path, monkeypatch):
     assert f"| **{MINUS}0.62 (" in lines[1] and "| 0.00 (" in lines[2]
 
 
+def test_what_is_solved_without_the_words_is_counted_in_the_instances_that_all_have(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables.Source, "folder", tmp_path)
+    write_session(tmp_path, "own", solved_of(0))
+    write_session(tmp_path, "own_other_words", [(f"x{n:02d}", "base", 0, float(n < 2)) for n in range(10)])
+    *_, line = tables.words_table("own").splitlines()
+    assert line == "| p | 10/10 (0.72 to 1.00) | 2/10 (0.06 to 0.51) | - |"
+
+
 def test_solved_instances_are_told_with_whether_their_repeats_came_out_alike(tmp_path, monkeypatch):
     monkeypatch.setattr(tables.Source, "folder", tmp_path)
     trials = [(f"x{n}", "base", repeat, float(n != 1)) for n in range(3) for repeat in range(3)]
