@@ -130,6 +130,7 @@ setup(
             "noisy_oracle = robocontrast_ros.policies.baselines.language_table.noisy_oracle:NoisyOracle",
             "openpi = robocontrast_ros.policies.adapters.remote.openpi_policy:OpenpiPolicy",
             "oracle = robocontrast_ros.policies.baselines.language_table.oracle:Oracle",
+            "other_words = robocontrast_ros.policies.adapters.other_words:OtherWords",
             "random = robocontrast_ros.policies.baselines.language_table.random_policy:RandomPolicy",
             "tabletop_blind = robocontrast_ros.policies.baselines.tabletop.blind:TabletopBlind",
             "tabletop_oracle = robocontrast_ros.policies.baselines.tabletop.oracle:TabletopOracle",

@@ -98,7 +98,7 @@ def meaning(derivation: Iterable[Alternative]) -> dict[str, Any]:
 
 def means(wanted: Mapping[str, Any]) -> Fits:
     """Return what fits a meaning: every feature of an alternative has the wanted value."""
-    return lambda alternative: all(wanted.get(key) == value for key, value in alternative.means.items())
+    return lambda alternative: alternative.means.items() <= wanted.items()
 
 
 def drawn(rng: np.random.Generator) -> Choose:

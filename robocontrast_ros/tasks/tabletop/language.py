@@ -31,6 +31,7 @@ class TabletopLanguage:
     def __init__(self, objects: Objects, conditions: Conditions) -> None:
         self._objects, self._conditions = objects, conditions
         self.grammar = tabletop_grammar(objects.values())
+        self._last: tuple[Scene | None, dict[str, list[Expression]]] = None, {}
 
     def conditions(self) -> Iterator[Instruction]:
         """Enumerate every task condition once, each thing by its usual name and its colour."""
@@ -125,7 +126,13 @@ class TabletopLanguage:
         return replace(instruction, text=self.put(instruction.family, said, choose))
 
     def _ways(self, name: str, scene: Scene) -> list[Expression]:
-        ways = list(expressions(name, scene, self._objects))
+        # Several things are named, in several ways, in one scene after the other.
+        if self._last[0] is not scene:
+            self._last = scene, {}
+        known = self._last[1]
+        if name not in known:
+            known[name] = list(expressions(name, scene, self._objects))
+        ways = known[name]
         if not ways:
             raise ValueError(f"no words name the {name.replace('_', ' ')} alone in this scene")
         return ways

@@ -1,0 +1,1 @@
+"""How the policies for the task ``tabletop`` are made."""
