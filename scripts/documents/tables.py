@@ -31,8 +31,11 @@ from robocontrast_ros.studies.claims import OURS, Decided
 from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.parameters import Study, load_study
 from robocontrast_ros.studies.report import summary as summary_of_study
-from robocontrast_ros.tasks.language_table.goals import FAMILIES
+from robocontrast_ros.tasks.language_table.goals import FAMILIES as OF_BOARD
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES as OF_TABLE
 from scripts.documents.results import RESULTS, Result, read_result
+
+KNOWN_FAMILIES = (*OF_BOARD, *OF_TABLE)
 
 
 class Source:
@@ -361,9 +364,15 @@ def share(name: str) -> str:
     return solved(session(name)[BASE]).replace("/", " of ")
 
 
+def _families(name: str) -> list[str]:
+    """Return the families of a session's trials, in the order of their task."""
+    there = set(_trials(Source.folder, name)["family"])
+    return [family for family in KNOWN_FAMILIES if family in there]
+
+
 def per_family(name: str) -> int:
     """Return how many base trials of each family a session has."""
-    (number,) = {session(name, family=family)[BASE].trials for family in FAMILIES}
+    (number,) = {session(name, family=family)[BASE].trials for family in _families(name)}
     return number
 
 
@@ -377,7 +386,7 @@ def families_table(*names: str, column: str = "policy", spl: bool = False) -> st
     """
     heads = [(result(name).values["session"][column], "steps", *["SPL"] * spl) for name in names]
     lines = [["family", *(cell for head in heads for cell in head)]]
-    for family in (*FAMILIES, ""):
+    for family in (*_families(names[0]), ""):
         line = [family or "all"]
         for name in names:
             base = session(name, family=family)[BASE]
@@ -393,7 +402,7 @@ def perturbed_families_table(*names: str) -> str:
     lines = [["policy", "family", *_symbols(names[0])]]
     for name in names:
         policy = result(name).values["session"]["policy"]
-        for family in FAMILIES:
+        for family in _families(name):
             rows = session(name, family=family)
             lines.append([policy, family, *(solved(row) for key, row in rows.items() if key != "all")])
     return markdown(lines)
@@ -465,7 +474,7 @@ def orders_on_the_table() -> str:
 
 def extremes_of_families(*names: str) -> str:
     """Return the least and the greatest number of solved base trials of a family: ``98 to 100``."""
-    rows = [session(name, family=family)[BASE] for name in names for family in FAMILIES]
+    rows = [session(name, family=family)[BASE] for name in names for family in _families(name)]
     counts = [round(row.success.mean * row.trials) for row in rows]
     return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
