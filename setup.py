@@ -123,6 +123,9 @@ setup(
             "rod = robocontrast_ros.robots.end_effectors.rod:Rod",
             "sliding_jaw = robocontrast_ros.robots.end_effectors.sliding_jaw:SlidingJaw",
         ],
+        "robocontrast_ros.recipes": [
+            "film_bc = robocontrast_ros.training.film_bc.recipe:FilmBcFile",
+        ],
         "robocontrast_ros.policies": [
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
             "http = robocontrast_ros.policies.adapters.remote.http_policy:HttpPolicy",

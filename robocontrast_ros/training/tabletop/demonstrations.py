@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +25,13 @@ from robocontrast_ros.policies.baselines.tabletop.handling import Handler
 from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle, TabletopOracleParameters
 from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.system.processes import Stopped, process_pool, stopping
+from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.protocol import Infeasible, robot_start
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import named
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 from robocontrast_ros.tasks.tabletop.scenes import suits
+from robocontrast_ros.training.shards import Stored
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene
@@ -67,7 +66,7 @@ class TabletopDemonstrations:
 
 
 @dataclass
-class Shard:
+class Shard(Stored):
     """The demonstrations of one file; n control steps of e episodes, s = ``SLOTS``.
 
     Places are x, y, z [m] and yaw [rad] in the world. A slot holds one of the scene's objects; their order is that in
@@ -123,40 +122,11 @@ class Shard:
     above: NDArray[np.float32]
     action: NDArray[np.float32]
 
-    def save(self, path: Path) -> None:
-        """Write the file atomically."""
-        part = path.with_suffix(".part")
-        with part.open("wb") as stream:
-            np.savez(stream, **vars(self))
-        part.rename(path)
 
-    @classmethod
-    def load(cls, path: Path) -> Shard:
-        """Read a file that ``save`` wrote."""
-        with np.load(path) as stored:
-            return cls(**stored)
-
-
-def make_demonstrations(parameters: TabletopDemonstrations, folder: Path, processes: int) -> Iterator[Path]:
-    """Make the shards that are not there yet; yield the path of each as it is done.
-
-    A shard depends on the parameters and its number alone, not on the process.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"shard{index:04d}.npz" for index in range(parameters.shards)]
-    jobs = [(parameters, index, path) for index, path in enumerate(paths) if not path.exists()]
-    if not jobs:
-        return
-    with process_pool(min(processes, len(jobs))) as submit:
-        for made in as_completed([submit(make_shard, *job) for job in jobs]):
-            yield made.result()
-
-
-def make_shard(parameters: TabletopDemonstrations, index: int, path: Path) -> Path:
-    """Make the shard of a number, and return its path."""
+def make_shard(parameters: TabletopDemonstrations, index: int) -> Shard:
+    """Return the shard of a number, which depends on the parameters and the number alone."""
     robot = parameters.robots[index % len(parameters.robots)]
-    _demonstrator(parameters, robot).shard(np.random.default_rng([parameters.seed, index])).save(path)
-    return path
+    return _demonstrator(parameters, robot).shard(np.random.default_rng([parameters.seed, index]))
 
 
 @lru_cache(maxsize=8)
