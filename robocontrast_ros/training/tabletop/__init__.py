@@ -1,0 +1,1 @@
+"""How the learned policies of the tabletop task are made."""
