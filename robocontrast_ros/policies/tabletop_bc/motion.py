@@ -44,7 +44,9 @@ class Situation:
         reference: slot of the reference, -1 for none, shape (n,).
         things: as they are now.
         stood: pose of the target as it was when the hand was last open, shape (n, 4).
+        grasped: the tool at that time, shape (n, 4).
         tool: x, y, z, yaw, shape (n, 4).
+        moved: how it has moved since the step before, shape (n, 4).
         commanded: the pose that displacements add up on, shape (n, 4).
         width: between the fingers, and its change since the step before, shape (n, 2).
         closed: the gripper's last command, 0 or 1, shape (n,).
@@ -55,7 +57,9 @@ class Situation:
     reference: Tensor
     things: Things
     stood: Tensor
+    grasped: Tensor
     tool: Tensor
+    moved: Tensor
     commanded: Tensor
     width: Tensor
     closed: Tensor
@@ -135,8 +139,8 @@ class Motion(nn.Module):
         self.into = layers(2 * code + SKILLS, sizes.choice, 3)
         self.high = layers(scene + sizes.thing, sizes.choice, 3, 1)
         self.tall = layers(code + 1, sizes.thing, sizes.thing, 1)
-        self.phase = layers(code * 2 + SKILLS + 20, sizes.action, 3)
-        self.action = layers(SKILLS + 3 + 22, sizes.action, 6, 3)
+        self.leaves = layers(code * 2 + SKILLS + 17, sizes.action, 1)
+        self.action = layers(SKILLS + 3 + 28, sizes.action, 5, 3)
 
     # -- what stands where ------------------------------------------------------------------------
 
@@ -252,8 +256,8 @@ class Motion(nn.Module):
 
     # -- what to do -------------------------------------------------------------------------------
 
-    def phases(self, s: Situation) -> Tensor:
-        """Return the logits of the phases, shape (n, 3)."""
+    def at_place(self, s: Situation) -> Tensor:
+        """Return the logit of whether the target is where it shall be, so that an open hand leaves it; shape (n,)."""
         target, reference = self._codes(s)
         skill = functional.one_hot(s.skill, SKILLS).to(self.centre.dtype)
         now, there = _of_slot(s.things.poses, s.target), _of_slot(s.things.poses, s.reference)
@@ -262,33 +266,36 @@ class Motion(nn.Module):
         x, y = turned(hand[:, 0], hand[:, 1], -s.tool[:, 3])
         gap = (now[:, :3] - there[:, :3]) * named
         gx, gy = turned(gap[:, 0], gap[:, 1], -there[:, 3])
-        moved = now[:, :3] - s.stood[:, :3]
+        spin = 2 * (now[:, 3] - there[:, 3])
         numbers = torch.stack(
             [
-                s.closed,
                 20 * s.width[:, 0],
-                200 * s.width[:, 1],
                 torch.tanh(500 * s.width[:, 1]),
                 x / UNIT,
                 y / UNIT,
                 hand[:, 2] / UNIT,
+                hand[:, :2].norm(dim=-1) / UNIT,
                 gx / UNIT,
                 gy / UNIT,
                 gap[:, 2] / UNIT,
+                5 * gap[:, 2] / UNIT,
                 gap[:, :2].norm(dim=-1) / UNIT,
                 now[:, 2] / UNIT,
                 5 * now[:, 2] / UNIT,
-                moved[:, 2] / UNIT,
                 s.tool[:, 2] / UNIT,
-                torch.cos(2 * (now[:, 3] - there[:, 3])) * named[:, 0],
-                torch.sin(2 * (now[:, 3] - there[:, 3])) * named[:, 0],
-                hand[:, :2].norm(dim=-1) / UNIT,
+                torch.cos(spin) * named[:, 0],
+                torch.sin(spin) * named[:, 0],
                 named[:, 0],
-                5 * gap[:, 2] / UNIT,
             ],
             -1,
         )
-        return self.phase(torch.cat([target, reference, skill, numbers], -1))
+        return self.leaves(torch.cat([target, reference, skill, numbers], -1))[:, 0]
+
+    def phase(self, s: Situation) -> Tensor:
+        """Return the phase, shape (n,)."""
+        leaves = self.at_place(s) > 0
+        phase = torch.where(leaves & (s.reference >= 0), RETREAT, FETCH)
+        return torch.where(s.closed > 0.5, PLACE, phase)
 
     def act(self, s: Situation, line: Line, phase: Tensor) -> Tensor:
         """Return dx, dy, dz [m], the turn about z [rad] and the gripper's logit, shape (n, 5), in a phase (n,)."""
@@ -305,6 +312,9 @@ class Motion(nn.Module):
         turn_left = _smallest(line.place[:, 3] - s.tool[:, 3])
         low, low_tool = line.place[:, 2] - s.commanded[:, 2], line.place[:, 2] - s.tool[:, 2]
         high = line.above - s.commanded[:, 2]
+        # How far what it holds has slipped since it was grasped.
+        slip = s.tool - carried_line(s.grasped, s.stood, _of_slot(s.things.poses, s.target))
+        held = s.closed * torch.tanh(slip[:, :3].norm(dim=-1) / 0.03)
         numbers = torch.stack(
             [
                 far / UNIT,
@@ -329,16 +339,22 @@ class Motion(nn.Module):
                 s.closed,
                 20 * s.width[:, 0],
                 torch.tanh(500 * s.width[:, 1]),
+                held,
+                s.closed * slip[:, :3].norm(dim=-1) / UNIT,
+                s.moved[:, 2] / STEP,
+                torch.tanh(s.moved[:, 2] / 0.003),
+                s.moved[:, :2].norm(dim=-1) / STEP,
+                s.moved[:, 3] / TURN,
             ],
             -1,
         )
-        along, across, up, rotation, gripper, _ = self.action(torch.cat([skill, doing, numbers], -1)).unbind(-1)
+        along, across, up, rotation, gripper = self.action(torch.cat([skill, doing, numbers], -1)).unbind(-1)
         dx, dy = turned(STEP * along, STEP * across, heading)
         return torch.stack([dx, dy, STEP * up, TURN * rotation, gripper], -1)
 
     def forward(self, s: Situation) -> Tensor:
         """Return the next action, see ``act``."""
-        phase = self.phases(s).argmax(-1)
+        phase = self.phase(s)
         return self.act(s, self.line(s, self.choices(s), phase), phase)
 
     def checkpoint(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -53,6 +54,7 @@ class TabletopBc:
     def _begin(self) -> None:
         self._asked: tuple[Tensor, Tensor, Tensor] | None = None
         self._stood: Tensor | None = None
+        self._grasped: Tensor | None = None
         self._before: tuple[Tensor, float] | None = None
         self._commanded: Tensor | None = None
         self._gripper = OPEN
@@ -87,27 +89,31 @@ class TabletopBc:
         if self._commanded is None or self._rests(tool):
             self._commanded = tool
         if self._gripper == OPEN or self._stood is None:
-            self._stood = things.poses[:, int(target)]
-        last = width if self._before is None else self._before[1]
+            self._stood, self._grasped = things.poses[:, int(target)], tool
+        before, last = (tool, width) if self._before is None else self._before
+        moved = tool - before
+        moved[:, 3] = torch.remainder(moved[:, 3] + math.pi, math.tau) - math.pi
         situation = Situation(
             skill,
             target,
             reference,
             things,
             self._stood,
+            self._grasped,
             tool,
+            moved,
             self._commanded,
             torch.tensor([[width, width - last]], dtype=torch.float64),
             torch.tensor([self._gripper], dtype=torch.float64),
         )
         action = self._motion(situation)[0]
         shift, turn = _at_most(action[:3], STEP), action[3].clamp(-TURN, TURN)
-        moved = torch.cat([shift, turn[None]]).round(decimals=DECIMALS)
+        step = torch.cat([shift, turn[None]]).round(decimals=DECIMALS)
         self._gripper = CLOSED if action[4] > 0 else OPEN
         # The next answer depends on this one, so it is kept as rounded.
-        self._commanded = self._commanded + moved
+        self._commanded = self._commanded + step
         self._before = tool, width
-        dx, dy, dz, spin = moved.tolist()
+        dx, dy, dz, spin = step.tolist()
         return np.array([[dx, dy, dz, 0.0, 0.0, spin, self._gripper]])
 
     def _understood(self, things: Things) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,1 +1,1 @@
-"""How the learned policies of the tabletop task are made."""
+"""How the policies for the task ``tabletop`` are made."""

@@ -20,6 +20,7 @@ from robocontrast_ros.policies.tabletop_bc.motion import (
     FETCH,
     NEAR,
     PLACE,
+    RETREAT,
     RIMS,
     STEP,
     TURN,
@@ -67,11 +68,13 @@ class Steps:
         target: shape (n,).
         reference: shape (n,).
         stood: shape (n, 4).
+        grasped: shape (n, 4).
         tool: shape (n, 4).
+        moved: shape (n, 4).
         commanded: shape (n, 4).
         width: shape (n, 2).
         closed: shape (n,).
-        phase: shape (n,).
+        phase: what the hand does after its last command, shape (n,).
         line: shape (n, 4).
         above: shape (n,).
         action: shape (n, 5).
@@ -83,7 +86,9 @@ class Steps:
     target: Tensor
     reference: Tensor
     stood: Tensor
+    grasped: Tensor
     tool: Tensor
+    moved: Tensor
     commanded: Tensor
     width: Tensor
     closed: Tensor
@@ -111,6 +116,14 @@ class Steps:
             # Every episode begins with an open hand.
             open_before = np.maximum.accumulate(np.where(s.gripper == 0.0, rows, 0))
             width = np.stack([s.width, s.width - s.width_before], -1)
+            first = np.diff(e, prepend=-1) != 0
+            moved = np.where(first[:, None], 0.0, np.diff(s.tool, axis=0, prepend=s.tool[:1]))
+            moved[:, 3] = np.remainder(moved[:, 3] + math.pi, math.tau) - math.pi
+            closed = s.gripper > 0.5
+            # The step that gives a new command is still one of the phase before, on its line.
+            new = ~first & (closed != (s.action[:, 4] > 0.5))
+            lines = np.where(new, rows - 1, rows)
+            phase = np.where(closed, PLACE, np.where(new | (s.phase == FETCH), FETCH, RETREAT))
             columns.append(
                 (
                     index[s.models][e],
@@ -119,13 +132,15 @@ class Steps:
                     s.target[e],
                     s.reference[e],
                     targets[open_before],
+                    s.tool[open_before],
                     s.tool,
+                    moved.astype(np.float32),
                     s.commanded,
                     width,
                     s.gripper,
-                    s.phase,
-                    s.line,
-                    s.above,
+                    phase,
+                    s.line[lines],
+                    s.above[lines],
                     s.action,
                 )
             )
@@ -145,7 +160,9 @@ class Steps:
             self.reference,
             Things(self.models, things),
             stood,
+            self.grasped,
             self.tool,
+            self.moved,
             self.commanded,
             self.width,
             self.closed,
@@ -226,7 +243,7 @@ class MotionTrainer(EpochTrainer[Motion]):
         self.network.eval()
         steps = self._held_out
         right, situation = chosen(steps), steps.situation()
-        choices, phases = self.network.choices(situation), self.network.phases(situation)
+        choices = self.network.choices(situation)
         fetch, place = steps.phase == FETCH, (steps.phase == PLACE) & (steps.reference >= 0)
         near = place & (steps.skill == NEAR)
         line = self.network.line(situation, choices, steps.phase)
@@ -236,7 +253,7 @@ class MotionTrainer(EpochTrainer[Motion]):
         carried = carried_line(steps.tool, steps.things[torch.arange(len(steps)), steps.target], end)
         error = (action[:, :3] - steps.action[:, :3]).norm(dim=-1)
         return {
-            "phase": _share(phases.argmax(-1) == steps.phase),
+            "phase": _share(self.network.phase(situation) == steps.phase),
             "grasp": _share((choices.grasp.argmax(-1) == right.grasp)[fetch]),
             "grasp_mm": 1e3 * float(off[fetch].median()),
             "turn": _share((choices.turn.argmax(-1) == right.turn)[place]),
@@ -282,7 +299,9 @@ class MotionTrainer(EpochTrainer[Motion]):
         into = _off(choices.into, right.into)
         up = _off(choices.into[:, 2:], right.into[:, 2:])
         height = _off(choices.heights[rows, steps.phase][:, None], right.height[:, None])
-        phase = functional.cross_entropy(self.network.phases(situation), steps.phase)
+        leaves = functional.binary_cross_entropy_with_logits(
+            self.network.at_place(situation), (steps.phase == RETREAT).float(), reduction="none"
+        )
         noise = torch.randn(len(steps), 5, generator=generator) * p.line_noise
         # A radian of the hand weighs as much as a decimetre.
         line = Line(steps.line + noise[:, :4] * torch.tensor([1.0, 1.0, 1.0, 10.0]), steps.above + noise[:, 4])
@@ -296,7 +315,7 @@ class MotionTrainer(EpochTrainer[Motion]):
             + _mean(turn, place)
             + _mean(5 * into, inside)
             + height.mean()
-            + phase
+            + _mean(leaves, (steps.phase != PLACE) & (steps.reference >= 0))
             + 3 * moved
             + spun
             + gripper
