@@ -27,6 +27,9 @@ RIMS, CENTRES = 24, 12
 WAYS, TURNS = 16, 4
 """Directions around the reference, and turns of the target, in which it is put down."""
 
+NEAR, STACK, ON = 1, 2, 3
+"""Indices of skills: `move_near`, `stack`, `put_on`."""
+
 STEP = 0.03
 """Unit of displacements [m]."""
 
@@ -182,21 +185,36 @@ class Motion(nn.Module):
             -1,
         )
         ways, far = self.way(scene).chunk(2, -1)
+        # Learned is what is added to the geometry that holds for all sizes.
+        sizes = self.attributes.sizes
+        own, its = sizes[_of_slot(s.things.models, s.target)], sizes[self._reference(s)]
+        radii = (own[:, :2].sum(-1) + its[:, :2].sum(-1)) / 4
+        upon = (s.skill == STACK) | (s.skill == ON)
+        level = torch.stack([0 * radii, 0 * radii, torch.where(upon, its[:, 2], 0.0)], -1)
+        tops = poses[..., 2] + sizes[s.things.models][..., 2]
+        tallest = torch.where(beside, tops, -1.0).amax(1).clamp_min(0.0)
+        stands = s.stood[:, 2]
+        over = torch.maximum(tallest, stands + own[:, 2])
+        hangs = s.grasped[:, 2] - stands
+        carried = hangs + torch.where(s.reference >= 0, tallest, stands)
+        heights = torch.stack([over, carried, stands], -1)
         return Choices(
             self.grasp(scene),
             self.at(target).view(n, -1, 3) * UNIT,
             ways,
-            far * UNIT,
+            far * UNIT + radii[:, None],
             self.turn(scene),
-            self.into(torch.cat([target, reference, skill], -1)) * UNIT,
-            self.high(torch.cat([scene, tall], -1)) * UNIT,
+            self.into(torch.cat([target, reference, skill], -1)) * UNIT + level,
+            self.high(torch.cat([scene, tall], -1)) * UNIT + heights,
         )
 
     def _codes(self, s: Situation) -> tuple[Tensor, Tensor]:
-        models = s.things.models
+        return self.attributes(_of_slot(s.things.models, s.target)), self.attributes(self._reference(s))
+
+    def _reference(self, s: Situation) -> Tensor:
+        """Return the model of the reference, -1 for none, shape (n,)."""
         missing = torch.full_like(s.reference, -1)
-        reference = torch.where(s.reference >= 0, _of_slot(models, s.reference), missing)
-        return self.attributes(_of_slot(models, s.target)), self.attributes(reference)
+        return torch.where(s.reference >= 0, _of_slot(s.things.models, s.reference), missing)
 
     def _seen_from(self, pose: Tensor, poses: Tensor) -> Tensor:
         """Return how things lie as seen from a pose: along and across, up, distances, relative yaw; shape (n, s, 8)."""
@@ -369,8 +387,6 @@ class Motion(nn.Module):
         return network
 
 
-NEAR = 1
-"""Index of the skill `move_near`."""
 
 
 def grasp_angle(index: Tensor) -> Tensor:
