@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -154,8 +155,13 @@ def make_demonstrations(parameters: TabletopDemonstrations, folder: Path, proces
 def make_shard(parameters: TabletopDemonstrations, index: int, path: Path) -> Path:
     """Make the shard of a number, and return its path."""
     robot = parameters.robots[index % len(parameters.robots)]
-    _Demonstrator(parameters, robot).shard(np.random.default_rng([parameters.seed, index])).save(path)
+    _demonstrator(parameters, robot).shard(np.random.default_rng([parameters.seed, index])).save(path)
     return path
+
+
+@lru_cache(maxsize=8)
+def _demonstrator(parameters: TabletopDemonstrations, robot: str) -> _Demonstrator:
+    return _Demonstrator(parameters, robot)
 
 
 def place(pose: Pose) -> tuple[float, float, float, float]:
