@@ -1,0 +1,1 @@
+"""The tabletop's learned policies: from ground-truth state or from pixels."""
