@@ -6,6 +6,7 @@ them is seen elsewhere for some images. What the closed hand holds moves with th
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, TOP
 from robocontrast_ros.policies.tabletop_bc.sight import Kinds, Sight, Thing
 
@@ -31,6 +33,12 @@ PERSISTS = 3
 
 CERTAIN = 0.5
 """Least probability of the model for that."""
+
+WRIST, SHOULDER = 0.35, (0.03, 0.0, 0.6)
+"""What hides things: height of the wrist above a tool that points down, and where the upper arm begins [m]."""
+
+ARM = 0.13
+"""Half of the width that hand and arm seem to have there [m]."""
 
 SETTLED = 0.001
 """The fingers have closed when they moved less than this since the last step [m]."""
@@ -111,13 +119,21 @@ class Tracker:
             turned = math.remainder(tool.yaw + yaw, math.tau)
             self.poses[self._held.slot] = ahead + c * x - s * y, left + s * x + c * y, up + z, turned
 
-    def look(self, seen: Sequence[Thing]) -> None:
-        """Update with the things in an image."""
+    def look(self, seen: Sequence[Thing], tool: Pose) -> None:
+        """Update with the things in an image.
+
+        Args:
+            seen: the things; of those that hand or arm may hide a part of, nothing is believed.
+            tool: its pose, pointing down.
+        """
         for thing in seen:
             slots = np.flatnonzero(self.models == thing.model)
             if not len(slots) or slots[0] == self.held or thing.likely < CERTAIN:
                 continue
             slot = int(slots[0])
+            reach = math.hypot(*self._kinds.sizes[thing.model][:2]) / 2
+            if min(_from_arm(place, tool) for place in (self._shown(slot), (thing.x, thing.y))) < reach:
+                continue
             if math.dist(self._shown(slot), (thing.x, thing.y)) < MOVED:
                 self._elsewhere.pop(slot, None)
                 continue
@@ -129,10 +145,8 @@ class Tracker:
                 self.poses[slot] = thing.x, thing.y, 0.0, thing.yaw
 
     def _shown(self, slot: int) -> tuple[float, float]:
-        """Return the point of the table that is behind a thing's lowest point for ``TOP`` [m]."""
-        x, y, z, _ = self.poses[slot].tolist()
-        share = TOP.position[2] / (TOP.position[2] - z)
-        return TOP.position[0] + share * (x - TOP.position[0]), TOP.position[1] + share * (y - TOP.position[1])
+        """Return where on the table ``TOP`` shows the lowest point of a thing [m]."""
+        return _shadow(tuple(self.poses[slot, :3].tolist()))
 
     def _grasp(self, tool: Pose, width: float) -> None:
         """Take what is between the fingers, if there is something, as held."""
@@ -154,6 +168,29 @@ class Tracker:
         ahead, left, up = tool.position[0] - x, tool.position[1] - y, tool.position[2] - z
         beside = abs(c * ahead + s * left) - across / 2, abs(c * left - s * ahead) - along / 2, up - high, -up
         return math.hypot(max(beside[0], 0.0), max(beside[1], 0.0), max(beside[2], beside[3], 0.0))
+
+
+def _shadow(point: Vector3) -> tuple[float, float]:
+    """Return the point of the table that is behind another one for ``TOP`` [m]."""
+    x, y, z = point
+    share = TOP.position[2] / (TOP.position[2] - z)
+    return TOP.position[0] + share * (x - TOP.position[0]), TOP.position[1] + share * (y - TOP.position[1])
+
+
+def _from_arm(place: tuple[float, float], tool: Pose) -> float:
+    """Return how far a point of the table is from what hand and arm hide of it [m]; negative inside."""
+    x, y, z = tool.position
+    corners = [_shadow(point) for point in (tool.position, (x, y, z + WRIST), SHOULDER)]
+    return min(_distance_to(place, *ends) for ends in itertools.pairwise(corners)) - ARM
+
+
+def _distance_to(point: tuple[float, float], start: tuple[float, float], end: tuple[float, float]) -> float:
+    """Return the distance of a point from a straight line between two others."""
+    along, across = end[0] - start[0], end[1] - start[1]
+    length = along * along + across * across
+    share = ((point[0] - start[0]) * along + (point[1] - start[1]) * across) / length if length > 0.0 else 0.0
+    share = min(max(share, 0.0), 1.0)
+    return math.hypot(point[0] - start[0] - share * along, point[1] - start[1] - share * across)
 
 
 class Watcher:
@@ -189,7 +226,7 @@ class Watcher:
         if self._tracker is None:
             self._tracker = Tracker(self._sight.kinds, self._sight.find(*windows))
         elif self._steps % self._every == 0:
-            self._tracker.look(self._sight.find(*windows))
+            self._tracker.look(self._sight.find(*windows), tool)
         self._steps += 1
         self._tracker.hand(tool, width, closed)
         return self._tracker
