@@ -61,6 +61,11 @@ class StudyParameters:
         description="one of the policies, for example an oracle, whose change shows the effect of geometry alone; "
         "claims are not decided for it",
     )
+    beside: tuple[str, ...] = Field(
+        default=(),
+        description="further ones of the policies that are shown beside the others, for example one that is told other "
+        "words; claims are not decided for them either",
+    )
     seeds: tuple[int, ...] = Field(min_length=1, description="of the test sets; each is a repetition of the study")
     test_set: TestSetParameters
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
@@ -97,6 +102,9 @@ class StudyParameters:
                 raise ValueError(f"each of the {what} once")
         if self.control and self.control not in self.policies:
             raise ValueError(f"for `control` one of the policies: {', '.join(self.policies)}")
+        for name in self.beside:
+            if name not in self.policies or name == self.control:
+                raise ValueError(f"for `beside` some of the policies, without the control: {', '.join(self.policies)}")
         for key in ("standard", "contrast"):
             if getattr(self, key) not in labels:
                 raise ValueError(f"for `{key}` one of the strategies' labels: {', '.join(labels)}")
@@ -129,6 +137,7 @@ class Study:
         policies: name -> parameter file.
         claims: to be decided.
         control: name of the policy that is the control; empty where there is none.
+        beside: names of further policies for which no claims are decided.
     """
 
     source: Path
@@ -136,6 +145,7 @@ class Study:
     policies: dict[str, Path]
     claims: tuple[Claim, ...]
     control: str = ""
+    beside: tuple[str, ...] = ()
 
     def session(self, policy: str, label: str, seed: int, budget: float | None) -> ResolvedSession:
         """Return the session of one policy, strategy and seed.
@@ -208,7 +218,7 @@ def _named_files(file: Path) -> Iterator[Path]:
             yield from _named_files(named)
 
 
-_SHOWN_ONLY = frozenset({"description", "contrast", "control", "bins", "resamples", "claims"})
+_SHOWN_ONLY = frozenset({"description", "contrast", "control", "beside", "bins", "resamples", "claims"})
 """Keys of a study that concern only the analysis: they may change without trials being run again."""
 
 
@@ -235,8 +245,11 @@ def load_study(study: str | Path) -> Study:
         )
     for number, strategy in enumerate(parameters.strategies):
         load_plugin("strategies", strategy.name, str(source), f"strategies.{number}.name")
-    control = dict(zip(parameters.policies, policies, strict=True)).get(parameters.control, "")
-    found = Study(source, parameters, policies, _claims(parameters, source), control)
+    stems = dict(zip(parameters.policies, policies, strict=True))
+    beside = tuple(stems[name] for name in parameters.beside)
+    found = Study(
+        source, parameters, policies, _claims(parameters, source), stems.get(parameters.control, ""), beside
+    )
     first, *others = policies
     for strategy in parameters.strategies:
         found.session(first, strategy.label, parameters.seeds[0], None)

@@ -109,6 +109,7 @@ class StudyResults:
         metric_symbol: how figures name it.
         unit: of costs.
         control: name of the policy that is the control; empty where there is none.
+        beside: names of further policies for which no claims are decided.
         sessions: how each session ended.
         strategies: a row for each policy and strategy.
         errors: a row for each policy and estimator of the contrast set.
@@ -120,6 +121,7 @@ class StudyResults:
     metric_symbol: str
     unit: str
     control: str
+    beside: tuple[str, ...]
     sessions: tuple[SessionOfStudy, ...]
     strategies: tuple[StrategyRow, ...]
     errors: tuple[ErrorRow, ...]
@@ -209,7 +211,9 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         for policy in study.policies
     }
     decided = [
-        evidence(policy, claim.measure.score, same(claim.measure.cost)).decide(claim, policy, policy == study.control)
+        evidence(policy, claim.measure.score, same(claim.measure.cost)).decide(
+            claim, policy, policy in (study.control, *study.beside)
+        )
         for claim in study.claims
         for policy in study.policies
         if policy != study.control or not claim.measure.less_control
@@ -219,6 +223,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         metric_symbol=metric.symbol,
         unit=unit,
         control=study.control,
+        beside=study.beside,
         sessions=tuple(session for _, ended in read.values() for session in ended),
         strategies=tuple(
             _row(policy, label, seed_runs(policy, "metric", "budget"), evidence(policy, "metric", "budget"))

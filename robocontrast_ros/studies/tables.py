@@ -51,7 +51,7 @@ def perturbations_frame(results: StudyResults) -> pd.DataFrame:
     """Return a row for each policy and perturbation, as ``PERTURBATION_WORDS`` explains it."""
     rows = []
     for row in results.perturbations:
-        control = row.policy == results.control
+        control = row.policy in (results.control, *results.beside)
         cells = {
             "policy": f"{row.policy} (control)" if control else row.policy,
             "perturbation": row.symbol,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ _PUNCTUATION = str.maketrans(dict.fromkeys(",.;:!", " "))
 _BEFORE_MARK = re.compile(r" (?=[,.;:!])")
 _SYMBOL = re.compile(r"{\w+}|[^\s{}]+")
 _HINTS = 12
+_KEPT_SENTENCES = 256
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def meaning(derivation: Iterable[Alternative]) -> dict[str, Any]:
 
 def means(wanted: Mapping[str, Any]) -> Fits:
     """Return what fits a meaning: every feature of an alternative has the wanted value."""
-    return lambda alternative: all(wanted.get(key) == value for key, value in alternative.means.items())
+    return lambda alternative: alternative.means.items() <= wanted.items()
 
 
 def drawn(rng: np.random.Generator) -> Choose:
@@ -149,6 +150,7 @@ class Grammar:
             for rule, phrases in rules.items()
         }
         self._hint = hint
+        self._read = lru_cache(_KEPT_SENTENCES)(self._derivation)
 
     def say(self, fits: Fits, choose: Choose) -> tuple[str, Derivation]:
         """Put something into words.
@@ -204,6 +206,9 @@ class Grammar:
             ValueError: the grammar knows no such sentence; the message names the first word that does not fit and
                 what was expected instead.
         """
+        return self._read(text)
+
+    def _derivation(self, text: str) -> Derivation:
         plain = normal(text)
         try:
             tree = self._parser.parse(plain)

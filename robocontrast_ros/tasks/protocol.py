@@ -11,9 +11,8 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
+from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Scene, TestInstance
 from robocontrast_ros.tasks.plans import Infeasible, Plan
-from robocontrast_ros.tasks.routes import Routes
 
 Polygon = tuple[tuple[float, float], ...]
 """Corners in order, in the x-y plane of the scene's frame, shape (n, 2) [m]; the last is joined to the first."""
@@ -199,6 +198,27 @@ class Relocation(Protocol):
         """
 
 
+class Neighbourhood(Protocol):
+    """The capability of changing a test instance in one respect, as ΔL, ΔLB, ΔS and ΔSB do.
+
+    Each acts on the instruction of an unperturbed instance and on the actual scene, which the trial before left. The
+    new instance is feasible and not solved at its start; its proof says what is claimed of what is expected, and shows
+    it. It has the base instance's id.
+    """
+
+    def reword(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Say the same in other words."""
+
+    def redirect(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Ask for another thing or another place."""
+
+    def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Move an object that the instruction does not name such that what is expected stays."""
+
+    def move_or_block(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Move an object that it names, or another one into the way, such that what is expected changes."""
+
+
 Premise = Callable[[Instruction, Scene], "str | None"]
 """Returns why an instruction makes no sense in a scene, in words; None where it does."""
 
@@ -221,7 +241,7 @@ class Task(ABC):
         planner: how it can be fulfilled.
         rewording: changes parts of an instruction; None where the task cannot, as with all that follow.
         relocation: moves an object.
-        routes: the robot's ways past a first place to a last one, for tasks that send it there.
+        neighbourhood: changes an instance such that what is expected stays, or becomes something else.
         premise: asked before every trial, with the scene as it was read back; where it gives a reason, the trial is
             void.
         backdrop: the background of its maps.
@@ -242,7 +262,7 @@ class Task(ABC):
     planner: Planner
     rewording: Rewording | None = None
     relocation: Relocation | None = None
-    routes: Routes | None = None
+    neighbourhood: Neighbourhood | None = None
     premise: Premise | None = None
     backdrop: Backdrop | None = None
     store: tuple[float, float, float] | None = None

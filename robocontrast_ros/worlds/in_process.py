@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,15 +70,24 @@ class WorldSimulation:
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose."""
-        self._attempt(lambda: self._world.set_entity_state(entity, EntityState(pose)))
+        with _refusals():
+            self._world.set_entity_state(entity, EntityState(pose))
+
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Compose the world once for all entities that come and go meanwhile."""
+        with _refusals(), self._world.at_once():
+            yield
 
     def spawn(self, entity: str, uri: str, pose: Pose) -> None:
         """Spawn an entity."""
-        self._attempt(lambda: self._world.spawn(entity, pose, uri=uri))
+        with _refusals():
+            self._world.spawn(entity, pose, uri=uri)
 
     def delete(self, entity: str) -> None:
         """Delete an entity."""
-        self._attempt(lambda: self._world.delete(entity))
+        with _refusals():
+            self._world.delete(entity)
 
     def reset_state(self) -> None:
         """Put everything back to where it was at the beginning; time goes on."""
@@ -88,12 +97,14 @@ class WorldSimulation:
         """Let that many physics steps pass."""
         self._world.step(steps)
 
-    @staticmethod
-    def _attempt(call: Callable[[], None]) -> None:
-        try:
-            call()
-        except (ValueError, KeyError) as error:
-            raise SimulationError(str(error)) from None
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Raise what the world refuses as SimulationError."""
+    try:
+        yield
+    except (ValueError, KeyError) as error:
+        raise SimulationError(str(error)) from None
 
 
 class WorldRobot:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from enum import IntEnum
 from typing import Protocol
 
@@ -57,6 +58,12 @@ class Simulation(Protocol):
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose in the world frame."""
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Return what is entered while entities come and go, so that they may all do at its end.
+
+        A refusal may come at its end, too.
+        """
 
     def spawn(self, entity: str, uri: str, pose: Pose) -> None:
         """Spawn an entity."""
@@ -203,15 +210,17 @@ class SimulatedScene:
             self._simulation.reset_state()
         _, poses = self._simulation.poses()
         present = {name for name in poses if self._model(name) is not None}
-        for name in sorted(present - set(target.names)):
-            self._require(Feature.DELETING, name)
-            self._simulation.delete(name)
-            self._model_of.pop(name, None)
+        with self._simulation.at_once():
+            for name in sorted(present - set(target.names)):
+                self._require(Feature.DELETING, name)
+                self._simulation.delete(name)
+                self._model_of.pop(name, None)
+            for wanted in target:
+                if wanted.name not in present:
+                    self._spawn(wanted)
         for wanted in target:
             if wanted.name in present:
                 self._simulation.set_pose(wanted.name, wanted.pose)
-            else:
-                self._spawn(wanted)
         self._order = target.names
         if target.robot is not None:
             self._simulation.set_pose(self._robot, target.robot)

@@ -535,7 +535,7 @@ def decided(claim: str, policy: str, study: str = "language_table") -> Decided:
 def verdicts(name: str) -> str:
     """Return a table: of each policy, which of the paper's claims hold, do not hold, are undecided."""
     study, found = _study(Source.folder, name)
-    policies = [policy for policy in study.policies if policy != study.control]
+    policies = [policy for policy in study.policies if policy not in (study.control, *study.beside)]
     lines = [["the paper's claims", *policies]]
     for verdict in ("holds", "does not hold", "undecided"):
         line = [verdict]

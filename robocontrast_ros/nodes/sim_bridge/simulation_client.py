@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -119,6 +120,10 @@ class RosSimulation:
         state = EntityState(pose=pose_to_msg(pose))
         state.header.frame_id = self._frame_id
         self._call(SetEntityState.Request(entity=entity, state=state), f"to move '{entity}'")
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Return nothing to enter: each service call takes effect when it is answered."""
+        return nullcontext()
 
     def spawn(self, entity: str, uri: str, pose: Pose) -> None:
         """Spawn an entity."""

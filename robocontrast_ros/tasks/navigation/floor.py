@@ -15,9 +15,9 @@ from shapely import LineString, MultiPolygon, Polygon
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.domain.products import norm, product
 from robocontrast_ros.tasks.navigation.parameters import Furniture, NavigationParameters
+from robocontrast_ros.tasks.navigation.routes import Point, Route
 from robocontrast_ros.tasks.protocol import Polygon as Outline
 from robocontrast_ros.tasks.roadmap import Indices, Points, Polygons, Roadmap
-from robocontrast_ros.tasks.routes import Point, Route
 
 ARC_CORNERS = 16
 """Corners of the polygon that stands for the disc of the base: it contains the disc and is at most 2 % larger."""

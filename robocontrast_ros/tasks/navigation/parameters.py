@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.tasks.routes import Perturbing, Point
+from robocontrast_ros.tasks.navigation.routes import Perturbing, Point
 
 GENERATED = "generated"
 """The family of instances that are drawn; every other family is an arrangement of the file."""

@@ -13,8 +13,8 @@ from robocontrast_ros.tasks.navigation.floor import FloorPlan, Shapes
 from robocontrast_ros.tasks.navigation.language import VisitLanguage, named
 from robocontrast_ros.tasks.navigation.parameters import NavigationParameters
 from robocontrast_ros.tasks.navigation.placing import has_room
+from robocontrast_ros.tasks.navigation.routes import Point, Route
 from robocontrast_ros.tasks.protocol import Infeasible, Plan
-from robocontrast_ros.tasks.routes import Point, Route
 
 TOUCHING = 1e-6
 """A path counts as free up to this far beyond the edge of free space [m]."""

@@ -12,7 +12,7 @@ from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Shapes
 from robocontrast_ros.tasks.navigation.parameters import Generator
 from robocontrast_ros.tasks.navigation.placing import Placer
-from robocontrast_ros.tasks.routes import Route, path_length
+from robocontrast_ros.tasks.navigation.routes import Route, path_length
 
 _STARTS = 20
 

@@ -13,6 +13,7 @@ from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.tasks.navigation.arrangements import arranged_scene, check_arrangements, check_parameters
 from robocontrast_ros.tasks.navigation.goals import VisitGoals
 from robocontrast_ros.tasks.navigation.language import VisitLanguage, visit
+from robocontrast_ros.tasks.navigation.neighbourhood import VisitNeighbourhood
 from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationParameters
 from robocontrast_ros.tasks.navigation.planner import RoutePlanner, VisitRoutes
 from robocontrast_ros.tasks.navigation.sampler import draw_scene, has_wanted_length
@@ -35,7 +36,7 @@ class VisionLanguageNavigation(Task):
         self.planner = RoutePlanner(parameters)
         self.goals = VisitGoals(self.planner, parameters.reach)
         self.scenes = Apartment(self.planner.shapes)
-        self.routes = VisitRoutes(parameters, self.planner, self.language)
+        self.neighbourhood = VisitNeighbourhood(self, VisitRoutes(parameters, self.planner, self.language))
         self.backdrop = room(parameters.room.length, parameters.room.width)
 
     @classmethod

@@ -12,7 +12,7 @@ from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.grammar import Choose, Derivation, change_wording, drawn, keep_wording, means
 from robocontrast_ros.tasks.tabletop.grammar import ROLES, features, in_role, tabletop_grammar, understood, words_of
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
-from robocontrast_ros.tasks.tabletop.referring import Expression, Objects, expressions, plain, resolve
+from robocontrast_ros.tasks.tabletop.referring import APART, Expression, Objects, expressions, plain, resolve
 
 Conditions = Callable[[str], Iterable[Mapping[str, str]]]
 """Family -> the arguments that its instructions can have, objects by model."""
@@ -31,6 +31,7 @@ class TabletopLanguage:
     def __init__(self, objects: Objects, conditions: Conditions) -> None:
         self._objects, self._conditions = objects, conditions
         self.grammar = tabletop_grammar(objects.values())
+        self._last: tuple[Scene | None, dict[str, list[Expression]]] = None, {}
 
     def conditions(self) -> Iterator[Instruction]:
         """Enumerate every task condition once, each thing by its usual name and its colour."""
@@ -48,8 +49,13 @@ class TabletopLanguage:
         said = {role: _draw(self._ways(name, scene), rng) for role, name in _named(instruction).items()}
         return self._said(instruction, said, drawn(rng))
 
-    def parse(self, text: str, scene: Scene) -> Instruction:
+    def parse(self, text: str, scene: Scene, apart: float = APART) -> Instruction:
         """Return the structure of an instruction text in a scene.
+
+        Args:
+            text: of the instruction.
+            scene: in which it is given.
+            apart: least distance that makes a place, such as ``left``, clear [m].
 
         Raises:
             ValueError: the grammar does not know the text, an expression names nothing or several things, or both
@@ -57,16 +63,16 @@ class TabletopLanguage:
         """
         derivation = self.grammar.read(text)
         family, said = understood(derivation)
-        arguments = {role: self._meant(text, derivation, role, said[role], scene) for role in said}
+        arguments = {role: self._meant(text, derivation, role, said[role], scene, apart) for role in said}
         if len(set(arguments.values())) < len(arguments):
             name = arguments["target"].replace("_", " ")
             raise ValueError(f"instruction '{text}': both expressions name the {name}; expected two different things")
         return Instruction(text, family, tuple(arguments.items()))
 
-    def premise(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return why the words do not say in this scene what they shall say; None where they do."""
+    def premise(self, instruction: Instruction, scene: Scene, apart: float = APART) -> str | None:
+        """Return why the words do not say in this scene what they shall say; None where they do. As ``parse``."""
         try:
-            found = self.parse(instruction.text, scene)
+            found = self.parse(instruction.text, scene, apart)
         except ValueError as error:
             return str(error)
         if found.arguments != instruction.arguments:
@@ -120,7 +126,13 @@ class TabletopLanguage:
         return replace(instruction, text=self.put(instruction.family, said, choose))
 
     def _ways(self, name: str, scene: Scene) -> list[Expression]:
-        ways = list(expressions(name, scene, self._objects))
+        # Several things are named, in several ways, in one scene after the other.
+        if self._last[0] is not scene:
+            self._last = scene, {}
+        known = self._last[1]
+        if name not in known:
+            known[name] = list(expressions(name, scene, self._objects))
+        ways = known[name]
         if not ways:
             raise ValueError(f"no words name the {name.replace('_', ' ')} alone in this scene")
         return ways
@@ -128,8 +140,8 @@ class TabletopLanguage:
     def _model(self, name: str, scene: Scene) -> ObjectModel:
         return self._objects[scene[name].model]
 
-    def _meant(self, text: str, derivation: Derivation, role: str, said: Expression, scene: Scene) -> str:
-        names = resolve(said, scene, self._objects)
+    def _meant(self, text: str, derivation: Derivation, role: str, said: Expression, scene: Scene, apart: float) -> str:
+        names = resolve(said, scene, self._objects, apart)
         if len(names) != 1:
             which = " or ".join(name.replace("_", " ") for name in names)
             found = f"may name the {which}" if names else "names nothing"

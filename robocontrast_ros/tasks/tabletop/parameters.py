@@ -130,6 +130,29 @@ class Sampling:
 
 
 @record
+class Perturbing:
+    """Bounds of the perturbations, and of what makes a way a wrong one."""
+
+    draws: int = Field(gt=0, description="new places tried for one thing, at most")
+    bystander_move: tuple[float, float] = Field(description="ΔS moves a thing by at least and at most [m]")
+    named_move: tuple[float, float] = Field(description="ΔSB moves a thing by at least and at most [m]")
+    beside: float = Field(
+        gt=0, description="ΔSB: a thing is put at most this far from where the hand closes or opens, along x and y [m]"
+    )
+    off_grasp: float = Field(
+        gt=0, description="ΔSB: a target is missed where it is this far from where the hand closes, at least [m]"
+    )
+    off_place: float = Field(
+        gt=0, description="ΔLB, ΔSB: a place is missed where the target is put this far from it, at least [m]"
+    )
+
+    def __post_init__(self) -> None:
+        for key, (least, greatest) in (("bystander_move", self.bystander_move), ("named_move", self.named_move)):
+            if not 0 < least <= greatest:
+                raise ValueError(f"{key} as [least, greatest], greater than 0; got {[least, greatest]}")
+
+
+@record
 class TabletopParameters:
     """The file config/tasks/tabletop.yaml."""
 
@@ -149,6 +172,7 @@ class TabletopParameters:
     success: Success
     placing: Placing
     sampling: Sampling
+    perturbing: Perturbing
     objects: tuple[str, ...] = Field(default=(), description="types or models in use; none named: the whole library")
     folders: tuple[str, ...] = Field(default=(), description="files and folders of objects of your own")
 
@@ -158,6 +182,8 @@ class TabletopParameters:
             raise ValueError("start of three finite numbers")
         if len(set(self.objects)) != len(self.objects):
             raise ValueError("each of the objects once")
+        if self.perturbing.off_grasp <= self.hand.opening / 2:
+            raise ValueError(f"perturbing.off_grasp above half of hand.opening ({self.hand.opening})")
         if self.placing.near >= self.success.near:
             raise ValueError(f"placing.near below success.near ({self.success.near})")
 

@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import shapely
@@ -30,6 +31,9 @@ APPROACHES = 12
 
 STANDING = 0.02
 """What is picked up, or put on something, stands no farther from the table's top [m]."""
+
+
+_KEPT_PLANS = 64
 
 
 class NoPlan(Exception):
@@ -81,6 +85,7 @@ class TabletopPlanner:
     def __init__(self, parameters: TabletopParameters, library: Library, goals: TabletopGoals) -> None:
         self._p, self._library, self._goals = parameters, library, goals
         self._room = HandRoom(parameters.hand)
+        self._found = lru_cache(_KEPT_PLANS)(self._new)
         region = parameters.region
         self._region = shapely.box(region.x_min, region.y_min, region.x_max, region.y_max)
 
@@ -111,6 +116,18 @@ class TabletopPlanner:
             NoPlan: there is none; says why.
             ValueError: as ``TabletopGoals.goal``.
         """
+        found = self._found(replace(instruction, text=""), Scene(scene.objects))
+        if isinstance(found, Infeasible):
+            raise NoPlan(found.reason)
+        return found
+
+    def _new(self, instruction: Instruction, scene: Scene) -> Handling | Infeasible:
+        try:
+            return self._shortest(instruction, scene)
+        except NoPlan as error:
+            return Infeasible(str(error))
+
+    def _shortest(self, instruction: Instruction, scene: Scene) -> Handling:
         reason = self.premise(instruction, scene)
         if reason is not None:
             raise NoPlan(reason)

@@ -13,6 +13,7 @@ from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
+from robocontrast_ros.tasks.tabletop.neighbourhood import TabletopNeighbourhood
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters
 from robocontrast_ros.tasks.tabletop.planner import TabletopPlanner
 from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw, Settle, TabletopScenes, at_rest, objects_in_use
@@ -44,6 +45,7 @@ class Tabletop(Task):
         self.backdrop = Backdrop((low, (high[0], low[1]), high, (low[0], high[1])), up="x")
         self._draw = SceneDraw(parameters, library, self.planner, settle)
         self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
+        self.neighbourhood = TabletopNeighbourhood(self, parameters, library, self.planner, self.goals, self.language)
 
     @classmethod
     def from_file(cls, path: Path) -> Tabletop:

@@ -1,1 +1,1 @@
-"""Training of the tabletop's policies."""
+"""How the policies for the task ``tabletop`` are made."""

@@ -84,14 +84,18 @@ def read_object(name: str, uri: str, resource: str, initial: Pose) -> Spawned:
     return Spawned(name, uri, text, path.parent, initial)
 
 
-def object_spec(entity: Spawned) -> mujoco.MjSpec:
+def object_spec(entity: Spawned, looks: bool = True) -> mujoco.MjSpec:
     """Return the parsed model of an object.
+
+    Args:
+        entity: the object.
+        looks: False leaves away the looks of one of the library, whose textures take long; the physics is the same.
 
     Raises:
         InvalidModel: it is no MJCF model with one top-level body.
     """
     if entity.model is not None:
-        return spec_of_model(entity.model)
+        return spec_of_model(entity.model, looks)
     try:
         spec = mujoco.MjSpec.from_string(entity.xml)
         if entity.folder is not None:
@@ -111,12 +115,14 @@ def check_object(entity: Spawned) -> None:
         InvalidModel: it is no MJCF model with one top-level body.
     """
     try:
-        object_spec(entity).compile()
+        object_spec(entity, looks=False).compile()
     except ValueError as error:
         raise InvalidModel(f"{entity.origin}: {_first_line(error)}; expected an MJCF model") from None
 
 
-def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> tuple[mujoco.MjModel, dict[str, str]]:
+def compose(
+    world: Path, robot: str, mjcf: str, objects: Iterable[Spawned], looks: bool = True
+) -> tuple[mujoco.MjModel, dict[str, str]]:
     """Return the world with its robot and objects, in the order given, and each entity's top-level body by name.
 
     Args:
@@ -124,6 +130,7 @@ def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> t
         robot: the robot's name.
         mjcf: its model.
         objects: what was spawned.
+        looks: as in ``object_spec``.
 
     Raises:
         InvalidModel: a part is no MJCF model, or they do not fit together.
@@ -137,7 +144,7 @@ def compose(world: Path, robot: str, mjcf: str, objects: Iterable[Spawned]) -> t
         roots = {robot: prefix + BASE_BODY} | {name: name for name in furniture}
         parts = []  # a part must outlive the compilation of what it is attached to
         for entity in objects:
-            part = object_spec(entity)
+            part = object_spec(entity, looks)
             parts.append(part)
             body = part.worldbody.first_body()
             x, y, z, w = entity.initial.orientation

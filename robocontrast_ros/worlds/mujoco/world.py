@@ -8,7 +8,8 @@ alike whatever happened before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import mujoco
 
@@ -43,6 +44,7 @@ from robocontrast_ros.worlds.mujoco.entities import (
     ResourceNotFound,
     SimulationDiverged,
     Triple,
+    UnknownEntity,
 )
 from robocontrast_ros.worlds.mujoco.rendering import Camera, RenderingUnavailable
 from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
@@ -89,12 +91,17 @@ class World:
         read_resource(self._path)
         embodiment = import_object(kind_of(profile).embodiment, f"kind of robot '{profile.type}'", "embodiment")
         self._robot: Embodiment = embodiment(profile, start)
+        self._mjcf = self._robot.mjcf()
+        # What nobody sees needs no looks, whose textures take longest to draw.
+        self._looks = bool(cameras)
         self.cameras = Cameras(cameras, robot_prefix(profile.name), str(self._path))
         self._physics_step = physics_step
         self._spawned: dict[str, Spawned] = {}
+        self._waiting = False
         self._bodies: Bodies | None = None
         self._steps = 0
         self._compose()
+        self._own = self._bodies.names
         self._robot.go_home()
         self._bodies.refresh()
 
@@ -140,8 +147,7 @@ class World:
         if scope & ResetScope.TIME:
             self._steps = 0
         if scope & ResetScope.SPAWNED and self._spawned:
-            self._spawned.clear()
-            self._compose()
+            self._change({})
         if scope & ResetScope.STATE:
             mujoco.mj_resetData(self._bodies.model, self._bodies.data)
             for name, entity in self._spawned.items():
@@ -251,19 +257,12 @@ class World:
         """
         if not VALID_NAME.fullmatch(name):
             raise InvalidName(f"entity name: got '{name}', expected a letter, then letters, digits or underscores")
-        if name in self._bodies.names:
-            raise NameNotUnique(f"entity name: '{name}' is taken; there are: {', '.join(self._bodies.names)}")
+        names = (*self._own, *self._spawned)
+        if name in names:
+            raise NameNotUnique(f"entity name: '{name}' is taken; there are: {', '.join(names)}")
         entity = read_object(name, uri, resource, pose)
         check_object(entity)
-        before = self._spawned
-        self._spawned = dict(sorted((before | {name: entity}).items()))
-        try:
-            self._compose()
-        except InvalidModel:
-            self._spawned = before
-            raise
-        if self.category(name) is Category.DYNAMIC_OBJECT:
-            self.set_entity_state(name, EntityState(pose))
+        self._change(self._spawned | {name: entity})
 
     def delete(self, name: str) -> None:
         """Delete an object that was spawned.
@@ -271,11 +270,26 @@ class World:
         Raises:
             NotMovable: it was not spawned.
         """
-        self._bodies.body(name)
-        if name not in self._spawned:
+        if name in self._own:
             raise NotMovable(f"entity '{name}' belongs to the world and cannot be deleted")
-        del self._spawned[name]
-        self._compose()
+        if name not in self._spawned:
+            raise UnknownEntity(name, (*self._own, *self._spawned))
+        self._change({other: entity for other, entity in self._spawned.items() if other != name})
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Have what is spawned and deleted meanwhile take effect together when it ends, which composes only once.
+
+        Raises:
+            InvalidModel: the parts do not fit together; none of it takes effect then.
+        """
+        before, self._waiting = self._spawned, True
+        try:
+            yield
+        finally:
+            wanted, self._spawned, self._waiting = self._spawned, before, False
+            if wanted is not before:
+                self._change(wanted)
 
     def contacts(self) -> frozenset[tuple[str, str]]:
         """Return the pairs of entities, each in order of names, that touched during the last `step` call.
@@ -294,9 +308,27 @@ class World:
         """Free the renderer."""
         self.cameras.close()
 
+    def _change(self, spawned: Mapping[str, Spawned]) -> None:
+        """Have these objects, and put those that are new where they were spawned.
+
+        Raises:
+            InvalidModel: the parts do not fit together; all is as before then.
+        """
+        before, self._spawned = self._spawned, dict(sorted(spawned.items()))
+        if self._waiting:
+            return
+        try:
+            self._compose()
+        except InvalidModel:
+            self._spawned = before
+            raise
+        for name, entity in self._spawned.items():
+            if before.get(name) is not entity and self.category(name) is Category.DYNAMIC_OBJECT:
+                self.set_entity_state(name, EntityState(entity.initial))
+
     def _compose(self) -> None:
         """Compile the model from its parts, keeping by name where everything is."""
-        model, roots = compose(self._path, self.profile.name, self._robot.mjcf(), self._spawned.values())
+        model, roots = compose(self._path, self.profile.name, self._mjcf, self._spawned.values(), self._looks)
         model.opt.timestep = self._physics_step or model.opt.timestep
         before, self._bodies = self._bodies, Bodies(model, roots)
         self._touched: set[bytes] = set()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri
 from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.domain import BASE, Perturbed, Pose, Scene, TestInstance, Trial
+from robocontrast_ros.perturbations.neighbours import MoveBystander, MoveOrBlock, Redirect, Reword
 from robocontrast_ros.policies.baselines.navigation.modular.memory import FloorMemory
 from robocontrast_ros.policies.baselines.navigation.modular.policy import ModularNavigation, ModularParameters
 from robocontrast_ros.policies.baselines.navigation.modular.vision import Eye, Sighting, View
@@ -26,7 +27,6 @@ from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
-from robocontrast_ros.tasks.navigation.perturbations import MoveGoalOrObstruct, MovePassive, Redirect, Reword
 from robocontrast_ros.worlds.in_process import InProcessBench
 from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
@@ -323,7 +323,7 @@ def test_the_oracle_reaches_both_places_of_drawn_instances_and_of_their_perturba
     oracle = NavigationOracle(load_record(NavigationOracleParameters, ORACLE), TASK)
     base = TASK.sample(np.random.default_rng([5, seed]), "drawn")
     found = [base]
-    for perturbation in (Reword(), Redirect(), MovePassive(), MoveGoalOrObstruct()):
+    for perturbation in (Reword(), Redirect(), MoveBystander(), MoveOrBlock()):
         answer = perturbation.apply(TASK, base, base.scene, np.random.default_rng(seed))
         if isinstance(answer, Perturbed):
             found.append(answer.instance)

@@ -229,6 +229,7 @@ def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(run, monkeypatch):
         ({"strategies": [{"label": "standard", "name": "standrad"}] * 2}, "each of the labels once"),
         ({"claims": "nowhere.yaml"}, "nowhere.yaml"),
         ({"control": "orakel"}, "for `control` one of the policies: oracle"),
+        ({"beside": ["random"]}, "for `beside` some of the policies, without the control: oracle"),
         ({"cap": None}, "a value for this required key"),
     ],
 )
@@ -255,13 +256,15 @@ def test_a_strategy_that_is_not_known_is_refused_with_the_known_ones(tmp_path):
         ("language_table_small", "language"),
         ("navigation", "contrast"),
         ("navigation_small", "contrast"),
+        ("tabletop", "contrast"),
+        ("tabletop_small", "contrast"),
     ],
 )
 def test_shipped_studies_load_and_have_an_oracle_as_control(name, second):
     study = load_study(name)
     assert len(study.claims) > 15
     assert [strategy.label for strategy in study.parameters.strategies][:2] == ["standard", second]
-    assert study.control in ("oracle", "vln_oracle")
+    assert study.control in ("oracle", "vln_oracle", "tabletop_oracle")
     assert study.control in study.policies
 
 

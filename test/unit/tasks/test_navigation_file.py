@@ -18,8 +18,8 @@ from robocontrast_ros.configuration import ConfigurationError, load_configured, 
 from robocontrast_ros.strategies.effort import MetresMoved, Tolerance, setup_moves
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.tasks.navigation.placing import outside_by, overlapping
+from robocontrast_ros.tasks.navigation.routes import path_length
 from robocontrast_ros.tasks.protocol import StagedGoal
-from robocontrast_ros.tasks.routes import path_length
 
 P = APARTMENT.parameters
 HULL = 3
@@ -40,7 +40,7 @@ def test_the_file_is_read_by_the_plug_in_that_it_names_and_has_the_capabilities(
     task = load_configured("tasks", TASK_FILE)
     assert isinstance(task, VisionLanguageNavigation)
     assert task.name == "studio_apartment"
-    assert task.routes
+    assert task.neighbourhood
     assert task.rewording
     assert task.relocation is None
     assert task.families == (*ARRANGEMENTS, "generated")

@@ -17,8 +17,8 @@ from vln_scenes import APARTMENT, ARRANGEMENTS, arranged, few_seeds, instance, s
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.tasks.navigation.floor import ARC_CORNERS, INSIDE
+from robocontrast_ros.tasks.navigation.routes import frechet_distance, path_length
 from robocontrast_ros.tasks.protocol import Plan
-from robocontrast_ros.tasks.routes import frechet_distance, path_length
 
 P = APARTMENT.parameters
 CELL = 0.06

@@ -14,7 +14,7 @@ from vln_scenes import APARTMENT, instance
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.tasks.navigation.placing import Placer
-from robocontrast_ros.tasks.routes import path_length
+from robocontrast_ros.tasks.navigation.routes import path_length
 
 P = APARTMENT.parameters
 FURNISHED = 1000

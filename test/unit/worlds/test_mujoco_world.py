@@ -248,6 +248,38 @@ def test_others_go_on_as_they_were_when_something_comes_or_goes(world):
     assert everything(world) == before
 
 
+def test_what_comes_and_goes_at_once_is_as_if_it_came_and_went_one_after_another(franka):
+    def changes(world):
+        world.delete("a")
+        world.spawn("b", Pose.planar(0.4, 0.1, 1.0, 0.05), uri=uri("blue_cube"))
+        world.spawn("m", Pose.planar(0.5, -0.1), uri=uri("green_star"))
+        world.delete("b")
+        world.spawn("b", Pose.planar(0.4, 0.12, 1.0, 0.05), uri=uri("blue_moon"))
+
+    ends = []
+    for together in (False, True):
+        world = World(franka, WORLD, START)
+        world.spawn("a", Pose.planar(0.3, 0.1), uri=uri("red_moon"))
+        world.spawn("z", Pose.planar(0.42, 0.14, 1.0, 0.1), uri=uri("blue_cube"))
+        world.step(20)
+        if together:
+            with world.at_once():
+                changes(world)
+        else:
+            changes(world)
+        world.step(100)
+        ends.append((world.entities(), everything(world)))
+    assert ends[0] == ends[1]
+
+
+def test_what_cannot_come_leaves_what_came_at_once_with_it(world):
+    with world.at_once():
+        world.spawn("a", Pose.planar(0.3, 0.1), uri=uri("red_moon"))
+        with pytest.raises(NameNotUnique, match="'a' is taken"):
+            world.spawn("a", Pose.planar(0.4, 0.1), uri=uri("red_moon"))
+    assert world.entities() == ("franka", "table", "board", "a")
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

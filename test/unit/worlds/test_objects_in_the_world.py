@@ -49,6 +49,19 @@ def test_an_object_stands_on_a_table_that_physics_never_moves(world):
     assert world.source("red_mug") == MUG
 
 
+def test_a_world_that_nobody_sees_draws_no_textures_and_moves_alike(world):
+    blind = World(world.profile, TABLETOP)
+    ends = []
+    for made in (world, blind):
+        made.spawn("oak_table", Pose(), uri=TABLE)
+        made.spawn("can", Pose.planar(0.45, 0.1, 1.0, 0.05), uri=f"{SHIPPED}/soup_can.yaml#red")
+        made.spawn("red_mug", Pose.planar(0.47, 0.1, 1.0, 0.2), uri=MUG)
+        made.step(400)
+        ends.append([made.entity_state(name) for name in made.entities()])
+    assert ends[0] == ends[1]
+    assert (world._bodies.model.ntex > 1) and blind._bodies.model.ntex <= 1
+
+
 def test_a_scene_changes_its_look_by_what_is_spawned(world):
     world.spawn("lamp", Pose(), uri=f"{SHIPPED}/lamp.yaml#ceiling")
     images = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -45,6 +46,9 @@ class Simulator:
         assert entity in self.entities, "Gazebo misbehaves for an entity that is not there"
         x, y = pose.xy
         self.entities[entity] = Pose.planar(x + self.slip, y, pose.yaw + self.turn)
+
+    def at_once(self):
+        return nullcontext()
 
     def spawn(self, entity, uri, pose):
         self._do("spawn", entity, uri)

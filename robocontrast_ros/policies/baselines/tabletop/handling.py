@@ -6,7 +6,9 @@ The next action is a function of the plan, the observation, the one before it, a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,10 +70,41 @@ class Sensed:
     target: Pose
 
 
+class Phase(IntEnum):
+    """What a step is part of. The fingers move when a phase begins."""
+
+    FETCH = 0
+    """The open hand goes to the target."""
+    PLACE = 1
+    """The closed hand takes it to its place, or lifts it."""
+    RETREAT = 2
+    """The open hand rises from where it put it down."""
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What an action is for.
+
+    Attributes:
+        phase: the phase.
+        line: where the hand has to be at the end of the phase, on a vertical line.
+        above: height in which the hand goes to that line [m].
+        commanded: the pose that the action is added to.
+    """
+
+    phase: Phase
+    line: ToolPlace
+    above: float
+    commanded: Pose
+
+
 class Handler:
     """Picks up one object and puts it down, one step at a time.
 
     Each step uses the poses as they are now: a target that was pushed away or lost is planned for anew.
+
+    Attributes:
+        intent: what the last action was for; None before the first.
     """
 
     def __init__(self, instruction: Instruction, start: Scene, task: Tabletop, parameters: HandlingParameters) -> None:
@@ -89,6 +122,8 @@ class Handler:
         self._commanded: Pose | None = None
         self._gripper = OPEN
         self._lowering = False
+        self._phase = Phase.FETCH
+        self.intent: Intent | None = None
 
     def step(self, tool: Pose, width: float, scene: Scene) -> Vector:
         """Return the next action: displacement [m], rotation vector [rad], both in `world`, gripper; shape (7,).
@@ -103,14 +138,33 @@ class Handler:
             # Where the robot rests is where its set point is, whatever its limits have left of the commands.
             self._commanded = tool
         goal = self._next(now, scene)
-        shift, turn = self._towards(goal, now.tool)
-        self._before, self._lowering = now, shift[2] < -self._p.stalled
-        return np.array([*shift, *turn, self._gripper])
+        action = np.array([*self._towards(goal, now.tool), self._gripper])
+        self.intent = self._intended()
+        self._before = now
+        self.executed(action)
+        return action
+
+    def executed(self, action: Sequence[float]) -> None:
+        """Take an action as carried out; ``step`` does so with its own, and this in its place with another one.
+
+        Args:
+            action: displacement [m], rotation vector [rad], both in `world`, and more; shape (6 or more,).
+        """
+        start = self.intent.commanded
+        shift, turn = np.asarray(action[:3]), np.asarray(action[3:6])
+        orientation = start.orientation
+        angle = float(norm(turn))
+        if angle > 0.0:
+            orientation = multiply(about((turn / angle).tolist(), angle), orientation)
+            length = math.sqrt(sum(part * part for part in orientation))
+            orientation = tuple(part / length for part in orientation)
+        self._commanded = Pose(tuple(np.add(start.position, shift).tolist()), orientation)
+        self._lowering = shift[2] < -self._p.stalled
 
     # -- what to do -------------------------------------------------------------------------------
 
     def _next(self, now: Sensed, scene: Scene) -> Pose:
-        """Return where the tool has to go next, and set the gripper."""
+        """Return where the tool has to go next, and set gripper and phase."""
         plan, before = self._plan, self._before
         here = self._commanded
         moving = before is not None and abs(now.width - before.width) > self._p.settled
@@ -118,24 +172,39 @@ class Handler:
             if moving or before is None:
                 return here
             if not self._holds(now):
-                self._gripper = OPEN
+                self._gripper, self._phase = OPEN, Phase.FETCH
                 return here
             if plan.place is None:
                 return self._raised(plan.grasp, plan.carry)
             if self._down(now, plan.place):
-                self._gripper = OPEN
+                self._gripper, self._phase = OPEN, Phase.RETREAT
                 return here
             return self._down_to(plan.place, plan.carry, now)
         if self._placed(now, scene):
+            self._phase = Phase.RETREAT
             return here if moving else self._raised(plan.place, plan.path[-1][2])
         if moving:
             return here
+        self._phase = Phase.FETCH
         self._follow(now, scene)
         plan = self._plan
         if self._down(now, plan.grasp):
-            self._gripper = CLOSED
+            self._gripper, self._phase = CLOSED, Phase.PLACE
             return plan.grasp.pose
         return self._down_to(plan.grasp, plan.above, now)
+
+    def _intended(self) -> Intent:
+        """Return what the next action is for."""
+        plan = self._plan
+        if self._phase is Phase.FETCH:
+            line, above = plan.grasp, plan.above
+        elif self._phase is Phase.PLACE and plan.place is not None:
+            line, above = plan.place, plan.carry
+        else:
+            held = plan.place is None
+            start, above = (plan.grasp, plan.carry) if held else (plan.place, plan.path[-1][2])
+            line = replace(start, position=(*start.position[:2], above))
+        return Intent(self._phase, line, above, self._commanded)
 
     def _is_still(self, now: Sensed) -> bool:
         if self._before is None:
@@ -207,8 +276,8 @@ class Handler:
     def _raised(self, place: ToolPlace, height: float) -> Pose:
         return Pose((*place.position[:2], height), place.pose.orientation)
 
-    def _towards(self, goal: Pose, tool: Pose) -> tuple[Vector, Vector]:
-        """Return a step of the commanded pose towards a goal, and take it: displacement [m], rotation vector [rad]."""
+    def _towards(self, goal: Pose, tool: Pose) -> Vector:
+        """Return a step of the commanded pose towards a goal: displacement [m], rotation vector [rad], shape (6,)."""
         p, commanded = self._p, self._commanded
         shift = np.subtract(goal.position, commanded.position)
         plan = self._plan
@@ -218,15 +287,7 @@ class Handler:
         # A tool that is held back is not pressed ever harder.
         ahead = np.add(commanded.position, shift) - np.asarray(tool.position)
         shift = np.asarray(tool.position) + _at_most(ahead, p.leash) - np.asarray(commanded.position)
-        turn = _at_most(_turn(commanded, goal), p.turn)
-        angle = float(norm(turn))
-        orientation = commanded.orientation
-        if angle > 0.0:
-            orientation = multiply(about((turn / angle).tolist(), angle), orientation)
-            length = math.sqrt(sum(part * part for part in orientation))
-            orientation = tuple(part / length for part in orientation)
-        self._commanded = Pose(tuple(np.add(commanded.position, shift).tolist()), orientation)
-        return shift, turn
+        return np.array([*shift, *_at_most(_turn(commanded, goal), p.turn)])
 
 
 def _turn(start: Pose, end: Pose) -> Vector:

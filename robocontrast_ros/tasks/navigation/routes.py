@@ -1,10 +1,9 @@
-"""The capability of a navigation task for perturbations that prove their effect on the expected path."""
+"""A path past a first place to a last one, how far apart two are, and the bounds of what changes one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import shapely
@@ -12,9 +11,7 @@ from pydantic import Field
 from shapely import LineString
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.domain.products import norm
-from robocontrast_ros.tasks.plans import Infeasible
 
 Point = tuple[float, float]
 
@@ -79,42 +76,6 @@ class Perturbing:
                 raise ValueError(f"{key} as [least, greatest], greater than 0")
         if self.same_path >= min(self.other_path, self.other_end):
             raise ValueError("same_path smaller than other_path and other_end")
-
-
-class Routes(Protocol):
-    """The capability of sending a robot past a first place to a last one, among things that can be moved.
-
-    Instructions have the arguments ``first`` and ``last``, which the task's ``rewording`` can change.
-
-    Attributes:
-        perturbing: how far its perturbations go.
-    """
-
-    perturbing: Perturbing
-
-    def route(self, instruction: Instruction, scene: Scene) -> Route | Infeasible:
-        """Return the shortest path of the scene's robot that fulfils the instruction, or why there is none."""
-
-    def destinations(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
-        """Return the places that the instruction does not name and could end at."""
-
-    def goal_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
-        """Return the names of the objects that are the last place."""
-
-    def passive_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
-        """Return the names of the objects that a person can carry and that the instruction does not name."""
-
-    def has_room(self, name: str, scene: Scene) -> bool:
-        """Tell whether an object stands free of the others, the walls and the robot."""
-
-    def collides(self, path: Sequence[Point], scene: Scene) -> bool:
-        """Tell whether the robot would touch something on a path."""
-
-    def keeps_clear(self, path: Sequence[Point], scene: Scene) -> bool:
-        """Tell whether the robot keeps the planner's distance from everything on a path."""
-
-    def misses(self, point: Point, instruction: Instruction, scene: Scene) -> float:
-        """Return how far a point is outside the region of the last place, as the crow flies [m]."""
 
 
 def path_length(path: Sequence[Point]) -> float:

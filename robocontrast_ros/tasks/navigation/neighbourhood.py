@@ -1,4 +1,4 @@
-"""The four perturbations of seed 000, section 6.1: ΔL, ΔLB, ΔS and ΔSB, each with the planner's proof.
+"""What ΔL, ΔLB, ΔS and ΔSB are for a robot that is sent along a path, each with the planner's proof (seed 000, 6.1).
 
 All act on the instruction of the unperturbed instance and on the actual scene, with the robot at the start pose
 of the unperturbed instance.
@@ -7,7 +7,7 @@ of the unperturbed instance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,16 +15,17 @@ import numpy as np
 from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Proof, Scene, TestInstance
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.tasks.navigation.grammar import LAST
+from robocontrast_ros.tasks.navigation.planner import VisitRoutes
+from robocontrast_ros.tasks.navigation.routes import Point, Route, frechet_distance, path_length
 from robocontrast_ros.tasks.protocol import Infeasible, Task
-from robocontrast_ros.tasks.routes import (
-    Point,
-    Route,
-    frechet_distance,
-    path_length,
-)
 
 ASIDE = 0.3
 """An obstacle is placed at most this far beside the path, along x and y [m]."""
+
+REWORDED = "the meaning and the expected path stay"
+REDIRECTED = "the first half of the path stays the way to the first place, the second half becomes another"
+STAYS = "the expected path stays, and stays free"
+CHANGES = "the path before no longer fulfils the instruction, and the expected path is another"
 
 
 @dataclass(frozen=True)
@@ -32,76 +33,81 @@ class _Case:
     """An instance to be perturbed.
 
     Attributes:
-        task: the task.
         base: the unperturbed test instance.
         scene: the actual scene, with the robot at the start pose of the base instance.
         before: the expected path in it.
     """
 
-    task: Task
     base: TestInstance
     scene: Scene
     before: Route
 
 
-class _OfNavigation:
-    """Base of the four: the path before, and an instance with its proof."""
+class VisitNeighbourhood:
+    """Changes of instructions to visit two places, and of the apartments that they are given in.
 
-    name: str
-    symbol: str
-    axes: str
-    description: str
-    claim: str
+    Attributes:
+        routes: the ways of the robot.
+    """
 
-    def supports(self, task: Task) -> bool:
-        """Tell whether the task sends a robot along a path that it can plan."""
-        return task.routes is not None
+    def __init__(self, task: Task, routes: VisitRoutes) -> None:
+        """Take the task, whose language and instances are used, and its ways."""
+        self._task, self.routes = task, routes
 
-    def apply(
-        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+    def reword(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Take another sentence form and other nouns for the same two places."""
+        return self._tried(self._reworded, base, scene, rng)
+
+    def redirect(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Let the instruction end at another place."""
+        return self._tried(self._redirected, base, scene, rng)
+
+    def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Move an object that the instruction does not name, without effect on the path."""
+        return self._tried(self._bystander_moved, base, scene, rng)
+
+    def move_or_block(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Move the goal object away, or another object into the path."""
+        return self._tried(self._moved_or_blocked, base, scene, rng)
+
+    def _tried(
+        self,
+        change: Callable[[_Case, np.random.Generator], Perturbed | NotApplicable],
+        base: TestInstance,
+        scene: Scene,
+        rng: np.random.Generator,
     ) -> Perturbed | NotApplicable:
-        """Perturb the instance; the robot starts where the unperturbed instance says."""
+        """Change the instance; the robot starts where the unperturbed instance says."""
         start = replace(scene, robot=base.scene.robot, contacts=())
-        before = task.routes.route(base.instruction, start)
+        before = self.routes.route(base.instruction, start)
         if isinstance(before, Infeasible):
             return NotApplicable(f"there is no path to compare with: {before.reason}")
         try:
-            return self._perturb(_Case(task, base, start, before), rng)
+            return change(_Case(base, start, before), rng)
         except ValueError as reason:
             return NotApplicable(str(reason))
 
-    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        raise NotImplementedError
-
     def _proven(
-        self, case: _Case, instruction: Instruction, scene: Scene, note: str, **measures: float
+        self, case: _Case, claim: str, instruction: Instruction, scene: Scene, note: str, **measures: float
     ) -> Perturbed | Infeasible:
         """Return the instance with its proof: the common measures and further ones; or why there is none."""
         before = case.before
-        instance = case.task.make_instance(f"{case.base.instance_id}-{self.name}", instruction, scene)
+        instance = self._task.make_instance(case.base.instance_id, instruction, scene)
         if isinstance(instance, Infeasible):
             return instance
-        after = case.task.routes.route(instruction, scene)
+        after = self.routes.route(instruction, scene)
         common = {
             "path_before_m": before.length,
             "path_after_m": after.length,
             "frechet_m": frechet_distance(before.path, after.path),
         }
-        proof = Proof(self.claim, tuple({**common, **measures}.items()))
+        proof = Proof(claim, tuple({**common, **measures}.items()))
         return Perturbed(replace(instance, proof=proof), note)
 
+    # -- words ------------------------------------------------------------------------------------
 
-class Reword(_OfNavigation):
-    """ΔL: another sentence form and other nouns for the same two places."""
-
-    name = "L"
-    symbol = "ΔL"
-    axes = "L"
-    description = "say the same in other words"
-    claim = "the meaning and the expected path stay"
-
-    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        task, base, scene = case.task, case.base, case.scene
+    def _reworded(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        task, base, scene = self._task, case.base, case.scene
         instruction = task.rewording.rephrase(base.instruction, scene, rng)
         understood = task.language.parse(instruction.text, scene)
         if understood.arguments != base.instruction.arguments:
@@ -109,27 +115,17 @@ class Reword(_OfNavigation):
         said, says = (set(i.text.lower().split()) for i in (base.instruction, instruction))
         note = f"'{base.instruction.text}' became '{instruction.text}'"
         shared = len(said & says) / len(says)
-        found = self._proven(case, instruction, scene, note, shared_words=shared)
+        found = self._proven(case, REWORDED, instruction, scene, note, shared_words=shared)
         if isinstance(found, Infeasible):
             return NotApplicable(f"'{instruction.text}': {found.reason}")
         return found
 
-
-class Redirect(_OfNavigation):
-    """ΔLB: the instruction ends at another place."""
-
-    name = "LB"
-    symbol = "ΔLB"
-    axes = "LB"
-    description = "name another final goal"
-    claim = "the first half of the path stays the way to the first place, the second half becomes another"
-
-    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        routes, base, scene, before = case.task.routes, case.base, case.scene, case.before
+    def _redirected(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        routes, base, scene, before = self.routes, case.base, case.scene, case.before
         numbers = routes.perturbing
         destinations = routes.destinations(base.instruction, scene)
         for index in rng.permutation(len(destinations)):
-            instruction = case.task.rewording.reword(base.instruction, {LAST: destinations[index]}, scene, rng)
+            instruction = self._task.rewording.reword(base.instruction, {LAST: destinations[index]}, scene, rng)
             after = routes.route(instruction, scene)
             if isinstance(after, Infeasible) or not _halves(after, numbers.half):
                 continue
@@ -143,7 +139,7 @@ class Redirect(_OfNavigation):
                 continue
             note = f"'{base.instruction.text}' became '{instruction.text}'"
             measures = {"detour_m": detour, "second_half_frechet_m": apart, "missed_by_m": missed}
-            found = self._proven(case, instruction, scene, note, **measures)
+            found = self._proven(case, REDIRECTED, instruction, scene, note, **measures)
             if isinstance(found, Perturbed):
                 return found
         return NotApplicable(
@@ -154,30 +150,18 @@ class Redirect(_OfNavigation):
         """Return how much longer than the shortest path the one with the old first half is [m]."""
         before = case.before
         there = replace(case.scene, robot=Pose.planar(*before.path[before.via]))
-        onward = case.task.goals.goal(instruction, case.scene).distance(there)
+        onward = self._task.goals.goal(instruction, case.scene).distance(there)
         return path_length(before.first_half) + onward - after.length
 
+    # -- objects: one is moved a little, the instruction stays to the letter ------------------------
 
-class _OfScene(_OfNavigation):
-    """Base of ΔS and ΔSB: an object is moved a little, the instruction stays to the letter."""
-
-    def _moved(self, case: _Case, name: str, after: Scene, **measures: float) -> Perturbed | Infeasible:
+    def _moved(self, case: _Case, claim: str, name: str, after: Scene, **measures: float) -> Perturbed | Infeasible:
         distance = case.scene[name].pose.distance_to(after[name].pose)
         note = f"moved {name} by {distance:.2f} m"
-        return self._proven(case, case.base.instruction, after, note, moved_m=distance, **measures)
+        return self._proven(case, claim, case.base.instruction, after, note, moved_m=distance, **measures)
 
-
-class MovePassive(_OfScene):
-    """ΔS: an object that the instruction does not name is moved, without effect on the path."""
-
-    name = "S"
-    symbol = "ΔS"
-    axes = "S"
-    description = "move an object such that the expected path stays"
-    claim = "the expected path stays, and stays free"
-
-    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        routes, base, scene, before = case.task.routes, case.base, case.scene, case.before
+    def _bystander_moved(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        routes, base, scene, before = self.routes, case.base, case.scene, case.before
         numbers, names = routes.perturbing, routes.passive_objects(base.instruction, scene)
         if not names:
             return NotApplicable("the scene has no object to move that the instruction does not name")
@@ -191,22 +175,12 @@ class MovePassive(_OfScene):
                 continue
             if frechet_distance(before.path, after.path) > numbers.same_path:
                 continue
-            found = self._moved(case, name, moved)
+            found = self._moved(case, STAYS, name, moved)
             if isinstance(found, Perturbed):
                 return found
         return NotApplicable(f"none of {numbers.draws} small moves leaves the expected path as it is")
 
-
-class MoveGoalOrObstruct(_OfScene):
-    """ΔSB: the goal object is moved away, or another object into the path."""
-
-    name = "SB"
-    symbol = "ΔSB"
-    axes = "SB"
-    description = "move the goal, or put an object in the way, such that the expected path changes"
-    claim = "the path before no longer fulfils the instruction, and the expected path is another"
-
-    def _perturb(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def _moved_or_blocked(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
         ways = [self._goal_moves, self._obstructions]
         for index in rng.permutation(len(ways)):
             candidates = ways[index](case, rng)
@@ -219,7 +193,7 @@ class MoveGoalOrObstruct(_OfScene):
 
     def _goal_moves(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
         """Yield places for the goal that the path before does not reach."""
-        routes, instruction, scene = case.task.routes, case.base.instruction, case.scene
+        routes, instruction, scene = self.routes, case.base.instruction, case.scene
         names = routes.goal_objects(instruction, scene)
         for _ in range(routes.perturbing.draws):
             name = names[rng.integers(len(names))]
@@ -231,7 +205,7 @@ class MoveGoalOrObstruct(_OfScene):
 
     def _obstructions(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
         """Yield places for passive objects in which the robot would drive into them."""
-        routes, scene, before = case.task.routes, case.scene, case.before
+        routes, scene, before = self.routes, case.scene, case.before
         names = routes.passive_objects(case.base.instruction, scene)
         least, greatest = routes.perturbing.goal_move
         for _ in range(routes.perturbing.draws if names else 0):
@@ -246,7 +220,7 @@ class MoveGoalOrObstruct(_OfScene):
                 yield distance, name, moved
 
     def _if_it_differs(self, case: _Case, name: str, moved: Scene) -> Perturbed | Infeasible | None:
-        routes, base, before = case.task.routes, case.base, case.before
+        routes, base, before = self.routes, case.base, case.before
         numbers = routes.perturbing
         after = routes.route(base.instruction, moved)
         if isinstance(after, Infeasible) or not _halves(after, numbers.half):
@@ -255,6 +229,7 @@ class MoveGoalOrObstruct(_OfScene):
             return None
         return self._moved(
             case,
+            CHANGES,
             name,
             moved,
             missed_by_m=routes.misses(before.path[-1], base.instruction, moved),

@@ -1,0 +1,452 @@
+"""What ΔL, ΔLB, ΔS and ΔSB are for things on a table, each with the planner's proof (docs/perturbations.md).
+
+All act on the instruction of the unperturbed instance and on the actual scene, in which the trial before may have put
+the target where it belongs, or left it in the hand. What is moved is put where it rests: upright on the table, as far
+from other things as in scenes that are drawn.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import shapely
+
+from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Perturbed, Pose, Proof, Scene, TestInstance
+from robocontrast_ros.objects import ObjectModel
+from robocontrast_ros.tasks.protocol import SOLVED, Infeasible, Plan, Task
+from robocontrast_ros.tasks.tabletop import shapes
+from robocontrast_ros.tasks.tabletop.goals import Library, TabletopGoals, argument, named
+from robocontrast_ros.tasks.tabletop.hand import HandRoom, Obstacle
+from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, Region, TabletopParameters
+from robocontrast_ros.tasks.tabletop.planner import STANDING, Handling, NoPlan, TabletopPlanner, words
+from robocontrast_ros.tasks.tabletop.referring import APART_WHEN_SAID
+from robocontrast_ros.tasks.tabletop.scenes import suits
+
+HANGING = 0.01
+"""What is farther above whatever is below it does not rest [m]."""
+
+TOUCHING = 1e-9
+"""What is nearer than this is touched [m]."""
+
+ROUNDS = (False, True, True, True)
+"""Whether yaws are drawn, for each round of new places: a thing keeps its own where it finds a place so."""
+
+REWORDED = "the meaning, the grasp and the place stay"
+REDIRECTED = "who does what was said before does not fulfil the instruction, and the other way round"
+STAYS = "the words mean the same, and the grasp, the place and the way stay"
+CHANGES = "the words mean the same, and the grasp or the place before misses, or the hand would touch something there"
+
+
+@dataclass(frozen=True)
+class _Case:
+    """An instance to be perturbed.
+
+    Attributes:
+        base: the unperturbed test instance.
+        scene: the actual scene.
+        reason: why there is no plan for the base instruction in it; empty where there is one.
+        before: that plan; where there is none, that of the base instance in its own scene.
+    """
+
+    base: TestInstance
+    scene: Scene
+    reason: str
+    before: Handling
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """An object somewhere else.
+
+    Attributes:
+        effort: how far it is moved [m].
+        name: of the object.
+        scene: with the object moved.
+        measures: what makes the way before a wrong one.
+    """
+
+    effort: float
+    name: str
+    scene: Scene
+    measures: Mapping[str, float]
+
+
+class TabletopNeighbourhood:
+    """Changes of instructions about things on the table, and of the scenes that they are given in."""
+
+    def __init__(
+        self,
+        task: Task,
+        parameters: TabletopParameters,
+        library: Library,
+        planner: TabletopPlanner,
+        goals: TabletopGoals,
+        language: TabletopLanguage,
+    ) -> None:
+        """Take the task, whose instances are made, and its parts."""
+        self._task, self._p, self._library = task, parameters, library
+        self._planner, self._goals, self._language = planner, goals, language
+        # What the hand touches, not what the planner keeps away from.
+        self._room = HandRoom(replace(parameters.hand, margin=TOUCHING, above=0.0))
+        region = parameters.region
+        self._region = shapely.box(region.x_min, region.y_min, region.x_max, region.y_max)
+
+    def reword(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Take other expressions for the same things, and other words."""
+        return self._tried(self._reworded, base, scene, rng)
+
+    def redirect(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Ask for another target or another reference; by another skill where these two allow no other."""
+        return self._tried(self._redirected, base, scene, rng)
+
+    def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Move a thing that the instruction does not name, such that the plan stays."""
+        return self._tried(self._bystander_moved, base, scene, rng)
+
+    def move_or_block(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Move the target or the reference away, or another thing to where the hand would touch it."""
+        return self._tried(self._moved_or_blocked, base, scene, rng)
+
+    def _tried(
+        self,
+        change: Callable[[_Case, np.random.Generator], Perturbed | NotApplicable],
+        base: TestInstance,
+        scene: Scene,
+        rng: np.random.Generator,
+    ) -> Perturbed | NotApplicable:
+        try:
+            return change(self._case(base, scene), rng)
+        except (NoPlan, ValueError) as reason:
+            return NotApplicable(str(reason))
+
+    def _case(self, base: TestInstance, scene: Scene) -> _Case:
+        """Return what is to be changed.
+
+        Raises:
+            NoPlan: there is no plan even in the instance's own scene.
+        """
+        scene, reason = replace(scene, contacts=()), ""
+        try:
+            before = self._planner.handling(base.instruction, scene)
+            if self._goals.goal(base.instruction, scene).satisfied(scene):
+                reason = SOLVED
+        except NoPlan as error:
+            reason = str(error)
+        if reason:
+            before = self._planner.handling(base.instruction, base.scene)
+        return _Case(base, scene, reason, before)
+
+    def _proven(
+        self, case: _Case, claim: str, instruction: Instruction, scene: Scene, note: str, **measures: float
+    ) -> Perturbed | Infeasible:
+        """Return the instance with its proof: the common measures and further ones; or why there is none."""
+        hanging = self._hanging(scene)
+        if hanging is not None:
+            return Infeasible(f"{words(hanging)} is in the air")
+        instance = self._task.make_instance(case.base.instance_id, instruction, scene)
+        if isinstance(instance, Infeasible):
+            return instance
+        before, after = case.before, self._planner.handling(instruction, scene)
+        common = {
+            "path_before_m": Plan(before.path, scene).length,
+            "path_after_m": instance.optimal_path_length,
+            "grasp_apart_m": math.dist(before.grasp.position, after.grasp.position),
+            "end_apart_m": math.dist(before.path[-1], after.path[-1]),
+        }
+        proof = Proof(claim, tuple({**common, **measures}.items()))
+        return Perturbed(replace(instance, proof=proof), note)
+
+    # -- words ------------------------------------------------------------------------------------
+
+    def _reworded(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        said, scene = case.base.instruction, case.scene
+        if case.reason:
+            return NotApplicable(case.reason)
+        instruction = self._language.rephrase(said, scene, rng)
+        understood = self._language.parse(instruction.text, scene)
+        if (understood.family, understood.arguments) != (said.family, said.arguments):
+            return NotApplicable(f"'{instruction.text}' is understood as {understood.arguments}")
+        if instruction.text == said.text:
+            return NotApplicable(f"there are no other words for '{said.text}'")
+        shared = _shared(said.text, instruction.text)
+        note = f"'{said.text}' became '{instruction.text}'"
+        found = self._proven(case, REWORDED, instruction, scene, note, shared_words=shared)
+        return NotApplicable(found.reason) if isinstance(found, Infeasible) else found
+
+    def _redirected(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        said, scene = case.base.instruction, case.scene
+        for options in self._other_requests(said, scene):
+            for index in rng.permutation(len(options)):
+                wanted = options[index]
+                try:
+                    after = self._planner.handling(wanted, scene)
+                    missed = self._missed_both_ways(case, wanted, after)
+                    if missed is None:
+                        continue
+                    instruction = self._language.reword(
+                        replace(said, family=wanted.family), dict(wanted.arguments), scene, rng
+                    )
+                except (NoPlan, ValueError):
+                    continue
+                note = f"'{said.text}' became '{instruction.text}'"
+                measures = {"missed_by_m": missed, "shared_words": _shared(said.text, instruction.text)}
+                found = self._proven(case, REDIRECTED, instruction, scene, note, **measures)
+                if isinstance(found, Perturbed):
+                    return found
+        return NotApplicable("no other thing and no other place can be asked for")
+
+    def _other_requests(self, said: Instruction, scene: Scene) -> Iterator[list[Instruction]]:
+        """Yield what else can be asked for, as far as the models tell: first of the same family, then of others."""
+        target, reference = argument(said, "target"), said.get("reference")
+        standing = self._planner.movable(scene)
+        others = [o.name for o in standing if o.name not in (target, reference)]
+        if reference is None:
+            yield [replace(said, text="", arguments=(("target", name),)) for name in others]
+            return
+        pairs = [(name, reference) for name in others] + [(target, name) for name in others]
+
+        def asked(family: str) -> Iterator[Instruction]:
+            for first, second in pairs:
+                if (
+                    first in scene
+                    and second in scene
+                    and suits(family, self._model(scene[first]), self._model(scene[second]))
+                ):
+                    yield Instruction("", family, (("target", first), ("reference", second)))
+
+        yield list(asked(said.family))
+        yield [request for family in FAMILIES if family not in ("pick", said.family) for request in asked(family)]
+
+    def _missed_both_ways(self, case: _Case, wanted: Instruction, after: Handling) -> float | None:
+        """Return how far the way before misses what is asked for now, or that what was asked before; the lesser [m].
+
+        Where the target is another one, it is the gap between what the hand closes about and the other thing. None
+        where one end comes too close to fulfilling the other instruction.
+        """
+        said, scene, before = case.base.instruction, case.scene, case.before
+        old, new = argument(said, "target"), argument(wanted, "target")
+        if old != new:
+            # The old target may lie elsewhere by now; it was where the way before grasped it.
+            return min(self._beside(before, scene[new]), self._beside(after, scene[old]))
+        ends = ((wanted, before.target), (said, after.target))
+        missed = min(self._excess(instruction, end, scene) for instruction, end in ends)
+        return missed if missed >= self._p.perturbing.off_place else None
+
+    # -- things -----------------------------------------------------------------------------------
+
+    def _bystander_moved(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        said, scene, p = case.base.instruction, case.scene, self._p.perturbing
+        if case.reason:
+            return NotApplicable(case.reason)
+        names = self._bystanders(said, scene)
+        if not names:
+            return NotApplicable("nothing stands free on the table that the instruction does not name")
+        for turned in ROUNDS:
+            for index in rng.permutation(len(names)):
+                name = names[index]
+                for moved in self._places(name, scene, said, p.bystander_move, turned, rng):
+                    if self._unclear(said, moved) or self._handling(said, moved) != case.before:
+                        continue
+                    found = self._moved(case, STAYS, name, moved)
+                    if isinstance(found, Perturbed):
+                        return found
+        return NotApplicable("no small move of a thing that is not named leaves the plan as it is")
+
+    def _moved_or_blocked(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        said = case.base.instruction
+        ways = [partial(self._named_moves, case, name) for name in named(said) if name in case.scene]
+        ways.append(partial(self._obstructions, case))
+        order = rng.permutation(len(ways))
+        for turned, index in itertools.product(ROUNDS, order):
+            # The least effort first.
+            for candidate in sorted(ways[index](turned, rng), key=lambda c: c.effort):
+                if self._unclear(said, candidate.scene):
+                    continue
+                found = self._moved(case, CHANGES, candidate.name, candidate.scene, **candidate.measures)
+                if isinstance(found, Perturbed):
+                    return found
+        return NotApplicable("neither a move of what is named nor a thing in the way makes another way necessary")
+
+    def _named_moves(self, case: _Case, name: str, turned: bool, rng: np.random.Generator) -> Iterator[_Candidate]:
+        """Yield places for the target, or the reference, that the way before misses."""
+        said, scene, p = case.base.instruction, case.scene, self._p.perturbing
+        if self._bears(name, scene):
+            return
+        target = argument(said, "target")
+        for moved in self._places(name, scene, said, p.named_move, turned, rng):
+            grasp_missed = self._beside(case.before, moved[target])
+            place_missed = 0.0 if said.family == "pick" else self._excess(said, case.before.target, moved)
+            if grasp_missed >= p.off_grasp or place_missed >= p.off_place:
+                yield self._candidate(case, name, moved, grasp_missed, place_missed, 0.0)
+
+    def _obstructions(self, case: _Case, turned: bool, rng: np.random.Generator) -> Iterator[_Candidate]:
+        """Yield places for bystanders where the hand, or what it carries, would touch them on the way before."""
+        said, scene, before, p = case.base.instruction, case.scene, case.before, self._p.perturbing
+        if case.reason:
+            # The way before is that of another scene, and wrong without anything in it.
+            return
+        ends = [before.grasp] + ([before.place] if before.place is not None else [])
+        for name, end in itertools.product(self._bystanders(said, scene), ends):
+            reach = self._p.hand.radius + math.hypot(*self._model(scene[name]).size[:2]) / 2
+            about = Pose.planar(*end.position[:2]), min(reach, p.beside)
+            for moved in self._places(name, scene, said, p.named_move, turned, rng, about):
+                if self._touches(before, moved, said, name):
+                    yield self._candidate(case, name, moved, 0.0, 0.0, 1.0)
+
+    def _candidate(
+        self, case: _Case, name: str, moved: Scene, grasp_missed: float, place_missed: float, touched: float
+    ) -> _Candidate:
+        effort = case.scene[name].pose.distance_to(moved[name].pose)
+        measures = {"grasp_missed_by_m": grasp_missed, "place_missed_by_m": place_missed, "touched": touched}
+        return _Candidate(effort, name, moved, measures)
+
+    def _moved(self, case: _Case, claim: str, name: str, after: Scene, **measures: float) -> Perturbed | Infeasible:
+        distance = case.scene[name].pose.distance_to(after[name].pose)
+        note = f"moved {name} by {distance:.2f} m"
+        return self._proven(case, claim, case.base.instruction, after, note, moved_m=distance, **measures)
+
+    # -- geometry ---------------------------------------------------------------------------------
+
+    def _model(self, state: ObjectState) -> ObjectModel:
+        return self._library[state.model]
+
+    def _area(self, state: ObjectState) -> shapely.Polygon:
+        return shapes.footprint(self._model(state), state.pose)
+
+    def _handling(self, instruction: Instruction, scene: Scene) -> Handling | None:
+        try:
+            return self._planner.handling(instruction, scene)
+        except NoPlan:
+            return None
+
+    def _unclear(self, instruction: Instruction, scene: Scene) -> bool:
+        """Tell whether the words do not say clearly what they shall say."""
+        return self._language.premise(instruction, scene, APART_WHEN_SAID) is not None
+
+    def _beside(self, way: Handling, thing: ObjectState) -> float:
+        """Return how far a thing is from the point that the hand closes about, seen from above [m]."""
+        return float(shapely.distance(self._area(thing), shapely.Point(way.grasp.position[:2])))
+
+    def _excess(self, instruction: Instruction, end: Pose, scene: Scene) -> float:
+        """Return how far the target, put at a pose, is from where an instruction wants it [m]."""
+        target, reference = scene[argument(instruction, "target")], scene[argument(instruction, "reference")]
+        relation = self._goals.relation(instruction.family, target.model, reference.model)
+        return relation.excess(end, reference.pose)
+
+    def _touches(self, way: Handling, scene: Scene, instruction: Instruction, name: str) -> bool:
+        """Tell whether the hand, or what it puts down, would touch a thing where it closes or opens."""
+        thing, target = scene[name], scene[argument(instruction, "target")]
+        obstacle = Obstacle(thing.name, self._area(thing), shapes.heights(self._model(thing), thing.pose)[1])
+        if self._room.in_the_way(way.grasp, [obstacle]) is not None:
+            return True
+        if way.place is None:
+            return False
+        return (
+            self._room.in_the_way(way.place, [obstacle]) is not None
+            or shapes.gap(shapes.footprint(self._model(target), way.target), obstacle.area) == 0.0
+        )
+
+    def _places(
+        self,
+        name: str,
+        scene: Scene,
+        instruction: Instruction,
+        move: tuple[float, float],
+        turned: bool,
+        rng: np.random.Generator,
+        about: tuple[Pose, float] | None = None,
+    ) -> Iterator[Scene]:
+        """Yield scenes with a thing at drawn places, standing inside the region and free of the others.
+
+        Args:
+            name: of the thing.
+            scene: with the thing where it is.
+            instruction: what it names; what is to be put near something else is not put near it here.
+            move: the thing is moved by at least and at most [m].
+            turned: whether its yaw is drawn, too; it stays otherwise.
+            rng: the only source of randomness.
+            about: where it is put, and how far from there at most, along x and y [m]: in the way, with no more distance
+                to others than what the planner puts down; None for anywhere, as far from others as in drawn scenes.
+        """
+        here, model, p = scene[name].pose, self._model(scene[name]), self._p
+        least, greatest = move
+        where = _within(p.region, *(about or (here, greatest)))
+        x, y = (rng.uniform(*bounds, p.perturbing.draws) for bounds in where)
+        yaws = rng.uniform(-math.pi, math.pi, p.perturbing.draws) if turned else np.full(p.perturbing.draws, here.yaw)
+        c, s = (np.array([f(yaw) for yaw in yaws.tolist()])[:, None] for f in (math.cos, math.sin))
+        cx, cy = np.array(model.footprint).T
+        areas = shapely.polygons(np.stack([x[:, None] + c * cx - s * cy, y[:, None] + s * cx + c * cy], axis=2))
+        others = [o for o in self._planner.movable(scene) if o.name != name]
+        gaps = np.full(len(others), p.sampling.gap if about is None else p.placing.gap)
+        if instruction.family == "move_near" and name in named(instruction):
+            gaps[[o.name in named(instruction) for o in others]] = p.sampling.near_beyond
+        standing = np.array([self._area(o) for o in others], dtype=object)
+        free = shapely.covers(self._region, areas)
+        free[free] = (shapely.distance(areas[free][:, None], standing) >= gaps).all(axis=1)
+        height = here.position[2] if self._stands(scene[name]) else 0.0
+        for index in np.flatnonzero(free):
+            pose = Pose.planar(x[index], y[index], yaws[index], height)
+            if least <= here.distance_to(pose) <= greatest:
+                yield scene.moved(name, pose)
+
+    def _bystanders(self, instruction: Instruction, scene: Scene) -> list[str]:
+        """Return the things that stand free on the table and that the instruction does not name."""
+        both = named(instruction)
+        return [
+            o.name
+            for o in self._planner.movable(scene)
+            if o.name not in both and self._stands(o) and not self._bears(o.name, scene)
+        ]
+
+    @staticmethod
+    def _stands(state: ObjectState) -> bool:
+        return shapes.is_upright(state.pose) and abs(state.pose.position[2]) <= STANDING
+
+    def _bears(self, name: str, scene: Scene) -> bool:
+        """Tell whether something is in or on a thing."""
+        area, lowest = self._area(scene[name]), self._heights(scene[name])[0]
+        return any(
+            shapes.gap(area, self._area(o)) == 0.0 and self._heights(o)[0] >= lowest
+            for o in self._planner.movable(scene)
+            if o.name != name
+        )
+
+    def _hanging(self, scene: Scene) -> str | None:
+        """Return the name of a thing that is above all that could bear it: it is in the hand, or falls."""
+        standing = self._planner.movable(scene)
+        for o in standing:
+            lowest = self._heights(o)[0]
+            if lowest <= HANGING:
+                continue
+            below = (
+                other for other in standing if other.name != o.name and self._heights(other)[1] >= lowest - HANGING
+            )
+            if not any(shapes.gap(self._area(o), self._area(other)) == 0.0 for other in below):
+                return o.name
+        return None
+
+    def _heights(self, state: ObjectState) -> tuple[float, float]:
+        return shapes.heights(self._model(state), state.pose)
+
+
+def _shared(before: str, after: str) -> float:
+    """Return the share of the words said now that were said before."""
+    said, says = (set(text.lower().split()) for text in (before, after))
+    return len(said & says) / len(says)
+
+
+def _within(region: Region, pose: Pose, distance: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the least and greatest x and y of the region's points that are near a pose [m].
+
+    All of the region's where it is not near the region.
+    """
+    x, y = pose.xy
+    sides = ((region.x_min, region.x_max, x), (region.y_min, region.y_max, y))
+    near = tuple((max(low, at - distance), min(high, at + distance)) for low, high, at in sides)
+    return near if all(low < high for low, high in near) else tuple(side[:2] for side in sides)
