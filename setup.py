@@ -125,6 +125,7 @@ setup(
         ],
         "robocontrast_ros.policies": [
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
+            "tabletop_bc = robocontrast_ros.policies.tabletop_bc.loading:TabletopBcFile",
             "http = robocontrast_ros.policies.adapters.remote.http_policy:HttpPolicy",
             "lerobot = robocontrast_ros.policies.adapters.remote.lerobot_policy:LerobotPolicy",
             "noisy_oracle = robocontrast_ros.policies.baselines.language_table.noisy_oracle:NoisyOracle",

@@ -15,7 +15,7 @@ from robocontrast_ros.policies.film_bc.keypoints import Keypoints
 from robocontrast_ros.policies.film_bc.model import FilmBc
 from robocontrast_ros.training.progress import TimeLeft
 
-Network = TypeVar("Network", FilmBc, Keypoints)
+Network = TypeVar("Network", bound="torch.nn.Module")
 
 
 class EpochTrainer(ABC, Generic[Network]):

@@ -1,1 +1,1 @@
-"""The tabletop's learned policies: from ground-truth state or from pixels."""
+"""Behaviour cloning for the tabletop task, from object slots or from pixels (docs/tabletop_policies.md)."""
