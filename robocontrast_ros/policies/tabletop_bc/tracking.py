@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.geometry import Vector3
+from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, TOP
+from robocontrast_ros.policies.tabletop_bc.grounding import Things
 from robocontrast_ros.policies.tabletop_bc.sight import Kinds, Sight, Thing
 
 SLOTS = 17
@@ -77,7 +79,6 @@ class Tracker:
     Attributes:
         models: index of each thing's model, -1 for none, shape (SLOTS,).
         poses: x, y, z [m] and yaw [rad] of each, shape (SLOTS, 4).
-        start: the same when the trial began.
     """
 
     def __init__(self, kinds: Kinds, seen: Sequence[Thing]) -> None:
@@ -89,7 +90,6 @@ class Tracker:
         for slot, thing in enumerate(thing for thing in seen if thing in surest):
             self.models[slot] = thing.model
             self.poses[slot] = thing.x, thing.y, 0.0, thing.yaw
-        self.start = self.poses.copy()
         self._elsewhere: dict[int, tuple[float, float, int]] = {}
         self._held: _Held | None = None
         self._width = math.inf
@@ -194,7 +194,7 @@ def _distance_to(point: tuple[float, float], start: tuple[float, float], end: tu
 
 
 class Watcher:
-    """Looks at images and keeps track of what is there, from trial to trial."""
+    """Sees the things of a trial in its images; made anew for each trial."""
 
     def __init__(self, sight: Sight, every: int = EVERY) -> None:
         """Take the network, in evaluation mode, and the control steps from look to look."""
@@ -202,22 +202,19 @@ class Watcher:
         self._tracker: Tracker | None = None
         self._steps = 0
 
-    def reset(self) -> None:
-        """Begin a trial."""
-        self._tracker, self._steps = None, 0
-
-    def watch(self, images: Mapping[str, NDArray[np.uint8]], tool: Pose, width: float, closed: bool) -> Tracker:
-        """Return where things are after another control step.
+    def update(self, observation: Observation, closed: bool) -> Things:
+        """Return what is there after another control step, a batch of one, always in the same slots.
 
         Args:
-            images: of the cameras ``top`` and ``front``.
-            tool: its pose, pointing down.
-            width: between the finger tips [m].
+            observation: with images of ``top`` and ``front``.
             closed: whether the hand was last told to close.
 
         Raises:
-            ValueError: an image is missing, or not of the size that the network was trained on.
+            ValueError: an image or the gripper's width is missing, or an image has another size than in training.
         """
+        images, tool, width = observation.images, observation.tool_pose, observation.gripper_width
+        if width is None:
+            raise ValueError("the observation has no gripper width; a robot with a hand is needed")
         windows = []
         for view in (TOP, FRONT):
             if view.name not in images:
@@ -229,4 +226,5 @@ class Watcher:
             self._tracker.look(self._sight.find(*windows), tool)
         self._steps += 1
         self._tracker.hand(tool, width, closed)
-        return self._tracker
+        # Copies, for what is kept of an answer must not change with the next.
+        return Things(torch.tensor(self._tracker.models[None]), torch.tensor(self._tracker.poses[None]))

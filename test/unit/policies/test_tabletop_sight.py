@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch", reason="the extra `learned` is not installe
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Pose  # noqa: E402
 from robocontrast_ros.policies.film_bc.threads import one_thread  # noqa: E402
+from robocontrast_ros.policies.protocol import Observation  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WIDTH, on_table  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.sight import (  # noqa: E402
     COLUMNS,
@@ -28,7 +29,7 @@ from robocontrast_ros.policies.tabletop_bc.sight import (  # noqa: E402
     distinct,
     pixels_to_cells,
 )
-from robocontrast_ros.policies.tabletop_bc.tracking import PERSISTS, Tracker, Watcher  # noqa: E402
+from robocontrast_ros.policies.tabletop_bc.tracking import EVERY, PERSISTS, Tracker, Watcher  # noqa: E402
 from robocontrast_ros.training.tabletop.sight import place_loss  # noqa: E402
 
 # A round one, two of one type with one yaw, one with two and one with four.
@@ -168,7 +169,6 @@ def test_what_the_hand_holds_moves_with_it_until_it_opens():
     assert tracker.held == -1
     assert tracker.poses[0] == pytest.approx([0.5, 0.0, 0.2, 0.3 + math.pi / 2])
     assert tracker.poses[1] == pytest.approx([0.5, -0.2, 0.0, 0.0])
-    assert tracker.start[0] == pytest.approx([0.45, 0.1, 0.0, 0.3])
     assert tracker.models.tolist()[:3] == [4, 0, -1]
 
 
@@ -233,15 +233,27 @@ def test_what_stands_on_something_is_seen_where_the_camera_shows_it():
     assert tracker.poses[0] == pytest.approx([0.5, 0.25, 0.12, 0.0])
 
 
-def test_an_image_that_is_missing_or_of_another_size_is_refused(network):
+def observed(images: dict, width: float | None = 0.08) -> Observation:
+    return Observation(0.0, images, (), (), tool(0.3, 0.0, 0.45), gripper_width=width)
+
+
+def test_a_watcher_answers_with_things_and_refuses_what_does_not_fit(network):
     network.show([4], np.array([[0.45, 0.1, 0.0]]))
     watcher = Watcher(network)
     images = {name: np.zeros((HEIGHT, WIDTH, 3), np.uint8) for name in ("top", "front")}
     with pytest.raises(ValueError, match="no image of camera 'front'; there are: top"):
-        watcher.watch({"top": images["top"]}, tool(0.3, 0.0, 0.45), 0.08, False)
+        watcher.update(observed({"top": images["top"]}), closed=False)
     with pytest.raises(ValueError, match="image of 'top': got shape"):
-        watcher.watch(images | {"top": images["top"][::2]}, tool(0.3, 0.0, 0.45), 0.08, False)
-    tracker = watcher.watch(images, tool(0.3, 0.0, 0.45), 0.08, False)
-    assert tracker.poses[0] == pytest.approx([0.45, 0.1, 0.0, 0.0])
-    watcher.reset()
-    assert watcher.watch(images, tool(0.3, 0.0, 0.45), 0.08, False) is not tracker
+        watcher.update(observed(images | {"top": images["top"][::2]}), closed=False)
+    with pytest.raises(ValueError, match="no gripper width"):
+        watcher.update(observed(images, width=None), closed=False)
+    things = watcher.update(observed(images), closed=False)
+    assert things.models[0, :2].tolist() == [4, -1]
+    assert things.poses[0, 0].tolist() == pytest.approx([0.45, 0.1, 0.0, 0.0])
+    # What moved is there in the third of the images that are looked at.
+    network.show([4], np.array([[0.55, 0.1, 0.0]]))
+    for _ in range(PERSISTS * EVERY):
+        assert things.poses[0, 0, 0].tolist() == pytest.approx(0.45)
+        later = watcher.update(observed(images), closed=False)
+    assert later.poses[0, 0].tolist() == pytest.approx([0.55, 0.1, 0.0, 0.0])
+    assert things.poses[0, 0, 0].tolist() == pytest.approx(0.45)
