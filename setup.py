@@ -125,6 +125,7 @@ setup(
         ],
         "robocontrast_ros.recipes": [
             "film_bc = robocontrast_ros.training.film_bc.recipe:FilmBcFile",
+            "tabletop = robocontrast_ros.training.tabletop.recipe:TabletopFile",
         ],
         "robocontrast_ros.policies": [
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",

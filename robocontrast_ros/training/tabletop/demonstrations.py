@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +125,17 @@ def _demonstrator(parameters: TabletopDemonstrations, robot: str) -> _Demonstrat
     return _Demonstrator(parameters, robot)
 
 
+def read_oracle(parameters: TabletopDemonstrations) -> tuple[TabletopOracleParameters, Path]:
+    """Return the oracle's parameters and the task's file.
+
+    Raises:
+        ConfigurationError: its file does not fit.
+    """
+    file = resolve_uri(parameters.oracle)
+    oracle = load_record(TabletopOracleParameters, file)
+    return oracle, resolve_uri(oracle.task, file.parent)
+
+
 def place(pose: Pose) -> tuple[float, float, float, float]:
     """Return x, y, z [m] and yaw [rad]; that of a tool, which points down, is the one of ``ToolPlace``."""
     return *pose.position, pose.yaw
@@ -172,9 +184,8 @@ class _Demonstrator:
 
     def __init__(self, parameters: TabletopDemonstrations, robot: str) -> None:
         self._p = parameters
-        oracle_file = resolve_uri(parameters.oracle)
-        oracle = load_record(TabletopOracleParameters, oracle_file)
-        self._task = task = Tabletop.from_file(resolve_uri(oracle.task, oracle_file.parent))
+        oracle, task_file = read_oracle(parameters)
+        self._task = task = Tabletop.from_file(task_file)
         self._oracle = TabletopOracle(oracle, task)
         profile = load_profile(robot)
         self._world = World(profile, task.scenes.world, task.scenes.start_position, (), parameters.physics_step)

@@ -25,7 +25,6 @@ from robocontrast_ros.training.tabletop.demonstrations import SLOTS
 class SentenceParameters:
     """How instructions in scenes are drawn."""
 
-    task: str = Field(description="URI of the task's file")
     shards: int = Field(ge=2, description="number of files; the first one in twenty is for validation")
     scenes: int = Field(gt=0, description="scenes in one shard")
     each: int = Field(gt=0, description="instructions in each scene")
@@ -53,12 +52,15 @@ class Sentences(Stored):
     reference: NDArray[np.int64]
 
 
-def make_sentences(parameters: SentenceParameters, index: int) -> Sentences:
+def make_sentences(task_file: str, parameters: SentenceParameters, index: int) -> Sentences:
     """Draw the scenes of a file, and instructions in them: skill, things and words uniform among those that make sense.
 
-    The file depends on the parameters and its number alone.
+    Args:
+        task_file: URI of the task's file; on it, the parameters and the number alone depends what is drawn.
+        parameters: how.
+        index: number of the file.
     """
-    task, draw = _drawing(parameters.task)
+    task, draw = _drawing(task_file)
     rng = np.random.default_rng([parameters.seed, index])
     scenes, each, slots = parameters.scenes, parameters.each, SLOTS
     models = np.full((scenes, slots), "", dtype=f"U{max(map(len, task.library))}")
