@@ -232,7 +232,7 @@ class Motion(nn.Module):
         """Return the line of a grasp, the likeliest where no index is given."""
         index = choices.grasp.argmax(-1) if index is None else index
         along, across, up = _of_slot(choices.at, index).unbind(-1)
-        angle = grasp_angle(index) + s.stood[:, 3]
+        angle = grasp_angle(index).to(s.stood.dtype) + s.stood[:, 3]
         x, y = turned(along, across, angle)
         # A tool that points down has its y axis, along which it closes, a quarter turn before its x axis.
         yaw = within_quarter(angle + math.pi / 2)
@@ -247,12 +247,12 @@ class Motion(nn.Module):
         inside = torch.stack([there[:, 0] + x, there[:, 1] + y, there[:, 2] + z], -1)
         way = choices.way.argmax(-1)
         far = choices.far.gather(-1, way[:, None])[:, 0]
-        angle = way_heading(s.stood, there) + way * (math.tau / WAYS)
+        angle = way_heading(s.stood, there) + way.to(far.dtype) * (math.tau / WAYS)
         beside = torch.stack(
             [there[:, 0] + far * torch.cos(angle), there[:, 1] + far * torch.sin(angle), there[:, 2] + z], -1
         )
         near = (s.skill == NEAR)[:, None]
-        yaw = s.stood[:, 3] + choices.turn.argmax(-1) * (math.tau / TURNS)
+        yaw = s.stood[:, 3] + choices.turn.argmax(-1).to(far.dtype) * (math.tau / TURNS)
         return torch.cat([torch.where(near, beside, inside), yaw[:, None]], -1)
 
     def line(self, s: Situation, choices: Choices, phase: Tensor) -> Line:
@@ -391,6 +391,7 @@ class Motion(nn.Module):
 
 def grasp_angle(index: Tensor) -> Tensor:
     """Return the direction of closing of a grasp, in the target's frame [rad]; of a rim's grasp, towards the rim."""
+    index = index.double()
     return torch.where(index < RIMS, index * (math.tau / RIMS), (index - RIMS) * (math.pi / CENTRES))
 
 
