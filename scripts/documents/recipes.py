@@ -247,6 +247,21 @@ RECIPES = (
     _handling("tabletop_ur5e_2f85", "ur5e_2f85"),
     _handling("tabletop_blind", "franka_hand --policy tabletop_blind --scenes 20"),
     Recipe(
+        "tabletop_perturbations",
+        Pace.LONG,
+        "python -m benchmark.tabletop_perturbations --json",
+        making.printed,
+        (
+            "benchmark/tabletop_perturbations.py",
+            "config/objects/*.yaml",
+            "config/tasks/tabletop.yaml",
+            "models/tabletop.xml",
+            "robocontrast_ros/strategies/contrast_set.py",
+            "robocontrast_ros/tasks/tabletop/*.py",
+        ),
+        small="--instances 1 --ordered 1",
+    ),
+    Recipe(
         "ties",
         Pace.DOCS,
         "python -m benchmark.rounding_ties --json",
