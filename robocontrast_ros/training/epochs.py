@@ -12,8 +12,6 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from robocontrast_ros.policies.film_bc.keypoints import Keypoints
-from robocontrast_ros.policies.film_bc.model import FilmBc
 from robocontrast_ros.training.progress import TimeLeft
 
 Network = TypeVar("Network", bound=nn.Module)
