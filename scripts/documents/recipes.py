@@ -110,7 +110,8 @@ def _held_out(name: str, pace: Pace, arguments: str, inputs: tuple[str, ...]) ->
 
 
 def _on_table(name: str, arguments: str, inputs: tuple[str, ...]) -> Recipe:
-    return _held_out(name, Pace.LONG, f"tabletop_contrast --fast {arguments}", (*TABLE, *inputs))
+    found = _held_out(name, Pace.LONG, f"tabletop_contrast --fast {arguments}", (*TABLE, *inputs))
+    return replace(found, small="--max-trials 6 --size 5")
 
 
 def _controls(policy: str, inputs: tuple[str, ...]) -> tuple[Recipe, ...]:
@@ -138,6 +139,7 @@ def _study(name: str, inputs: tuple[str, ...], small_of: str) -> Recipe:
 
 
 OVERVIEW = "docs/images/overview.png"
+ASKED = "docs/images/tabletop_asked.png"
 
 RECIPES = (
     Recipe(
@@ -292,8 +294,12 @@ RECIPES = (
     # than the instances' own base trials? Two questions, about success, each answered by the 95 % interval of its
     # paired difference; 100 instances of the next seed; the oracle on the same instances is the control. Both
     # answers are shown however they come out.
-    _on_table("tabletop_asked", "--policy tabletop_state --set seed=302 --set test_set.size=100", STATE_ON_TABLE),
-    _on_table("tabletop_asked_oracle", "--policy tabletop_oracle --set seed=302 --set test_set.size=100", ()),
+    replace(
+        _on_table("tabletop_asked", "--policy tabletop_state --set seed=302 --size 100", STATE_ON_TABLE),
+        make=making.session_with_overview(ASKED),
+        pictures=(ASKED,),
+    ),
+    _on_table("tabletop_asked_oracle", "--policy tabletop_oracle --set seed=302 --size 100", ()),
     Recipe(
         "tabletop_perturbations",
         Pace.LONG,

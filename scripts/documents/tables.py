@@ -231,6 +231,20 @@ def shortfall(name: str, perturbation: str, control: str = "") -> str:
     return between(found)
 
 
+def answer(name: str, perturbation: str, control: str = "") -> str:
+    """Return whether a perturbation is solved less often than the base trials, by the interval: ``yes: -0.26 (...)``.
+
+    Args:
+        name: of the session's result.
+        perturbation: its name.
+        control: as in ``paired``.
+    """
+    found = paired(name, perturbation, control=control)
+    if not _leaves_out_zero(found):
+        return f"not shown: {between(found)}"
+    return f"{'yes' if found.high < 0.0 else 'no, more often'}: {between(found)}"
+
+
 def holds_zero(found: Estimate) -> str:
     """Return in words whether the interval of a difference holds 0: ``holds 0`` or ``leaves out 0``."""
     return "leaves out 0" if _leaves_out_zero(found) else "holds 0"

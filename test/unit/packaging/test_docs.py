@@ -158,6 +158,10 @@ def test_a_difference_is_called_a_finding_only_while_its_interval_leaves_out_zer
     for name in ("gone", "better"):
         with pytest.raises(rendering.RenderingError, match=f"LB1 of {name}.* no finding; change the sentence"):
             rendering.render(text.format(name, control), "README.md")
+    swapped = {"base": "LB1", "LB1": "base"}
+    write_session(tmp_path, "more", [(base, swapped[kind], *rest) for base, kind, *rest in solved_of(15)])
+    answers = {name: tables.answer(name, "LB1").partition(":")[0] for name in ("found", "gone", "more")}
+    assert answers == {"found": "yes", "gone": "not shown", "more": "no, more often"}
     assert tables.holds_zero(tables.paired("found", "LB1")) == "leaves out 0"
     assert tables.holds_zero(tables.paired("gone", "LB1")) == "holds 0"
 
