@@ -187,9 +187,14 @@ class Sight(nn.Module):
         )
 
     def checkpoint(self) -> dict[str, Any]:
-        """Return the network's state for ``restored``: only numbers, names and tensors."""
+        """Return the network's state for ``restored``: only numbers, names and tensors.
+
+        Weights are stored in half precision: they are rounded by less than training leaves them uncertain.
+        """
         kinds = {name: list(value) for name, value in vars(self.kinds).items()}
-        return {"kinds": kinds, "weights": self.state_dict()}
+        state = self.state_dict().items()
+        weights = {name: value.half() if value.is_floating_point() else value for name, value in state}
+        return {"kinds": kinds, "weights": weights}
 
     @classmethod
     def restored(cls, checkpoint: dict[str, Any]) -> Sight:
