@@ -1,8 +1,8 @@
 """The network that moves the hand: where to grasp, where to put, what to do next, and the next displacement.
 
 Everything is expressed where it looks alike for all places: grasps in the target's frame, places in the reference's, a
-displacement in a frame whose axis points to where the hand goes. Choices between ways that are equally good, such as the
-turns of a grasp, are distributions whose peak is taken: the mean of two grasps is none.
+displacement in a frame whose axis points to where the hand goes. Choices between ways that are equally good, such as
+the turns of a grasp, are distributions whose peak is taken: the mean of two grasps is none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FETCH, PLACE, RETREAT = range(3)
 """Phases: to the target with an open hand; to its place with a closed one; away from there."""
 
 RIMS, CENTRES = 24, 12
-"""Directions, equally spaced in the target's frame, in which a finger closes outside of a rim, or both around a middle."""
+"""Directions, equally spaced in the target's frame, in which the fingers close about a rim, or around a middle."""
 
 WAYS, TURNS = 16, 4
 """Directions around the reference, and turns of the target, in which it is put down."""
