@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
 
 from robocontrast_ros.cli.main import app  # noqa: E402
-from robocontrast_ros.configuration import ConfigurationError, load_record, resolve_uri  # noqa: E402
+from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri  # noqa: E402
 from robocontrast_ros.policies.baselines.tabletop.handling import Phase  # noqa: E402
 from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle  # noqa: E402
 from robocontrast_ros.policies.film_bc.threads import one_thread  # noqa: E402
@@ -39,7 +39,7 @@ def oracle_file(tmp_path_factory):
     folder = tmp_path_factory.mktemp("task")
     config = resolve_uri("package://robocontrast_ros/config")
     task = yaml.safe_load((config / "tasks/tabletop.yaml").read_text())
-    task["objects"] = ["cube", "brick", "bowl"]
+    task["objects"] = ["cube", "brick", "bowl", "golf_ball"]
     task["sampling"]["objects"] = [4, 5]
     (folder / "few.yaml").write_text(yaml.safe_dump(task))
     oracle = yaml.safe_load((config / "policies/tabletop_oracle.yaml").read_text())
@@ -156,6 +156,8 @@ def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(orac
         assert (policy.pop("policy"), policy.pop("name")) == ("tabletop_bc", name)
         assert all((folder / checkpoint).exists() for checkpoint in policy.values())
         assert f"evaluate tabletop_demo --policy {folder / name}.yaml" in first.output
+    state = load_configured("policies", folder / "small_state.yaml").describe()
+    assert (state.name, state.privileged, state.cameras) == ("small_state", True, ())
     card = (folder / "README.md").read_text()
     assert "together 2 episodes" in card or "together 1 episodes" in card
     assert "demonstrations: 2 of 2 shards, 0 s left" in first.output
