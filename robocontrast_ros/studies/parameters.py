@@ -247,9 +247,7 @@ def load_study(study: str | Path) -> Study:
         load_plugin("strategies", strategy.name, str(source), f"strategies.{number}.name")
     stems = dict(zip(parameters.policies, policies, strict=True))
     beside = tuple(stems[name] for name in parameters.beside)
-    found = Study(
-        source, parameters, policies, _claims(parameters, source), stems.get(parameters.control, ""), beside
-    )
+    found = Study(source, parameters, policies, _claims(parameters, source), stems.get(parameters.control, ""), beside)
     first, *others = policies
     for strategy in parameters.strategies:
         found.session(first, strategy.label, parameters.seeds[0], None)

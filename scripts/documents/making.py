@@ -107,7 +107,10 @@ def printed(command: str, work: Path) -> Made:
 
 
 def session(command: str, work: Path, columns: Sequence[str] = COLUMNS) -> Made:
-    """Run a fast session, or continue the one that was interrupted in ``work``; keep these columns of its trials."""
+    """Run a fast session, or continue the one that was interrupted in ``work``; keep these columns of its trials.
+
+    Those of scores that its task does not have are left out.
+    """
     began = time.monotonic()
     results, _ = _session(command, work)
     values, seconds = _values(results, columns), round(time.monotonic() - began)
@@ -165,7 +168,7 @@ def _session(command: str, work: Path) -> tuple[Results, RunFolder]:
 
 def _values(results: Results, columns: Sequence[str] = COLUMNS) -> dict[str, Any]:
     summary = results.summary
-    kept = results.trials.select(columns)
+    kept = results.trials.select([column for column in columns if column in results.trials.columns])
     rows = [row for row in summary.rows if row.perturbation not in (BASE, "all")]
     return {
         "session": {
@@ -180,7 +183,7 @@ def _values(results: Results, columns: Sequence[str] = COLUMNS) -> dict[str, Any
             "skipped": {row.perturbation: row.skipped for row in summary.rows if row.perturbation != "all"},
         },
         "effort": asdict(summary.effort),
-        "columns": list(columns),
+        "columns": kept.columns,
         "rows": [list(row) for row in kept.iter_rows()],
     }
 
@@ -202,7 +205,7 @@ def study(command: str, work: Path) -> Made:
     loaded = load_study(shlex.split(command)[2])
     read = {job: JobFiles(work / loaded.parameters.name / "jobs", job).read() for job in jobs_of(loaded)}
     metric = loaded.session(next(iter(loaded.policies)), loaded.parameters.standard, 0, None).task.metric
-    trials = pl.concat([table for table, _ in read.values()]).select(*OF_STUDY, metric)
+    trials = pl.concat([table for table, _ in read.values()]).select(dict.fromkeys((*OF_STUDY, metric)))
     packed = gzip.compress(trials.with_columns(pl.col(pl.Float64).round(DECIMALS)).write_csv().encode(), mtime=0)
     sessions = [asdict(session) for _, ended in read.values() for session in ended]
     values = {

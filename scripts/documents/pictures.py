@@ -99,6 +99,7 @@ OF_STUDY = {
         "estimators_film_bc_state",
     ),
     "navigation": ("estimate_vln_modular", "estimate_vln_modular_seconds", "trials_vln_modular"),
+    "tabletop": ("estimate_tabletop_state", "estimate_tabletop_state_seconds", "trials_tabletop_state"),
 }
 """Study -> its figures that docs/study.md shows."""
 

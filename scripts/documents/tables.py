@@ -31,8 +31,11 @@ from robocontrast_ros.studies.claims import OURS, Decided
 from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.parameters import Study, load_study
 from robocontrast_ros.studies.report import summary as summary_of_study
-from robocontrast_ros.tasks.language_table.goals import FAMILIES
+from robocontrast_ros.tasks.language_table.goals import FAMILIES as OF_BOARD
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES as OF_TABLE
 from scripts.documents.results import RESULTS, Result, read_result
+
+KNOWN_FAMILIES = (*OF_BOARD, *OF_TABLE)
 
 
 class Source:
@@ -361,9 +364,15 @@ def share(name: str) -> str:
     return solved(session(name)[BASE]).replace("/", " of ")
 
 
+def _families(name: str) -> list[str]:
+    """Return the families of a session's trials, in the order of their task."""
+    there = set(_trials(Source.folder, name)["family"])
+    return [family for family in KNOWN_FAMILIES if family in there]
+
+
 def per_family(name: str) -> int:
     """Return how many base trials of each family a session has."""
-    (number,) = {session(name, family=family)[BASE].trials for family in FAMILIES}
+    (number,) = {session(name, family=family)[BASE].trials for family in _families(name)}
     return number
 
 
@@ -377,7 +386,7 @@ def families_table(*names: str, column: str = "policy", spl: bool = False) -> st
     """
     heads = [(result(name).values["session"][column], "steps", *["SPL"] * spl) for name in names]
     lines = [["family", *(cell for head in heads for cell in head)]]
-    for family in (*FAMILIES, ""):
+    for family in (*_families(names[0]), ""):
         line = [family or "all"]
         for name in names:
             base = session(name, family=family)[BASE]
@@ -393,7 +402,7 @@ def perturbed_families_table(*names: str) -> str:
     lines = [["policy", "family", *_symbols(names[0])]]
     for name in names:
         policy = result(name).values["session"]["policy"]
-        for family in FAMILIES:
+        for family in _families(name):
             rows = session(name, family=family)
             lines.append([policy, family, *(solved(row) for key, row in rows.items() if key != "all")])
     return markdown(lines)
@@ -432,9 +441,40 @@ def handling_table(*names: str) -> str:
     return markdown(lines)
 
 
+def applied_on_the_table() -> str:
+    """Return to how many drawn instances of each skill of the tabletop task a perturbation applies."""
+    values = result("tabletop_perturbations").values
+    names, number = values["perturbations"], values["instances"]
+    families = list(next(iter(names.values()))["own"])
+    lines = [["", *(family.replace("_", " ") for family in families), "all", "after a solved trial"]]
+    for name, row in names.items():
+        own, left = (list(row[key].values()) for key in ("own", "left"))
+        counts = [f"{count} of {number}" for count in own]
+        both = (f"{sum(of)} of {number * len(of)}" for of in (own, left))
+        lines.append([f"Δ{name}", *counts, *both])
+    return markdown(lines)
+
+
+def orders_on_the_table() -> str:
+    """Return what the perturbed trials of an instance of the tabletop task cost in some orders, if all are solved."""
+    values = result("tabletop_perturbations").values
+    lines = [[f"order ({values['ordered']} instances)", "m an instance", "s an instance", "back in the own scene"]]
+    early, late = [], []
+    for row in values["orders"]:
+        (early if row["order"].index("L") < row["order"].index("S") else late).append(row["metres"])
+    if max(early) >= min(late):
+        raise ValueError("the document says that every order with L before S costs less than every other; not so")
+    listed = [row for row in values["orders"] if row["order"] == ["L", "LB", "S", "SB"]]
+    for row in (values["orders"][0], *listed, values["orders"][-1]):
+        back = ", ".join(f"Δ{name} {row['back'][name]}" for name in row["order"])
+        order = ", ".join(row["order"])
+        lines.append([order, f"{row['metres']:.2f}", f"{row['seconds']:.0f}", back])
+    return markdown(lines)
+
+
 def extremes_of_families(*names: str) -> str:
     """Return the least and the greatest number of solved base trials of a family: ``98 to 100``."""
-    rows = [session(name, family=family)[BASE] for name in names for family in FAMILIES]
+    rows = [session(name, family=family)[BASE] for name in names for family in _families(name)]
     counts = [round(row.success.mean * row.trials) for row in rows]
     return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 

@@ -13,6 +13,4 @@ RATE = 10.0
 
 def describe(name: str, sees: bool) -> PolicyDescription:
     """Return the description of a policy that sees through cameras, or is shown the ground truth."""
-    return replace(
-        TOOL_DELTA, name=name, privileged=not sees, rate=RATE, observes=("tool_pose", "gripper_width")
-    )
+    return replace(TOOL_DELTA, name=name, privileged=not sees, rate=RATE, observes=("tool_pose", "gripper_width"))

@@ -1,4 +1,4 @@
-"""The plug-in ``tabletop_bc``: reads the parameter file, also where PyTorch is not installed, and loads the networks."""
+"""The plug-in ``tabletop_bc``: reads the parameter file, also without PyTorch, and loads the networks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The network that moves the hand: where to grasp, where to put, what to do next, and the next displacement.
 
 Everything is expressed where it looks alike for all places: grasps in the target's frame, places in the reference's, a
-displacement in a frame whose axis points to where the hand goes. Choices between ways that are equally good, such as the
-turns of a grasp, are distributions whose peak is taken: the mean of two grasps is none.
+displacement in a frame whose axis points to where the hand goes. Choices between ways that are equally good, such as
+the turns of a grasp, are distributions whose peak is taken: the mean of two grasps is none.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FETCH, PLACE, RETREAT = range(3)
 """Phases: to the target with an open hand; to its place with a closed one; away from there."""
 
 RIMS, CENTRES = 24, 12
-"""Directions, equally spaced in the target's frame, in which a finger closes outside of a rim, or both around a middle."""
+"""Directions, equally spaced in the target's frame, in which the fingers close about a rim, or around a middle."""
 
 WAYS, TURNS = 16, 4
 """Directions around the reference, and turns of the target, in which it is put down."""
@@ -134,7 +134,7 @@ class Motion(nn.Module):
         self.register_buffer("centre", torch.tensor(CENTRE), persistent=False)
         self.other = layers(code + 9, sizes.thing, sizes.thing, 1)
         self.beside = layers(code + 9, sizes.thing, sizes.thing, 1)
-        scene = 2 * code + 2 * sizes.thing + SKILLS + 14
+        scene = 2 * code + 2 * sizes.thing + SKILLS + 18
         self.grasp = layers(scene, sizes.choice, RIMS + CENTRES)
         self.at = layers(code, sizes.choice, 3 * (RIMS + CENTRES), 1)
         self.way = layers(scene, sizes.choice, 2 * WAYS)
@@ -161,7 +161,8 @@ class Motion(nn.Module):
         codes = self.attributes(s.things.models)
         around = self._seen_from(s.stood, poses)
         others = _pooled(self.other(torch.cat([codes, around, is_reference], -1)), beside)
-        seen = self._seen_from(there, poses)
+        heading = way_heading(s.stood, there)
+        seen = self._seen_from(torch.cat([there[:, :3], heading[:, None]], -1), poses)
         beside_there = _pooled(self.beside(torch.cat([codes, seen, is_reference], -1)), beside)
         tall = _pooled(self.tall(torch.cat([codes, poses[..., 2:3] / UNIT], -1)), beside)
         yaw, way = s.stood[:, 3], s.stood[:, :2] - there[:, :2]
@@ -179,6 +180,8 @@ class Motion(nn.Module):
                 _cos_sin(2 * yaw),
                 named * way / UNIT,
                 named * _cos_sin(yaw - there[:, 3]),
+                named * _cos_sin(2 * (yaw - heading)),
+                named * _cos_sin(2 * (there[:, 3] - heading)),
                 named * there[:, 2:3] / UNIT,
                 named * way.norm(dim=-1, keepdim=True) / UNIT,
             ],
@@ -188,9 +191,10 @@ class Motion(nn.Module):
         # Learned is what is added to the geometry that holds for all sizes.
         sizes = self.attributes.sizes
         own, its = sizes[_of_slot(s.things.models, s.target)], sizes[self._reference(s)]
-        radii = (own[:, :2].sum(-1) + its[:, :2].sum(-1)) / 4
+        ways_ahead = heading[:, None] + torch.arange(WAYS, dtype=yaw.dtype) * (math.tau / WAYS)
+        radii = _radius(own, ways_ahead - yaw[:, None]) + _radius(its, ways_ahead - there[:, 3:])
         upon = (s.skill == STACK) | (s.skill == ON)
-        level = torch.stack([0 * radii, 0 * radii, torch.where(upon, its[:, 2], 0.0)], -1)
+        level = torch.where(upon, its[:, 2], torch.zeros_like(yaw))[:, None] * its.new_tensor([0.0, 0.0, 1.0])
         tops = poses[..., 2] + sizes[s.things.models][..., 2]
         tallest = torch.where(beside, tops, -1.0).amax(1).clamp_min(0.0)
         stands = s.stood[:, 2]
@@ -202,7 +206,7 @@ class Motion(nn.Module):
             self.grasp(scene),
             self.at(target).view(n, -1, 3) * UNIT,
             ways,
-            far * UNIT + radii[:, None],
+            far * UNIT + radii,
             self.turn(scene),
             self.into(torch.cat([target, reference, skill], -1)) * UNIT + level,
             self.high(torch.cat([scene, tall], -1)) * UNIT + heights,
@@ -232,7 +236,7 @@ class Motion(nn.Module):
         """Return the line of a grasp, the likeliest where no index is given."""
         index = choices.grasp.argmax(-1) if index is None else index
         along, across, up = _of_slot(choices.at, index).unbind(-1)
-        angle = grasp_angle(index) + s.stood[:, 3]
+        angle = grasp_angle(index).to(s.stood.dtype) + s.stood[:, 3]
         x, y = turned(along, across, angle)
         # A tool that points down has its y axis, along which it closes, a quarter turn before its x axis.
         yaw = within_quarter(angle + math.pi / 2)
@@ -247,12 +251,12 @@ class Motion(nn.Module):
         inside = torch.stack([there[:, 0] + x, there[:, 1] + y, there[:, 2] + z], -1)
         way = choices.way.argmax(-1)
         far = choices.far.gather(-1, way[:, None])[:, 0]
-        angle = way_heading(s.stood, there) + way * (math.tau / WAYS)
+        angle = way_heading(s.stood, there) + way.to(far.dtype) * (math.tau / WAYS)
         beside = torch.stack(
             [there[:, 0] + far * torch.cos(angle), there[:, 1] + far * torch.sin(angle), there[:, 2] + z], -1
         )
         near = (s.skill == NEAR)[:, None]
-        yaw = s.stood[:, 3] + choices.turn.argmax(-1) * (math.tau / TURNS)
+        yaw = s.stood[:, 3] + choices.turn.argmax(-1).to(far.dtype) * (math.tau / TURNS)
         return torch.cat([torch.where(near, beside, inside), yaw[:, None]], -1)
 
     def line(self, s: Situation, choices: Choices, phase: Tensor) -> Line:
@@ -387,10 +391,9 @@ class Motion(nn.Module):
         return network
 
 
-
-
 def grasp_angle(index: Tensor) -> Tensor:
     """Return the direction of closing of a grasp, in the target's frame [rad]; of a rim's grasp, towards the rim."""
+    index = index.double()
     return torch.where(index < RIMS, index * (math.tau / RIMS), (index - RIMS) * (math.pi / CENTRES))
 
 
@@ -416,6 +419,12 @@ def turned(x: Tensor, y: Tensor, angle: Tensor) -> tuple[Tensor, Tensor]:
 def within_quarter(yaw: Tensor) -> Tensor:
     """Return a yaw with the fingers exchanged where that brings it within a quarter turn of 0."""
     return torch.remainder(yaw + math.pi / 2, math.pi) - math.pi / 2
+
+
+def _radius(size: Tensor, angle: Tensor) -> Tensor:
+    """Return how far things of a size, shape (n, 3), reach in directions of their frames, shape (n, k), as ellipses."""
+    half = size[:, None, :2] / 2
+    return torch.sqrt((half[..., 0] * torch.cos(angle)) ** 2 + (half[..., 1] * torch.sin(angle)) ** 2)
 
 
 def _smallest(angle: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ DECIMALS = 6
 """Decimals of an action [m, rad]; see ``film_bc.policy.DECIMALS``."""
 
 STILL, STILL_TURN = 0.001, 0.005
-"""A tool that goes less than this in a step rests [m], [rad]: its set point is where it is, as the demonstrator took it."""
+"""A tool that goes less than this in a step rests [m], [rad]: then its set point is where it is, as in training."""
 
 OPEN, CLOSED = 0.0, 1.0
 

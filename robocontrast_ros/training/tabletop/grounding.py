@@ -16,10 +16,8 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.grounding import Grounding, GroundingSizes, Things, Understood
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
-from robocontrast_ros.policies.tabletop_bc.words import token_vectors
 from robocontrast_ros.training.epochs import EpochTrainer
 from robocontrast_ros.training.tabletop.sentences import Sentences
-
 
 BUCKET = 16
 """Batches that are sorted by length together."""

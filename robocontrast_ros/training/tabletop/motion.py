@@ -191,10 +191,8 @@ def chosen(steps: Steps) -> Chosen:
     along, _ = turned(x, y, -closing)
     rim = along.abs() > RIM
     outward = torch.where(along < 0, closing + math.pi, closing)
-    index = torch.where(
-        rim, _nearest(outward, RIMS, math.tau), RIMS + _nearest(closing, CENTRES, math.pi)
-    )
-    at = torch.stack([*turned(x, y, -grasp_angle(index)), line[:, 2] - stood[:, 2]], -1)
+    index = torch.where(rim, _nearest(outward, RIMS, math.tau), RIMS + _nearest(closing, CENTRES, math.pi))
+    at = torch.stack([*turned(x, y, -grasp_angle(index).to(x.dtype)), line[:, 2] - stood[:, 2]], -1)
     now, there = steps.things[rows, steps.target], steps.things[rows, steps.reference]
     # The line is where the tool goes with what it holds; seen from the target, where the target goes.
     turn = line[:, 3] - steps.tool[:, 3]

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
+from robocontrast_ros.configuration import record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.tasks.grammar import drawn
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 from robocontrast_ros.tasks.tabletop.referring import Expression, expressions
 from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw, suits
+from robocontrast_ros.training.shards import Stored
+from robocontrast_ros.training.tabletop.demonstrations import SLOTS
+
+
+@record
+class SentenceParameters:
+    """How instructions in scenes are drawn."""
+
+    shards: int = Field(ge=2, description="number of files; the first one in twenty is for validation")
+    scenes: int = Field(gt=0, description="scenes in one shard")
+    each: int = Field(gt=0, description="instructions in each scene")
+    seed: int = Field(ge=0, description="of all draws; evaluations must use other seeds")
 
 
 @dataclass
-class Sentences:
+class Sentences(Stored):
     """Instructions, i of each of m scenes with at most s things; indices of things are slots.
 
     Attributes:
@@ -37,32 +51,18 @@ class Sentences:
     target: NDArray[np.int64]
     reference: NDArray[np.int64]
 
-    def save(self, path: Path) -> None:
-        """Write the file atomically."""
-        part = path.with_suffix(".part")
-        with part.open("wb") as stream:
-            np.savez(stream, **vars(self))
-        part.rename(path)
 
-    @classmethod
-    def load(cls, path: Path) -> Sentences:
-        """Read a file that ``save`` wrote."""
-        with np.load(path) as stored:
-            return cls(**stored)
-
-
-def draw_sentences(task: Tabletop, draw: SceneDraw, scenes: int, each: int, slots: int, seed: int) -> Sentences:
-    """Draw scenes, and in each of them instructions: skill, things and words uniform among those that make sense.
+def make_sentences(task_file: str, parameters: SentenceParameters, index: int) -> Sentences:
+    """Draw the scenes of a file, and instructions in them: skill, things and words uniform among those that make sense.
 
     Args:
-        task: the task.
-        draw: of its scenes.
-        scenes: number of scenes.
-        each: instructions in each.
-        slots: most things of a scene.
-        seed: of all draws.
+        task_file: URI of the task's file; on it, the parameters and the number alone depends what is drawn.
+        parameters: how.
+        index: number of the file.
     """
-    rng = np.random.default_rng(seed)
+    task, draw = _drawing(task_file)
+    rng = np.random.default_rng([parameters.seed, index])
+    scenes, each, slots = parameters.scenes, parameters.each, SLOTS
     models = np.full((scenes, slots), "", dtype=f"U{max(map(len, task.library))}")
     poses = np.zeros((scenes, slots, 4), np.float32)
     texts: list[list[str]] = []
@@ -76,6 +76,13 @@ def draw_sentences(task: Tabletop, draw: SceneDraw, scenes: int, each: int, slot
         texts.append([text for text, *_ in said])
         columns[:, index] = np.array([numbers for _, *numbers in said]).T
     return Sentences(models, poses, np.array(texts), *columns)
+
+
+@lru_cache(maxsize=1)
+def _drawing(task: str) -> tuple[Tabletop, SceneDraw]:
+    """Return a task and what draws its scenes, which stay as they are drawn."""
+    found = Tabletop.from_file(resolve_uri(task))
+    return found, SceneDraw(found.parameters, found.library, found.planner, lambda scene: scene)
 
 
 def _told(

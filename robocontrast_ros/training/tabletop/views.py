@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
-from concurrent.futures import as_completed
 from dataclasses import dataclass
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -25,10 +22,11 @@ from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WIDTH
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.system.processes import Stopped, process_pool, stopping
+from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace, grasp_place
 from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw
 from robocontrast_ros.tasks.tabletop.task import Tabletop
+from robocontrast_ros.training.shards import Stored
 from robocontrast_ros.worlds.mujoco.arm import Arm
 from robocontrast_ros.worlds.mujoco.bodies import Bodies
 from robocontrast_ros.worlds.mujoco.cameras import Cameras
@@ -61,7 +59,7 @@ class ViewParameters:
 
 
 @dataclass
-class Views:
+class Views(Stored):
     """The images of one file: n scenes of at most s things.
 
     Attributes:
@@ -80,47 +78,18 @@ class Views:
     poses: NDArray[np.float32]
     at_start: NDArray[np.bool_]
 
-    def save(self, path: Path) -> None:
-        """Write the file atomically."""
-        part = path.with_suffix(".part")
-        with part.open("wb") as stream:
-            np.savez(stream, **vars(self))
-        part.rename(path)
 
-    @classmethod
-    def load(cls, path: Path) -> Views:
-        """Read a file that ``save`` wrote."""
-        with np.load(path) as stored:
-            return cls(**stored)
-
-
-def make_views(parameters: ViewParameters, task: str, folder: Path, processes: int) -> Iterator[Path]:
-    """Make the shards that are not there yet; yield the path of each as it is done.
-
-    A shard depends on the parameters, the task and its number alone, not on the process.
+def make_views(task: str, parameters: ViewParameters, index: int) -> Views:
+    """Return the images of a file, which depend on the task, the parameters and its number alone.
 
     Args:
-        parameters: how.
         task: URI of the task's file.
-        folder: of the shards.
-        processes: that make them.
+        parameters: how.
+        index: number of the file.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"views{index:04d}.npz" for index in range(parameters.shards)]
-    jobs = [(parameters, task, index, path) for index, path in enumerate(paths) if not path.exists()]
-    if not jobs:
-        return
-    with process_pool(min(processes, len(jobs))) as submit:
-        for made in as_completed([submit(_make_shard, *job) for job in jobs]):
-            yield made.result()
-
-
-def _make_shard(parameters: ViewParameters, task: str, index: int, path: Path) -> Path:
-    # The shards of one robot follow each other, so that a process seldom compiles another world.
+    # The files of one robot follow each other, so that a process seldom compiles another world.
     robot = parameters.robots[index * len(parameters.robots) // parameters.shards]
-    photographer = _photographer(task, robot)
-    photographer.views(parameters, np.random.default_rng([parameters.seed, index])).save(path)
-    return path
+    return _photographer(task, robot).views(parameters, np.random.default_rng([parameters.seed, index]))
 
 
 @functools.lru_cache(maxsize=1)

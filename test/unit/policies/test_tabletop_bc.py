@@ -52,7 +52,9 @@ def policy(networks):
 
 def _scene(*models: str) -> Scene:
     places = [Pose.planar(0.4, 0.2 * index - 0.2, 0.3) for index in range(len(models))]
-    return Scene(tuple(ObjectState(m, m, pose) for m, pose in zip(("oak_table", *models), (Pose(), *places), strict=True)))
+    return Scene(
+        tuple(ObjectState(m, m, pose) for m, pose in zip(("oak_table", *models), (Pose(), *places), strict=True))
+    )
 
 
 def _observation(scene: Scene | None, z: float = 0.4, width: float | None = 0.08) -> Observation:
@@ -105,7 +107,9 @@ def test_every_grasp_of_the_library_is_one_of_the_networks_choices(task, network
     found = grasp_place(Pose.planar(*place[:2], place[3]), grasp, data.draw(st.integers(0, grasp.turns - 1)))
     assert found is not None
     tool = (0.3, 0.0, 0.45, 0.0)
-    steps = _steps(catalogue, [model.model, "red_cube"], [place, (0.5, 0.3, 0.0, 0.0)], tool, (*found.position, found.yaw))
+    steps = _steps(
+        catalogue, [model.model, "red_cube"], [place, (0.5, 0.3, 0.0, 0.0)], tool, (*found.position, found.yaw)
+    )
     situation = steps.situation()
     line = motion.grasp_line(situation, _taken(motion.choices(situation), chosen(steps))).place[0].tolist()
     assert np.allclose(line[:3], found.position, atol=1e-9)
@@ -114,7 +118,9 @@ def test_every_grasp_of_the_library_is_one_of_the_networks_choices(task, network
 
 
 @settings(max_examples=60, deadline=None)
-@given(PLACES, PLACES, PLACES, st.integers(0, 3), st.floats(-0.03, 0.03), st.floats(-0.5, 0.5), st.sampled_from([1, 2, 4]))
+@given(
+    PLACES, PLACES, PLACES, st.integers(0, 3), st.floats(-0.03, 0.03), st.floats(-0.5, 0.5), st.sampled_from([1, 2, 4])
+)
 def test_where_a_thing_is_put_is_one_of_the_networks_choices(networks, stood, there, end, turn, aside, spin, skill):
     """A held thing that was turned by some quarter turns gets to its place again, whichever way the hand has it."""
     catalogue, motion = networks[1].catalogue, networks[1].double()
@@ -127,7 +133,15 @@ def test_where_a_thing_is_put_is_one_of_the_networks_choices(networks, stood, th
     tool = (0.45 + aside, aside, 0.25, 0.2)
     goal = carried_line(*(torch.tensor([v], dtype=torch.float64) for v in (tool, now, end)))[0].tolist()
     steps = _steps(
-        catalogue, ["red_mug", "red_cube"], [now, there], tool, goal, stood=[stood], closed=[1.0], phase=[1], skill=[skill]
+        catalogue,
+        ["red_mug", "red_cube"],
+        [now, there],
+        tool,
+        goal,
+        stood=[stood],
+        closed=[1.0],
+        phase=[1],
+        skill=[skill],
     )
     situation = steps.situation()
     found = motion.target_place(situation, _taken(motion.choices(situation), chosen(steps)))[0].tolist()
@@ -178,7 +192,8 @@ def test_padding_of_words_and_things_changes_nothing(networks):
     words, spoken = token_vectors(encoder, ["pick up the banana"])
     padded, there = token_vectors(encoder, ["pick up the banana", "put the red cube on the left into the blue mug"])
     more = Things(
-        torch.cat([things.models, torch.full((1, 3), -1)], 1), torch.cat([things.poses, torch.zeros(1, 3, 4)], 1).double()
+        torch.cat([things.models, torch.full((1, 3), -1)], 1),
+        torch.cat([things.poses, torch.zeros(1, 3, 4)], 1).double(),
     )
     short, long = grounding(words.double(), spoken, things), grounding(padded[:1].double(), there[:1], more)
     assert torch.allclose(short.target, long.target[:, :3], atol=1e-12)

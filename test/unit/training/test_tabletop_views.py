@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 import yaml
@@ -16,6 +18,7 @@ from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WI
 from robocontrast_ros.policies.tabletop_bc.sight import Sight  # noqa: E402
 from robocontrast_ros.robots.profile import load_profile  # noqa: E402
 from robocontrast_ros.tasks.tabletop.task import Tabletop  # noqa: E402
+from robocontrast_ros.training.shards import make_shards  # noqa: E402
 from robocontrast_ros.training.tabletop.sight import Scenes, SightTrainer, SightTraining, kinds_of  # noqa: E402
 from robocontrast_ros.training.tabletop.symmetry import symmetry  # noqa: E402
 from robocontrast_ros.training.tabletop.views import Photographer, ViewParameters, Views, make_views  # noqa: E402
@@ -96,11 +99,12 @@ def test_a_lifted_thing_is_no_thing_of_the_table(views):
 
 
 def test_a_shard_depends_on_parameters_and_number_alone(views, task_file, tmp_path):
-    paths = list(make_views(FEW, str(task_file), tmp_path, processes=1))
+    make = functools.partial(make_views, str(task_file))
+    paths = list(make_shards(make, FEW, tmp_path, processes=1))
     made = Views.load(paths[0])
     for name, values in vars(views).items():
         assert np.array_equal(values, getattr(made, name)), name
-    assert list(make_views(FEW, str(task_file), tmp_path, processes=1)) == []
+    assert list(make_shards(make, FEW, tmp_path, processes=1)) == []
 
 
 @pytest.mark.parametrize(
