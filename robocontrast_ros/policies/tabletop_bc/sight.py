@@ -166,7 +166,7 @@ class Sight(nn.Module):
             front: window of ``FRONT``, likewise.
         """
         tops, fronts = (torch.from_numpy(np.ascontiguousarray(image))[None] for image in (top, front))
-        middles, heat = _peaks(self.places(tops))
+        middles, heat = _peaks(self.places(tops), min(MOST, len(self.kinds.names)))
         if not len(heat):
             return ()
         corners = torch.from_numpy(square_corners(middles))
@@ -220,14 +220,18 @@ class Sight(nn.Module):
         return float((axis if forward >= 0.0 else axis - np.copysign(np.pi, axis)) / symmetry)
 
 
-def _peaks(places: Places) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the middles of things in one image [whole pixels of TOP's window], shape (k, 2), and their heat, (k,)."""
+def _peaks(places: Places, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the middles of things in one image and their heat, the hottest ones where there are more than ``most``.
+
+    Returns:
+        Column and row [whole pixels of TOP's window], shape (k, 2), and heat, 0 to 1, shape (k,).
+    """
     heat = places.heat[:1].double().sigmoid()
     highest = functional.max_pool2d(heat, 3, stride=1, padding=1)
     row, column = torch.nonzero((heat == highest)[0] & (heat[0] >= FOUND), as_tuple=True)
     hot = heat[0, row, column]
-    if len(hot) > MOST:
-        kept = hot.argsort(descending=True, stable=True)[:MOST].sort().values
+    if len(hot) > most:
+        kept = hot.argsort(descending=True, stable=True)[:most].sort().values
         row, column, hot = row[kept], column[kept], hot[kept]
     offset = places.offset[0, :, row, column].double().T
     cells = torch.stack([column, row], -1) + offset

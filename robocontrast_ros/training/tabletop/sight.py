@@ -86,6 +86,10 @@ class Scenes:
     def __len__(self) -> int:
         return len(self.top)
 
+    def where(self, chosen: Tensor) -> Scenes:
+        """Return some of the scenes; ``chosen`` tells for each whether it is one of them, shape (n,)."""
+        return Scenes(*(values[chosen] for values in vars(self).values()))
+
     @classmethod
     def of(cls, paths: Iterable[Path]) -> tuple[tuple[str, ...], Scenes]:
         """Read shards; return the names of the models, too."""
@@ -117,8 +121,10 @@ class SightTrainer(EpochTrainer[Sight]):
         super().__init__(network, optimiser, schedule, parameters.epochs, torch.device("cpu"))
 
     def validate(self) -> dict[str, float]:
-        """Return measures over held-out images."""
-        return measures(self.network, self._held_out)
+        """Return measures over held-out images with the arm at its start; what it finds behind the arm has ``arm_``."""
+        clear = measures(self.network, self._held_out.where(self._held_out.at_start))
+        hidden = measures(self.network, self._held_out.where(~self._held_out.at_start))
+        return clear | {f"arm_{name}": hidden[name] for name in ("found", "model", "median_mm")}
 
     def _one_epoch(self) -> float:
         self.network.train()

@@ -89,7 +89,7 @@ class Truthful(Sight):
     def look(self, top, front):
         # Places come by row and column of their cells.
         cells = torch.round(self.cells).long()
-        order = torch.argsort(cells[:, 1] * COLUMNS + cells[:, 0])
+        order = torch.argsort(cells[:, 1] * COLUMNS + cells[:, 0])[: len(top)]
         models = 12.0 * torch.nn.functional.one_hot(self.models[order], len(KINDS.names)).double()
         offset = (self.middles[order] - np.rint(self.middles[order])) / OFFSET
         turn = torch.zeros(len(order), max(KINDS.types) + 1, 4, dtype=torch.float64)
@@ -134,9 +134,13 @@ def test_what_a_perfect_network_sees_is_where_things_are(network, models, count,
     assert place_loss(places, image, network.cells + torch.tensor([1.0, 0.0])) > 1.0
 
 
-def test_no_model_is_seen_twice():
+def test_no_model_is_seen_twice(network):
     likely = np.array([[0.6, 0.4, 0.0], [0.9, 0.1, 0.0], [0.5, 0.2, 0.3]])
     assert distinct(likely).tolist() == [1, 0, 2]
+    # More places than there are models: one too many is left out.
+    network.show([0, 1, 2, 3, 4, 4], np.array([[0.4, y, 0.0] for y in (-0.3, -0.2, -0.1, 0.0, 0.1, 0.2)]))
+    found = network.find(*[np.zeros((*view.window[2:], 3), np.uint8) for view in (TOP, FRONT)])
+    assert len({thing.model for thing in found}) == len(found) == 5
 
 
 def thing(model: int, x: float, y: float, yaw: float = 0.0) -> Thing:
