@@ -123,8 +123,13 @@ setup(
             "rod = robocontrast_ros.robots.end_effectors.rod:Rod",
             "sliding_jaw = robocontrast_ros.robots.end_effectors.sliding_jaw:SlidingJaw",
         ],
+        "robocontrast_ros.recipes": [
+            "film_bc = robocontrast_ros.training.film_bc.recipe:FilmBcFile",
+            "tabletop = robocontrast_ros.training.tabletop.recipe:TabletopFile",
+        ],
         "robocontrast_ros.policies": [
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
+            "tabletop_bc = robocontrast_ros.policies.tabletop_bc.loading:TabletopBcFile",
             "http = robocontrast_ros.policies.adapters.remote.http_policy:HttpPolicy",
             "lerobot = robocontrast_ros.policies.adapters.remote.lerobot_policy:LerobotPolicy",
             "noisy_oracle = robocontrast_ros.policies.baselines.language_table.noisy_oracle:NoisyOracle",

@@ -26,7 +26,7 @@ def train_policy(recipe: str, output: Path, processes: int | None, console: Cons
     """
     file = find_file("training", recipe, "command line", "RECIPE", Path.cwd())
     try:
-        from robocontrast_ros.training.recipe import train
+        import torch  # noqa: F401
     except ImportError as error:
         raise ConfigurationError(
             "command line",
@@ -35,6 +35,8 @@ def train_policy(recipe: str, output: Path, processes: int | None, console: Cons
             "PyTorch, which training needs",
             f"Install the extra `learned` (docs/film_bc.md). Python says: {error}.",
         ) from None
+    from robocontrast_ros.training.recipes import train
+
     processes = processes or len(os.sched_getaffinity(0))
     trained = train(
         file,
@@ -43,5 +45,5 @@ def train_policy(recipe: str, output: Path, processes: int | None, console: Cons
         lambda line: console.print(f"{time.strftime('%H:%M:%S')} {line}", soft_wrap=True),
     )
     for policy in trained.policies:
-        console.print(f"robocontrast evaluate language_table_demo --policy {policy}", soft_wrap=True)
+        console.print(f"robocontrast evaluate {trained.session} --policy {policy}", soft_wrap=True)
     console.print(f"model card: {trained.card}", soft_wrap=True)

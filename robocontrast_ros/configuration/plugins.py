@@ -15,6 +15,7 @@ GROUP_PREFIX = "robocontrast_ros."
 
 METHODS = {
     "policies": ("from_file",),
+    "recipes": ("from_file",),
     "tasks": ("from_file",),
     "strategies": ("run", "trials_expected"),
     "perturbations": ("supports", "apply"),
@@ -30,6 +31,7 @@ METHODS = {
 
 MADE = {
     "policies": ("describe", "reset", "act"),
+    "recipes": ("train", "parameters"),
     "tasks": (
         *("name", "families", "metric", "control_rate", "step_limit", "sample", "make_instance"),
         *("language", "scenes", "goals", "planner"),

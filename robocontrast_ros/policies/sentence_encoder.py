@@ -78,8 +78,16 @@ class SentenceEncoder:
         """Return one unit vector per sentence, float64 of shape (n, 384)."""
         return np.stack([self._remembered(sentence) for sentence in sentences])
 
+    def tokens(self, sentence: str) -> list[int]:
+        """Return the tokens of a sentence, as indices into the table; the first and the last are marks."""
+        return self._tokenizer.encode(sentence).ids
+
+    def token_vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the table's vectors of tokens without their context, of the indices' shape and 384."""
+        return self._weights[WORDS][ids]
+
     def _encode(self, sentence: str) -> Matrix:
-        ids = self._tokenizer.encode(sentence).ids
+        ids = self.tokens(sentence)
         weights = self._weights
         hidden = (
             weights[WORDS][ids].astype(np.float64)

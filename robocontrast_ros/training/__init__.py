@@ -1,1 +1,1 @@
-"""What learned policies are made with: demonstrations of the oracle, and the training of each policy."""
+"""What learned policies are made with: recipes, demonstrations of an oracle, and the training of networks."""

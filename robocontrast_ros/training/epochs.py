@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
 import torch
+from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from robocontrast_ros.policies.film_bc.keypoints import Keypoints
-from robocontrast_ros.policies.film_bc.model import FilmBc
 from robocontrast_ros.training.progress import TimeLeft
 
-Network = TypeVar("Network", FilmBc, Keypoints)
+Network = TypeVar("Network", bound=nn.Module)
+"""It has ``checkpoint()``, which returns what its file holds."""
 
 
 class EpochTrainer(ABC, Generic[Network]):

@@ -301,6 +301,21 @@ RECIPES = (
     ),
     _on_table("tabletop_asked_oracle", "--policy tabletop_oracle --set seed=302 --size 100", ()),
     Recipe(
+        "tabletop_perturbations",
+        Pace.LONG,
+        "python -m benchmark.tabletop_perturbations --json",
+        making.printed,
+        (
+            "benchmark/tabletop_perturbations.py",
+            "config/objects/*.yaml",
+            "config/tasks/tabletop.yaml",
+            "models/tabletop.xml",
+            "robocontrast_ros/strategies/contrast_set.py",
+            "robocontrast_ros/tasks/tabletop/*.py",
+        ),
+        small="--instances 1 --ordered 1",
+    ),
+    Recipe(
         "ties",
         Pace.DOCS,
         "python -m benchmark.rounding_ties --json",

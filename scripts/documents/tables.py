@@ -475,6 +475,37 @@ def handling_table(*names: str) -> str:
     return markdown(lines)
 
 
+def applied_on_the_table() -> str:
+    """Return to how many drawn instances of each skill of the tabletop task a perturbation applies."""
+    values = result("tabletop_perturbations").values
+    names, number = values["perturbations"], values["instances"]
+    families = list(next(iter(names.values()))["own"])
+    lines = [["", *(family.replace("_", " ") for family in families), "all", "after a solved trial"]]
+    for name, row in names.items():
+        own, left = (list(row[key].values()) for key in ("own", "left"))
+        counts = [f"{count} of {number}" for count in own]
+        both = (f"{sum(of)} of {number * len(of)}" for of in (own, left))
+        lines.append([f"Δ{name}", *counts, *both])
+    return markdown(lines)
+
+
+def orders_on_the_table() -> str:
+    """Return what the perturbed trials of an instance of the tabletop task cost in some orders, if all are solved."""
+    values = result("tabletop_perturbations").values
+    lines = [[f"order ({values['ordered']} instances)", "m an instance", "s an instance", "back in the own scene"]]
+    early, late = [], []
+    for row in values["orders"]:
+        (early if row["order"].index("L") < row["order"].index("S") else late).append(row["metres"])
+    if max(early) >= min(late):
+        raise ValueError("the document says that every order with L before S costs less than every other; not so")
+    listed = [row for row in values["orders"] if row["order"] == ["L", "LB", "S", "SB"]]
+    for row in (values["orders"][0], *listed, values["orders"][-1]):
+        back = ", ".join(f"Δ{name} {row['back'][name]}" for name in row["order"])
+        order = ", ".join(row["order"])
+        lines.append([order, f"{row['metres']:.2f}", f"{row['seconds']:.0f}", back])
+    return markdown(lines)
+
+
 def extremes_of_families(*names: str) -> str:
     """Return the least and the greatest number of solved base trials of a family: ``98 to 100``."""
     rows = [session(name, family=family)[BASE] for name in names for family in _families(name)]

@@ -75,12 +75,12 @@ class FilmBcFile:
                 "PyTorch, which this policy needs",
                 f"Install the extra `learned` (docs/film_bc.md). Python says: {error}.",
             ) from None
-        network = _restored(FilmBc, parameters.network, path, "network")
-        keypoints = _restored(Keypoints, parameters.keypoints, path, "keypoints") if parameters.keypoints else None
+        network = restored(FilmBc, parameters.network, path, "network")
+        keypoints = restored(Keypoints, parameters.keypoints, path, "keypoints") if parameters.keypoints else None
         return FilmBcPolicy(parameters.name, network, SentenceEncoder.shipped(), keypoints)
 
 
-def _restored(kind: type[Network], uri: str, path: Path, key: str) -> Network:
+def restored(kind: type[Network], uri: str, path: Path, key: str) -> Network:
     """Return the network of a checkpoint's file, which holds names, numbers and tensors, no code."""
     import torch
 

@@ -24,12 +24,15 @@ from robocontrast_ros.tasks.tabletop.goals import Library, TabletopGoals, argume
 from robocontrast_ros.tasks.tabletop.hand import HandRoom, Obstacle
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, Region, TabletopParameters
-from robocontrast_ros.tasks.tabletop.planner import STANDING, Handling, NoPlan, TabletopPlanner, words
+from robocontrast_ros.tasks.tabletop.planner import Handling, NoPlan, TabletopPlanner, words
 from robocontrast_ros.tasks.tabletop.referring import APART_WHEN_SAID
 from robocontrast_ros.tasks.tabletop.scenes import suits
 
 HANGING = 0.01
 """What is farther above whatever is below it does not rest [m]."""
+
+RESTING = 0.002
+"""What stands on the table is no farther from its top [m]."""
 
 TOUCHING = 1e-9
 """What is nearer than this is touched [m]."""
@@ -50,12 +53,14 @@ class _Case:
     Attributes:
         base: the unperturbed test instance.
         scene: the actual scene.
+        hanging: whether the target is in the air there.
         reason: why there is no plan for the base instruction in it; empty where there is one.
         before: that plan; where there is none, that of the base instance in its own scene.
     """
 
     base: TestInstance
     scene: Scene
+    hanging: bool
     reason: str
     before: Handling
 
@@ -129,9 +134,13 @@ class TabletopNeighbourhood:
         """Return what is to be changed.
 
         Raises:
-            NoPlan: there is no plan even in the instance's own scene.
+            NoPlan: something else than the target is in the air, or there is no plan even in the instance's own scene.
         """
         scene, reason = replace(scene, contacts=()), ""
+        hanging = self._hanging(scene)
+        others = [name for name in hanging if name != argument(base.instruction, "target")]
+        if others:
+            raise NoPlan(f"{words(others[0])} is in the air")
         try:
             before = self._planner.handling(base.instruction, scene)
             if self._goals.goal(base.instruction, scene).satisfied(scene):
@@ -140,15 +149,12 @@ class TabletopNeighbourhood:
             reason = str(error)
         if reason:
             before = self._planner.handling(base.instruction, base.scene)
-        return _Case(base, scene, reason, before)
+        return _Case(base, scene, bool(hanging), reason, before)
 
     def _proven(
         self, case: _Case, claim: str, instruction: Instruction, scene: Scene, note: str, **measures: float
     ) -> Perturbed | Infeasible:
         """Return the instance with its proof: the common measures and further ones; or why there is none."""
-        hanging = self._hanging(scene)
-        if hanging is not None:
-            return Infeasible(f"{words(hanging)} is in the air")
         instance = self._task.make_instance(case.base.instance_id, instruction, scene)
         if isinstance(instance, Infeasible):
             return instance
@@ -181,6 +187,8 @@ class TabletopNeighbourhood:
 
     def _redirected(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
         said, scene = case.base.instruction, case.scene
+        if case.hanging:
+            return NotApplicable(case.reason)
         for options in self._other_requests(said, scene):
             for index in rng.permutation(len(options)):
                 wanted = options[index]
@@ -260,7 +268,9 @@ class TabletopNeighbourhood:
 
     def _moved_or_blocked(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
         said = case.base.instruction
-        ways = [partial(self._named_moves, case, name) for name in named(said) if name in case.scene]
+        # What is in the air has to be put down.
+        names = named(said)[:1] if case.hanging else named(said)
+        ways = [partial(self._named_moves, case, name) for name in names if name in case.scene]
         ways.append(partial(self._obstructions, case))
         order = rng.permutation(len(ways))
         for turned, index in itertools.product(ROUNDS, order):
@@ -401,25 +411,25 @@ class TabletopNeighbourhood:
         return [
             o.name
             for o in self._planner.movable(scene)
-            if o.name not in both and self._stands(o) and not self._bears(o.name, scene)
+            if o.name not in both and self._stands(o) and not self._bears(o.name, scene, or_lies_on=True)
         ]
 
     @staticmethod
     def _stands(state: ObjectState) -> bool:
-        return shapes.is_upright(state.pose) and abs(state.pose.position[2]) <= STANDING
+        return shapes.is_upright(state.pose) and abs(state.pose.position[2]) <= RESTING
 
-    def _bears(self, name: str, scene: Scene) -> bool:
-        """Tell whether something is in or on a thing."""
+    def _bears(self, name: str, scene: Scene, or_lies_on: bool = False) -> bool:
+        """Tell whether something is in or on a thing, or, if that is asked, the thing in or on something."""
         area, lowest = self._area(scene[name]), self._heights(scene[name])[0]
         return any(
-            shapes.gap(area, self._area(o)) == 0.0 and self._heights(o)[0] >= lowest
+            shapes.gap(area, self._area(o)) == 0.0 and (or_lies_on or self._heights(o)[0] >= lowest)
             for o in self._planner.movable(scene)
             if o.name != name
         )
 
-    def _hanging(self, scene: Scene) -> str | None:
-        """Return the name of a thing that is above all that could bear it: it is in the hand, or falls."""
-        standing = self._planner.movable(scene)
+    def _hanging(self, scene: Scene) -> list[str]:
+        """Return the things that are above all that could bear them: in the hand, or falling."""
+        standing, found = self._planner.movable(scene), []
         for o in standing:
             lowest = self._heights(o)[0]
             if lowest <= HANGING:
@@ -428,8 +438,8 @@ class TabletopNeighbourhood:
                 other for other in standing if other.name != o.name and self._heights(other)[1] >= lowest - HANGING
             )
             if not any(shapes.gap(self._area(o), self._area(other)) == 0.0 for other in below):
-                return o.name
-        return None
+                found.append(o.name)
+        return found
 
     def _heights(self, state: ObjectState) -> tuple[float, float]:
         return shapes.heights(self._model(state), state.pose)

@@ -7,9 +7,9 @@ do not succeed are counted and left away. What is drawn and set up serves severa
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -18,21 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Pose, RobotState, Scene, TestInstance
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.episodes.judging import TRUE_SCENE
-from robocontrast_ros.objects.mjcf import object_spec
 from robocontrast_ros.policies.baselines.tabletop.handling import Handler
 from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle, TabletopOracleParameters
 from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.system.processes import Stopped, process_pool, stopping
+from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.protocol import Infeasible, robot_start
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import named
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 from robocontrast_ros.tasks.tabletop.scenes import suits
+from robocontrast_ros.training.shards import Stored
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene
@@ -41,7 +41,7 @@ SLOTS = 17
 """Most objects of a scene that a policy is shown."""
 
 DRAWS = 10
-"""Tries for each further wording or instruction."""
+"""Things drawn for an instruction of a family, at most."""
 
 
 @record
@@ -53,8 +53,6 @@ class TabletopDemonstrations:
     shards: int = Field(ge=2, description="number of files; the first one in twenty is for validation")
     scenes: int = Field(gt=0, description="scenes in one shard")
     instructions: int = Field(gt=0, description="episodes with different instructions in each scene, at most")
-    wordings: int = Field(gt=0, description="ways in which each instruction is said")
-    others: int = Field(ge=0, description="further instructions of each episode's start, in words alone")
     seed: int = Field(ge=0, description="of scenes and noise; evaluations must use other seeds")
     physics_step: float = Field(gt=0, le=0.005, description="simulated time of one physics step [s]")
     step_limit: int = Field(gt=0, description="control steps after which an episode ends")
@@ -67,7 +65,7 @@ class TabletopDemonstrations:
 
 
 @dataclass
-class Shard:
+class Shard(Stored):
     """The demonstrations of one file; n control steps of e episodes, s = ``SLOTS``.
 
     Places are x, y, z [m] and yaw [rad] in the world. A slot holds one of the scene's objects; their order is that in
@@ -80,11 +78,7 @@ class Shard:
         skill: index into ``FAMILIES``, shape (e,).
         target: slot, shape (e,).
         reference: slot, -1 for none, shape (e,).
-        wordings: the instruction, first as it was given, then said in other ways, shape (e, w).
-        said: other instructions that the start could have had, shape (e, g); empty where there are no more.
-        said_skill: their skills, -1 for none, shape (e, g).
-        said_target: their targets, shape (e, g).
-        said_reference: their references, shape (e, g).
+        text: the instruction, shape (e,).
         start: places when the episode began, shape (e, s, 4).
         episode: of each step, shape (n,).
         things: places, shape (n, s, 4).
@@ -105,11 +99,7 @@ class Shard:
     skill: NDArray[np.int64]
     target: NDArray[np.int64]
     reference: NDArray[np.int64]
-    wordings: NDArray[np.str_]
-    said: NDArray[np.str_]
-    said_skill: NDArray[np.int64]
-    said_target: NDArray[np.int64]
-    said_reference: NDArray[np.int64]
+    text: NDArray[np.str_]
     start: NDArray[np.float32]
     episode: NDArray[np.int64]
     things: NDArray[np.float32]
@@ -123,40 +113,11 @@ class Shard:
     above: NDArray[np.float32]
     action: NDArray[np.float32]
 
-    def save(self, path: Path) -> None:
-        """Write the file atomically."""
-        part = path.with_suffix(".part")
-        with part.open("wb") as stream:
-            np.savez(stream, **vars(self))
-        part.rename(path)
 
-    @classmethod
-    def load(cls, path: Path) -> Shard:
-        """Read a file that ``save`` wrote."""
-        with np.load(path) as stored:
-            return cls(**stored)
-
-
-def make_demonstrations(parameters: TabletopDemonstrations, folder: Path, processes: int) -> Iterator[Path]:
-    """Make the shards that are not there yet; yield the path of each as it is done.
-
-    A shard depends on the parameters and its number alone, not on the process.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"shard{index:04d}.npz" for index in range(parameters.shards)]
-    jobs = [(parameters, index, path) for index, path in enumerate(paths) if not path.exists()]
-    if not jobs:
-        return
-    with process_pool(min(processes, len(jobs))) as submit:
-        for made in as_completed([submit(make_shard, *job) for job in jobs]):
-            yield made.result()
-
-
-def make_shard(parameters: TabletopDemonstrations, index: int, path: Path) -> Path:
-    """Make the shard of a number, and return its path."""
+def make_shard(parameters: TabletopDemonstrations, index: int) -> Shard:
+    """Return the shard of a number, which depends on the parameters and the number alone."""
     robot = parameters.robots[index % len(parameters.robots)]
-    _demonstrator(parameters, robot).shard(np.random.default_rng([parameters.seed, index])).save(path)
-    return path
+    return _demonstrator(parameters, robot).shard(np.random.default_rng([parameters.seed, index]))
 
 
 @lru_cache(maxsize=8)
@@ -164,56 +125,32 @@ def _demonstrator(parameters: TabletopDemonstrations, robot: str) -> _Demonstrat
     return _Demonstrator(parameters, robot)
 
 
+def read_oracle(parameters: TabletopDemonstrations) -> tuple[TabletopOracleParameters, Path]:
+    """Return the oracle's parameters and the task's file.
+
+    Raises:
+        ConfigurationError: its file does not fit.
+    """
+    file = resolve_uri(parameters.oracle)
+    oracle = load_record(TabletopOracleParameters, file)
+    return oracle, resolve_uri(oracle.task, file.parent)
+
+
 def place(pose: Pose) -> tuple[float, float, float, float]:
     """Return x, y, z [m] and yaw [rad]; that of a tool, which points down, is the one of ``ToolPlace``."""
     return *pose.position, pose.yaw
 
 
-class _Bare(WorldSimulation):
-    """The embedded world with objects without textures and lamps, which take long to make and change no physics."""
-
-    def __init__(self, world: World, task: Tabletop) -> None:
-        super().__init__(world)
-        self._bare = world
-        self._models = {model.uri: model for model in task.library.values()}
-        self._documents: dict[str, str] = {}
-
-    def spawn(self, entity: str, uri: str, pose: Pose) -> None:
-        """Spawn an entity."""
-        if uri not in self._documents:
-            spec = object_spec(self._models[uri], looks=False)
-            spec.compile()
-            self._documents[uri] = spec.to_xml()
-        self._attempt(lambda: self._bare.spawn(entity, pose, resource=self._documents[uri]))
-
-
-class _Admitted:
-    """Enumerates the instructions, without words, that make sense among the things of a scene."""
-
-    def __init__(self, task: Tabletop) -> None:
-        self._task = task
-        self._possible: dict[tuple[str, str, str], bool] = {}
-
-    def of(self, family: str, scene: Scene) -> list[Instruction]:
-        """Return those of a family."""
-        things = self._task.planner.movable(scene)
-        if family == "pick":
-            return [Instruction("", family, (("target", o.name),)) for o in things if self._can(family, o.model)]
-        library = self._task.library
-        return [
-            Instruction("", family, (("target", a.name), ("reference", b.name)))
-            for a in things
-            for b in things
-            if a is not b and suits(family, library[a.model], library[b.model]) and self._can(family, a.model, b.model)
-        ]
-
-    def _can(self, family: str, target: str, reference: str = "") -> bool:
-        """Tell whether there is a plan as far as the two alone tell; colours make no difference."""
-        library = self._task.library
-        key = family, library[target].type, library[reference].type if reference else ""
-        if key not in self._possible:
-            self._possible[key] = self._task.planner.possible(family, target, reference) is None
-        return self._possible[key]
+def asked(family: str, scene: Scene, task: Tabletop) -> list[Instruction]:
+    """Return the instructions of a family that make sense among the things of a scene, without words."""
+    things, library = task.planner.movable(scene), task.library
+    if family == "pick":
+        return [Instruction("", family, (("target", thing.name),)) for thing in things]
+    return [
+        Instruction("", family, (("target", a.name), ("reference", b.name)))
+        for a, b in itertools.permutations(things, 2)
+        if suits(family, library[a.model], library[b.model])
+    ]
 
 
 class _Drift:
@@ -247,20 +184,18 @@ class _Demonstrator:
 
     def __init__(self, parameters: TabletopDemonstrations, robot: str) -> None:
         self._p = parameters
-        oracle_file = resolve_uri(parameters.oracle)
-        oracle = load_record(TabletopOracleParameters, oracle_file)
-        self._task = task = Tabletop.from_file(resolve_uri(oracle.task, oracle_file.parent))
+        oracle, task_file = read_oracle(parameters)
+        self._task = task = Tabletop.from_file(task_file)
         self._oracle = TabletopOracle(oracle, task)
         profile = load_profile(robot)
         self._world = World(profile, task.scenes.world, task.scenes.start_position, (), parameters.physics_step)
         period = 1.0 / task.control_rate
         self._steps = round(period / self._world.step_duration)
         self._scene = SimulatedScene(
-            _Bare(self._world, task), task.scenes.models, round(self._steps / 4), tolerance=0.01
+            WorldSimulation(self._world), task.scenes.models, round(self._steps / 4), tolerance=0.01
         )
         self._estimator = make_state_estimator(profile)
         self._controller = make_controller(profile, self._oracle.describe().action_space, period)
-        self._admitted = _Admitted(task)
         self._names = [name for name, model in task.library.items() if not model.fixed]
 
     def shard(self, rng: np.random.Generator) -> Shard:
@@ -277,7 +212,10 @@ class _Demonstrator:
                 made = self._episode(instance, start, rng)
                 if made is not None:
                     steps += ({"episode": len(episodes), **row} for row in made)
-                    episodes.append(self._described(instance.instruction, start, rng))
+                    episodes.append(self._described(instance.instruction, start))
+        if not episodes:
+            expected = "a limit within which some of the oracle's episodes succeed"
+            raise ConfigurationError("demonstrations", "step_limit", self._p.step_limit, expected)
         columns = {key: np.array([row[key] for row in rows]) for rows in (episodes, steps) for key in rows[0]}
         for key, values in columns.items():
             if values.dtype == np.float64:
@@ -307,7 +245,7 @@ class _Demonstrator:
     ) -> TestInstance | None:
         """Return an instance of the first family that has one in a scene, with words and a plan."""
         for family in families:
-            open_ = [i for i in self._admitted.of(family, scene) if _key(i) not in done]
+            open_ = [i for i in asked(family, scene, self._task) if _key(i) not in done]
             for index in rng.permutation(len(open_))[:DRAWS]:
                 instance = self._task.make_instance(name, open_[index], scene)
                 if isinstance(instance, Infeasible):
@@ -376,65 +314,21 @@ class _Demonstrator:
             found[slot] = place(thing.pose)
         return found
 
-    def _described(self, instruction: Instruction, start: Scene, rng: np.random.Generator) -> dict:
+    def _described(self, instruction: Instruction, start: Scene) -> dict:
         """Return what a shard holds of an episode."""
         slots = [thing.name for thing in self._task.planner.movable(start)]
         models = [self._names.index(start[name].model) for name in slots]
-        others = self._others(instruction, start, rng)
-        none = self._p.others - len(others)
-        skills, targets, references = zip(*(_meaning(i, slots) for i in (instruction, *others)), strict=True)
-        said = zip(("said_skill", "said_target", "said_reference"), (skills, targets, references), strict=True)
+        target, *reference = (slots.index(name) for name in named(instruction))
         return {
             "models": models + [-1] * (SLOTS - len(models)),
-            "skill": skills[0],
-            "target": targets[0],
-            "reference": references[0],
-            "wordings": self._wordings(instruction, start, rng),
-            "said": [other.text for other in others] + [""] * none,
+            "skill": FAMILIES.index(instruction.family),
+            "target": target,
+            "reference": reference[0] if reference else -1,
+            "text": instruction.text,
             "start": self._places(start),
-            **{key: [*values[1:], *[-1] * none] for key, values in said},
         }
-
-    def _wordings(self, instruction: Instruction, start: Scene, rng: np.random.Generator) -> list[str]:
-        """Return as many ways to say an instruction as are asked for, all different where that is possible."""
-        language, count = self._task.language, self._p.wordings
-        found = [instruction.text]
-        for _ in range(DRAWS * count):
-            if len(found) == count:
-                return found
-            text = language.realise(instruction, start, rng).text
-            if text not in found:
-                found.append(text)
-        return [found[index % len(found)] for index in range(count)]
-
-    def _others(self, instruction: Instruction, start: Scene, rng: np.random.Generator) -> list[Instruction]:
-        """Return other instructions that the words admit in a scene, at most as many as are asked for.
-
-        Families are uniform among those that there are, and in each the things.
-        """
-        task, count = self._task, self._p.others
-        admitted = [open_ for family in FAMILIES if (open_ := self._admitted.of(family, start))]
-        found: dict[tuple, Instruction] = {}
-        for _ in range(DRAWS * count):
-            if len(found) == count:
-                break
-            family = admitted[rng.integers(len(admitted))]
-            other = family[rng.integers(len(family))]
-            if _key(other) in found or _key(other) == _key(instruction):
-                continue
-            try:
-                found[_key(other)] = task.language.realise(other, start, rng)
-            except ValueError:
-                continue
-        return list(found.values())
 
 
 def _key(instruction: Instruction) -> tuple:
     """Return what an instruction asks for, whatever its words."""
     return instruction.family, instruction.arguments
-
-
-def _meaning(instruction: Instruction, slots: Sequence[str]) -> tuple[int, int, int]:
-    """Return skill, slot of the target and slot of the reference, -1 for none."""
-    target, *reference = (slots.index(name) for name in named(instruction))
-    return FAMILIES.index(instruction.family), target, reference[0] if reference else -1

@@ -26,6 +26,9 @@ class TestNavigation(TaskContract):
 FEW = ("banana", "basket", "bowl", "brick", "can", "cube", "golf_ball", "mug", "plate", "soup_can", "tennis_ball")
 
 
+THINGS = fresh(objects=FEW)
+
+
 class TestTabletop(TaskContract):
     draws = 5
 
@@ -48,6 +51,13 @@ class InTheApartment(PerturbationContract):
 
     def task(self):
         return APARTMENT
+
+
+class AmongThings(PerturbationContract):
+    draws = 5
+
+    def task(self):
+        return THINGS
 
 
 class TestLB1(OnTheTable):
@@ -90,6 +100,27 @@ class TestSB(InTheApartment):
         return make_plugin("perturbations", "SB", "test", "")
 
 
+class TestLAmongThings(AmongThings):
+    def make(self):
+        return make_plugin("perturbations", "L", "test", "")
+
+
+class TestLBAmongThings(AmongThings):
+    def make(self):
+        return make_plugin("perturbations", "LB", "test", "")
+
+
+class TestSAmongThings(AmongThings):
+    def make(self):
+        return make_plugin("perturbations", "S", "test", "")
+
+
+class TestSBAmongThings(AmongThings):
+    def make(self):
+        return make_plugin("perturbations", "SB", "test", "")
+
+
 def test_no_perturbation_is_without_a_contract():
-    classes = (*OnTheTable.__subclasses__(), *InTheApartment.__subclasses__())
-    assert sorted(made().make().name for made in classes) == sorted(plugin_names("perturbations"))
+    kinds = (OnTheTable, InTheApartment, AmongThings)
+    tested = {made().make().name for kind in kinds for made in kind.__subclasses__()}
+    assert tested == set(plugin_names("perturbations"))

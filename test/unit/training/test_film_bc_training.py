@@ -15,11 +15,12 @@ torch = pytest.importorskip("torch", reason="the extra `learned` is not installe
 from robocontrast_ros.cli.main import app  # noqa: E402
 from robocontrast_ros.configuration import load_configured, load_record, resolve_uri  # noqa: E402
 from robocontrast_ros.policies.film_bc.threads import one_thread  # noqa: E402
-from robocontrast_ros.training.demonstrations import Shard, make_demonstrations  # noqa: E402
-from robocontrast_ros.training.film_bc import Steps, Trainer, Words  # noqa: E402
-from robocontrast_ros.training.keypoints import KeypointTrainer, Views  # noqa: E402
-from robocontrast_ros.training.recipe import FilmBcRecipe  # noqa: E402
-from robocontrast_ros.training.wordings import Wordings  # noqa: E402
+from robocontrast_ros.training.film_bc.demonstrations import Shard, make_shard  # noqa: E402
+from robocontrast_ros.training.film_bc.keypoints import KeypointTrainer, Views  # noqa: E402
+from robocontrast_ros.training.film_bc.pushing import Steps, Trainer, Words  # noqa: E402
+from robocontrast_ros.training.film_bc.recipe import FilmBcRecipe  # noqa: E402
+from robocontrast_ros.training.film_bc.wordings import Wordings  # noqa: E402
+from robocontrast_ros.training.shards import make_shards  # noqa: E402
 
 NAMES = EIGHT.parameters.blocks
 RECIPE_FILE = resolve_uri("package://robocontrast_ros/config/training/film_bc.yaml")
@@ -38,7 +39,7 @@ def thread():
 def shards(tmp_path_factory):
     """One shard with the rendered images, made twice."""
     folders = [tmp_path_factory.mktemp("demonstrations") for _ in range(2)]
-    return [path for folder in folders for path in make_demonstrations(FEW, folder, processes=1)]
+    return [path for folder in folders for path in make_shards(make_shard, FEW, folder, processes=1)]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_a_shard_depends_on_parameters_and_number_alone(shards):
 
 
 def test_a_shard_that_is_there_is_not_made_again(shards):
-    assert list(make_demonstrations(FEW, shards[0].parent, processes=1)) == []
+    assert list(make_shards(make_shard, FEW, shards[0].parent, processes=1)) == []
 
 
 def test_a_shard_holds_states_labels_and_images_of_each_episode(shards):
@@ -158,8 +159,11 @@ def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(smal
     assert "demonstrations1: 2 of 2 shards, 0 s left" in progress
     assert sum("epoch 1 of 1" in line for line in progress) == 4
 
+    # A folder that was begun before recipes named what reads them.
+    begun = folder / "recipe.yaml"
+    begun.write_text(begun.read_text().replace("recipe: film_bc\n", ""))
     again = command(small)
-    assert again.exit_code == 0
+    assert again.exit_code == 0, again.output
     assert "epoch" not in again.output
     assert "shards" not in again.output
     assert (folder / "README.md").read_text() == card
@@ -189,3 +193,12 @@ def test_a_mistake_in_a_recipe_is_told_in_a_line(small, change, said):
     assert refused.exit_code == 2
     assert said in refused.output
     assert "Traceback" not in refused.output
+
+
+def test_a_recipe_that_names_nothing_that_reads_it_is_refused(small):
+    recipe = yaml.safe_load(small.read_text())
+    del recipe["recipe"]
+    small.write_text(yaml.safe_dump(recipe))
+    refused = command(small)
+    assert refused.exit_code == 2
+    assert "`recipe`: got 'nothing', expected one of film_bc" in refused.output

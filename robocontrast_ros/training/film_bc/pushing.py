@@ -23,9 +23,9 @@ from robocontrast_ros.policies.film_bc.model import (
     displacement,
     turns,
 )
-from robocontrast_ros.training.demonstrations import Shard
 from robocontrast_ros.training.epochs import EpochTrainer
-from robocontrast_ros.training.wordings import Wordings
+from robocontrast_ros.training.film_bc.demonstrations import Shard
+from robocontrast_ros.training.film_bc.wordings import Wordings
 
 
 @record

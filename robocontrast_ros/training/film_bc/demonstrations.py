@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from concurrent.futures import as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,8 +25,9 @@ from robocontrast_ros.policies.film_bc.slots import planar_state
 from robocontrast_ros.policies.protocol import Observation, Policy
 from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.system.processes import Stopped, process_pool, stopping
+from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.language_table import LanguageTable
+from robocontrast_ros.training.shards import Stored
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
@@ -57,7 +57,7 @@ class DemonstrationParameters:
 
 
 @dataclass
-class Shard:
+class Shard(Stored):
     """The demonstrations of one file; n control steps of e episodes, b blocks, m images.
 
     Attributes:
@@ -84,38 +84,10 @@ class Shard:
     image_step: NDArray[np.int64]
     images: NDArray[np.uint8]
 
-    def save(self, path: Path) -> None:
-        """Write the file atomically."""
-        part = path.with_suffix(".part")
-        with part.open("wb") as stream:
-            np.savez(stream, **vars(self))
-        part.rename(path)
 
-    @classmethod
-    def load(cls, path: Path) -> Shard:
-        """Read a file that ``save`` wrote."""
-        with np.load(path) as stored:
-            return cls(**stored)
-
-
-def make_demonstrations(parameters: DemonstrationParameters, folder: Path, processes: int) -> Iterator[Path]:
-    """Make the shards that are not there yet; yield the path of each as it is done.
-
-    A shard depends on the parameters and its number alone, not on the process.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"shard{index:04d}.npz" for index in range(parameters.shards)]
-    jobs = [(parameters, index, path) for index, path in enumerate(paths) if not path.exists()]
-    if not jobs:
-        return
-    with process_pool(min(processes, len(jobs))) as submit:
-        for made in as_completed([submit(_make_shard, *job) for job in jobs]):
-            yield made.result()
-
-
-def _make_shard(parameters: DemonstrationParameters, index: int, path: Path) -> Path:
-    _Demonstrator(parameters).shard(np.random.default_rng([parameters.seed, index])).save(path)
-    return path
+def make_shard(parameters: DemonstrationParameters, index: int) -> Shard:
+    """Return the shard of a number, which depends on the parameters and the number alone."""
+    return _Demonstrator(parameters).shard(np.random.default_rng([parameters.seed, index]))
 
 
 class _Demonstrator:

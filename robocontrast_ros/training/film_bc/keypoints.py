@@ -15,8 +15,8 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.film_bc.keypoints import Keypoints, Sighting, keypoint_loss
 from robocontrast_ros.policies.film_bc.model import symmetries, turns
 from robocontrast_ros.policies.film_bc.tracking import HIDDEN
-from robocontrast_ros.training.demonstrations import Shard
 from robocontrast_ros.training.epochs import EpochTrainer
+from robocontrast_ros.training.film_bc.demonstrations import Shard
 
 
 @record

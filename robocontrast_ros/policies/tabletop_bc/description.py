@@ -1,0 +1,16 @@
+"""What the policies observe and answer with; read without PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from robocontrast_ros.policies.action_spaces import TOOL_DELTA
+from robocontrast_ros.policies.protocol import PolicyDescription
+
+RATE = 10.0
+"""Control rate of the demonstrations [Hz]."""
+
+
+def describe(name: str, sees: bool) -> PolicyDescription:
+    """Return the description of a policy that sees through cameras, or is shown the ground truth."""
+    return replace(TOOL_DELTA, name=name, privileged=not sees, rate=RATE, observes=("tool_pose", "gripper_width"))

@@ -1,0 +1,450 @@
+"""The network that moves the hand: where to grasp, where to put, what to do next, and the next displacement.
+
+Everything is expressed where it looks alike for all places: grasps in the target's frame, places in the reference's, a
+displacement in a frame whose axis points to where the hand goes. Choices between ways that are equally good, such as
+the turns of a grasp, are distributions whose peak is taken: the mean of two grasps is none.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from robocontrast_ros.policies.tabletop_bc.grounding import SKILLS, Things
+from robocontrast_ros.policies.tabletop_bc.things import CENTRE, UNIT, Attributes, Catalogue
+
+FETCH, PLACE, RETREAT = range(3)
+"""Phases: to the target with an open hand; to its place with a closed one; away from there."""
+
+RIMS, CENTRES = 24, 12
+"""Directions, equally spaced in the target's frame, in which the fingers close about a rim, or around a middle."""
+
+WAYS, TURNS = 16, 4
+"""Directions around the reference, and turns of the target, in which it is put down."""
+
+NEAR, STACK, ON = 1, 2, 3
+"""Indices of skills: `move_near`, `stack`, `put_on`."""
+
+STEP = 0.03
+"""Unit of displacements [m]."""
+
+TURN = 0.2
+"""Unit of turns [rad]."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What the network knows at n control steps. World frame, m and rad; the tool points down.
+
+    Attributes:
+        skill: index of the skill, shape (n,).
+        target: slot of the target, shape (n,).
+        reference: slot of the reference, -1 for none, shape (n,).
+        things: as they are now.
+        stood: pose of the target as it was when the hand was last open, shape (n, 4).
+        grasped: the tool at that time, shape (n, 4).
+        tool: x, y, z, yaw, shape (n, 4).
+        moved: how it has moved since the step before, shape (n, 4).
+        commanded: the pose that displacements add up on, shape (n, 4).
+        width: between the fingers, and its change since the step before, shape (n, 2).
+        closed: the gripper's last command, 0 or 1, shape (n,).
+    """
+
+    skill: Tensor
+    target: Tensor
+    reference: Tensor
+    things: Things
+    stood: Tensor
+    grasped: Tensor
+    tool: Tensor
+    moved: Tensor
+    commanded: Tensor
+    width: Tensor
+    closed: Tensor
+
+
+@dataclass(frozen=True)
+class Line:
+    """The vertical line on which the hand goes down, or rises, at n control steps.
+
+    Attributes:
+        place: x, y, lowest z and yaw of the tool, shape (n, 4).
+        above: height of the tool on the way there, shape (n,).
+    """
+
+    place: Tensor
+    above: Tensor
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the network would choose.
+
+    Attributes:
+        grasp: logits of the grasps, rims first, shape (n, RIMS + CENTRES).
+        at: of each grasp: along and across the direction of closing, and up from the target, shape (n, g, 3) [m].
+        way: logits of the directions around the reference, shape (n, WAYS).
+        far: distance of the target from the reference in each [m], shape (n, WAYS).
+        turn: logits of the turns of the target, shape (n, TURNS).
+        into: x, y in the reference's frame, z above it, of the target's place on or in it [m], shape (n, 3).
+        heights: of the tool above things while it fetches, carries and leaves [m], shape (n, 3).
+    """
+
+    grasp: Tensor
+    at: Tensor
+    way: Tensor
+    far: Tensor
+    turn: Tensor
+    into: Tensor
+    heights: Tensor
+
+
+@dataclass(frozen=True)
+class MotionSizes:
+    """Numbers of units of the layers."""
+
+    choice: int = 192
+    thing: int = 64
+    action: int = 256
+
+
+def layers(inputs: int, hidden: int, outputs: int, count: int = 2) -> nn.Sequential:
+    """Return ``count`` hidden layers and a linear one."""
+    parts: list[nn.Module] = []
+    for _ in range(count):
+        parts += [nn.Linear(inputs, hidden), nn.GELU()]
+        inputs = hidden
+    return nn.Sequential(*parts, nn.Linear(inputs, outputs))
+
+
+class Motion(nn.Module):
+    """The network; see the module's text."""
+
+    def __init__(self, catalogue: Catalogue, sizes: MotionSizes) -> None:
+        """Make a network with random weights for things of these models."""
+        super().__init__()
+        self.catalogue, self.sizes = catalogue, sizes
+        self.attributes = Attributes(catalogue, kind=24, colour=0, category=0)
+        code = self.attributes.size
+        self.register_buffer("centre", torch.tensor(CENTRE), persistent=False)
+        self.other = layers(code + 9, sizes.thing, sizes.thing, 1)
+        self.beside = layers(code + 9, sizes.thing, sizes.thing, 1)
+        scene = 2 * code + 2 * sizes.thing + SKILLS + 18
+        self.grasp = layers(scene, sizes.choice, RIMS + CENTRES)
+        self.at = layers(code, sizes.choice, 3 * (RIMS + CENTRES), 1)
+        self.way = layers(scene, sizes.choice, 2 * WAYS)
+        self.turn = layers(scene, sizes.choice, TURNS)
+        self.into = layers(2 * code + SKILLS, sizes.choice, 3)
+        self.high = layers(scene + sizes.thing, sizes.choice, 3, 1)
+        self.tall = layers(code + 1, sizes.thing, sizes.thing, 1)
+        self.leaves = layers(code * 2 + SKILLS + 17, sizes.action, 1)
+        self.action = layers(SKILLS + 3 + 28, sizes.action, 5, 3)
+
+    # -- what stands where ------------------------------------------------------------------------
+
+    def choices(self, s: Situation) -> Choices:
+        """Return what the network would choose with the target where it last stood."""
+        n = len(s.skill)
+        skill = functional.one_hot(s.skill, SKILLS).to(self.centre.dtype)
+        target, reference = self._codes(s)
+        there = _of_slot(s.things.poses, s.reference)
+        named = (s.reference >= 0).to(skill.dtype)[:, None]
+        poses = s.things.poses
+        slots = torch.arange(poses.shape[1], device=poses.device)
+        beside = s.things.there & (slots != s.target[:, None])
+        is_reference = (slots == s.reference[:, None]).to(skill.dtype)[..., None]
+        codes = self.attributes(s.things.models)
+        around = self._seen_from(s.stood, poses)
+        others = _pooled(self.other(torch.cat([codes, around, is_reference], -1)), beside)
+        heading = way_heading(s.stood, there)
+        seen = self._seen_from(torch.cat([there[:, :3], heading[:, None]], -1), poses)
+        beside_there = _pooled(self.beside(torch.cat([codes, seen, is_reference], -1)), beside)
+        tall = _pooled(self.tall(torch.cat([codes, poses[..., 2:3] / UNIT], -1)), beside)
+        yaw, way = s.stood[:, 3], s.stood[:, :2] - there[:, :2]
+        scene = torch.cat(
+            [
+                target,
+                reference,
+                others,
+                beside_there,
+                skill,
+                named,
+                (s.stood[:, :2] - self.centre) / UNIT,
+                s.stood[:, 2:3] / UNIT,
+                _cos_sin(yaw),
+                _cos_sin(2 * yaw),
+                named * way / UNIT,
+                named * _cos_sin(yaw - there[:, 3]),
+                named * _cos_sin(2 * (yaw - heading)),
+                named * _cos_sin(2 * (there[:, 3] - heading)),
+                named * there[:, 2:3] / UNIT,
+                named * way.norm(dim=-1, keepdim=True) / UNIT,
+            ],
+            -1,
+        )
+        ways, far = self.way(scene).chunk(2, -1)
+        # Learned is what is added to the geometry that holds for all sizes.
+        sizes = self.attributes.sizes
+        own, its = sizes[_of_slot(s.things.models, s.target)], sizes[self._reference(s)]
+        ways_ahead = heading[:, None] + torch.arange(WAYS, dtype=yaw.dtype) * (math.tau / WAYS)
+        radii = _radius(own, ways_ahead - yaw[:, None]) + _radius(its, ways_ahead - there[:, 3:])
+        upon = (s.skill == STACK) | (s.skill == ON)
+        level = torch.where(upon, its[:, 2], torch.zeros_like(yaw))[:, None] * its.new_tensor([0.0, 0.0, 1.0])
+        tops = poses[..., 2] + sizes[s.things.models][..., 2]
+        tallest = torch.where(beside, tops, -1.0).amax(1).clamp_min(0.0)
+        stands = s.stood[:, 2]
+        over = torch.maximum(tallest, stands + own[:, 2])
+        hangs = s.grasped[:, 2] - stands
+        carried = hangs + torch.where(s.reference >= 0, tallest, stands)
+        heights = torch.stack([over, carried, stands], -1)
+        return Choices(
+            self.grasp(scene),
+            self.at(target).view(n, -1, 3) * UNIT,
+            ways,
+            far * UNIT + radii,
+            self.turn(scene),
+            self.into(torch.cat([target, reference, skill], -1)) * UNIT + level,
+            self.high(torch.cat([scene, tall], -1)) * UNIT + heights,
+        )
+
+    def _codes(self, s: Situation) -> tuple[Tensor, Tensor]:
+        return self.attributes(_of_slot(s.things.models, s.target)), self.attributes(self._reference(s))
+
+    def _reference(self, s: Situation) -> Tensor:
+        """Return the model of the reference, -1 for none, shape (n,)."""
+        missing = torch.full_like(s.reference, -1)
+        return torch.where(s.reference >= 0, _of_slot(s.things.models, s.reference), missing)
+
+    def _seen_from(self, pose: Tensor, poses: Tensor) -> Tensor:
+        """Return how things lie as seen from a pose: along and across, up, distances, relative yaw; shape (n, s, 8)."""
+        shift = (poses[..., :2] - pose[:, None, :2]) / UNIT
+        x, y = turned(shift[..., 0], shift[..., 1], -pose[:, None, 3])
+        distance = shift.norm(dim=-1)
+        up = (poses[..., 2] - pose[:, None, 2]) / UNIT
+        spin = poses[..., 3] - pose[:, None, 3]
+        near = torch.exp(-distance)
+        return torch.stack([x, y, up, distance, near * x, near * y, torch.cos(2 * spin), torch.sin(2 * spin)], -1)
+
+    # -- where the hand goes ----------------------------------------------------------------------
+
+    def grasp_line(self, s: Situation, choices: Choices, index: Tensor | None = None) -> Line:
+        """Return the line of a grasp, the likeliest where no index is given."""
+        index = choices.grasp.argmax(-1) if index is None else index
+        along, across, up = _of_slot(choices.at, index).unbind(-1)
+        angle = grasp_angle(index).to(s.stood.dtype) + s.stood[:, 3]
+        x, y = turned(along, across, angle)
+        # A tool that points down has its y axis, along which it closes, a quarter turn before its x axis.
+        yaw = within_quarter(angle + math.pi / 2)
+        place = torch.stack([s.stood[:, 0] + x, s.stood[:, 1] + y, s.stood[:, 2] + up, yaw], -1)
+        return Line(place, choices.heights[:, 0])
+
+    def target_place(self, s: Situation, choices: Choices) -> Tensor:
+        """Return where the target shall be: x, y, z, yaw, shape (n, 4)."""
+        there = _of_slot(s.things.poses, s.reference)
+        x, y, z = choices.into.unbind(-1)
+        x, y = turned(x, y, there[:, 3])
+        inside = torch.stack([there[:, 0] + x, there[:, 1] + y, there[:, 2] + z], -1)
+        way = choices.way.argmax(-1)
+        far = choices.far.gather(-1, way[:, None])[:, 0]
+        angle = way_heading(s.stood, there) + way.to(far.dtype) * (math.tau / WAYS)
+        beside = torch.stack(
+            [there[:, 0] + far * torch.cos(angle), there[:, 1] + far * torch.sin(angle), there[:, 2] + z], -1
+        )
+        near = (s.skill == NEAR)[:, None]
+        yaw = s.stood[:, 3] + choices.turn.argmax(-1).to(far.dtype) * (math.tau / TURNS)
+        return torch.cat([torch.where(near, beside, inside), yaw[:, None]], -1)
+
+    def line(self, s: Situation, choices: Choices, phase: Tensor) -> Line:
+        """Return where the hand goes in a phase, shape (n,)."""
+        fetch = self.grasp_line(s, choices)
+        now = _of_slot(s.things.poses, s.target)
+        end = self.target_place(s, choices)
+        carried = carried_line(s.tool, now, end)
+        fetch_height, carry_height, leave_height = choices.heights.unbind(-1)
+        here = s.commanded
+        rises = torch.stack([here[:, 0], here[:, 1], carry_height, here[:, 3]], -1)
+        leaves = torch.stack([here[:, 0], here[:, 1], leave_height, here[:, 3]], -1)
+        place = torch.where((s.reference >= 0)[:, None], carried, rises)
+        which = phase[:, None]
+        return Line(
+            torch.where(which == FETCH, fetch.place, torch.where(which == PLACE, place, leaves)),
+            torch.where(phase == FETCH, fetch_height, torch.where(phase == PLACE, carry_height, leave_height)),
+        )
+
+    # -- what to do -------------------------------------------------------------------------------
+
+    def at_place(self, s: Situation) -> Tensor:
+        """Return the logit of whether the target is where it shall be, so that an open hand leaves it; shape (n,)."""
+        target, reference = self._codes(s)
+        skill = functional.one_hot(s.skill, SKILLS).to(self.centre.dtype)
+        now, there = _of_slot(s.things.poses, s.target), _of_slot(s.things.poses, s.reference)
+        named = (s.reference >= 0).to(skill.dtype)[:, None]
+        hand = now[:, :3] - s.tool[:, :3]
+        x, y = turned(hand[:, 0], hand[:, 1], -s.tool[:, 3])
+        gap = (now[:, :3] - there[:, :3]) * named
+        gx, gy = turned(gap[:, 0], gap[:, 1], -there[:, 3])
+        spin = 2 * (now[:, 3] - there[:, 3])
+        numbers = torch.stack(
+            [
+                20 * s.width[:, 0],
+                torch.tanh(500 * s.width[:, 1]),
+                x / UNIT,
+                y / UNIT,
+                hand[:, 2] / UNIT,
+                hand[:, :2].norm(dim=-1) / UNIT,
+                gx / UNIT,
+                gy / UNIT,
+                gap[:, 2] / UNIT,
+                5 * gap[:, 2] / UNIT,
+                gap[:, :2].norm(dim=-1) / UNIT,
+                now[:, 2] / UNIT,
+                5 * now[:, 2] / UNIT,
+                s.tool[:, 2] / UNIT,
+                torch.cos(spin) * named[:, 0],
+                torch.sin(spin) * named[:, 0],
+                named[:, 0],
+            ],
+            -1,
+        )
+        return self.leaves(torch.cat([target, reference, skill, numbers], -1))[:, 0]
+
+    def phase(self, s: Situation) -> Tensor:
+        """Return the phase, shape (n,)."""
+        leaves = self.at_place(s) > 0
+        phase = torch.where(leaves & (s.reference >= 0), RETREAT, FETCH)
+        return torch.where(s.closed > 0.5, PLACE, phase)
+
+    def act(self, s: Situation, line: Line, phase: Tensor) -> Tensor:
+        """Return dx, dy, dz [m], the turn about z [rad] and the gripper's logit, shape (n, 5), in a phase (n,)."""
+        skill = functional.one_hot(s.skill, SKILLS).to(self.centre.dtype)
+        doing = functional.one_hot(phase, 3).to(skill.dtype)
+        way = line.place[:, :2] - s.commanded[:, :2]
+        heading = torch.atan2(way[:, 1], way[:, 0])
+        lag = s.commanded - s.tool
+        lag_x, lag_y = turned(lag[:, 0], lag[:, 1], -heading)
+        left = line.place[:, :2] - s.tool[:, :2]
+        x, y = turned(left[:, 0], left[:, 1], -heading)
+        far, aside = way.norm(dim=-1), left.norm(dim=-1)
+        turn = _smallest(line.place[:, 3] - s.commanded[:, 3])
+        turn_left = _smallest(line.place[:, 3] - s.tool[:, 3])
+        low, low_tool = line.place[:, 2] - s.commanded[:, 2], line.place[:, 2] - s.tool[:, 2]
+        high = line.above - s.commanded[:, 2]
+        # How far what it holds has slipped since it was grasped.
+        slip = s.tool - carried_line(s.grasped, s.stood, _of_slot(s.things.poses, s.target))
+        held = s.closed * torch.tanh(slip[:, :3].norm(dim=-1) / 0.03)
+        numbers = torch.stack(
+            [
+                far / UNIT,
+                torch.tanh(far / STEP),
+                torch.tanh(far / 0.006),
+                torch.tanh(aside / STEP),
+                torch.tanh(aside / 0.006),
+                x / STEP,
+                y / STEP,
+                lag_x / STEP,
+                lag_y / STEP,
+                lag[:, 2] / STEP,
+                low / UNIT,
+                torch.tanh(low / STEP),
+                torch.tanh(low_tool / 0.006),
+                torch.tanh(low_tool / STEP),
+                high / UNIT,
+                torch.tanh(high / STEP),
+                turn,
+                torch.tanh(turn / TURN),
+                torch.tanh(turn_left / 0.1),
+                s.closed,
+                20 * s.width[:, 0],
+                torch.tanh(500 * s.width[:, 1]),
+                held,
+                s.closed * slip[:, :3].norm(dim=-1) / UNIT,
+                s.moved[:, 2] / STEP,
+                torch.tanh(s.moved[:, 2] / 0.003),
+                s.moved[:, :2].norm(dim=-1) / STEP,
+                s.moved[:, 3] / TURN,
+            ],
+            -1,
+        )
+        along, across, up, rotation, gripper = self.action(torch.cat([skill, doing, numbers], -1)).unbind(-1)
+        dx, dy = turned(STEP * along, STEP * across, heading)
+        return torch.stack([dx, dy, STEP * up, TURN * rotation, gripper], -1)
+
+    def forward(self, s: Situation) -> Tensor:
+        """Return the next action, see ``act``."""
+        phase = self.phase(s)
+        return self.act(s, self.line(s, self.choices(s), phase), phase)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """Return the network's state for ``restored``: only numbers, names and tensors."""
+        return {"sizes": asdict(self.sizes), "catalogue": asdict(self.catalogue), "weights": self.state_dict()}
+
+    @classmethod
+    def restored(cls, checkpoint: dict[str, Any]) -> Motion:
+        """Return the network of a checkpoint, in single precision."""
+        network = cls(Catalogue(**checkpoint["catalogue"]), MotionSizes(**checkpoint["sizes"]))
+        network.load_state_dict(checkpoint["weights"])
+        return network
+
+
+def grasp_angle(index: Tensor) -> Tensor:
+    """Return the direction of closing of a grasp, in the target's frame [rad]; of a rim's grasp, towards the rim."""
+    index = index.double()
+    return torch.where(index < RIMS, index * (math.tau / RIMS), (index - RIMS) * (math.pi / CENTRES))
+
+
+def way_heading(stood: Tensor, there: Tensor) -> Tensor:
+    """Return the direction from the reference to where the target stood [rad]."""
+    return torch.atan2(stood[:, 1] - there[:, 1], stood[:, 0] - there[:, 0])
+
+
+def carried_line(tool: Tensor, now: Tensor, end: Tensor) -> Tensor:
+    """Return where the tool is when the target that it holds has gone from a pose to another, shape (n, 4)."""
+    turn = end[:, 3] - now[:, 3]
+    x, y = turned(tool[:, 0] - now[:, 0], tool[:, 1] - now[:, 1], turn)
+    z = tool[:, 2] - now[:, 2]
+    return torch.stack([end[:, 0] + x, end[:, 1] + y, end[:, 2] + z, within_quarter(tool[:, 3] + turn)], -1)
+
+
+def turned(x: Tensor, y: Tensor, angle: Tensor) -> tuple[Tensor, Tensor]:
+    """Return vectors turned by an angle [rad]."""
+    cos, sin = torch.cos(angle), torch.sin(angle)
+    return cos * x - sin * y, sin * x + cos * y
+
+
+def within_quarter(yaw: Tensor) -> Tensor:
+    """Return a yaw with the fingers exchanged where that brings it within a quarter turn of 0."""
+    return torch.remainder(yaw + math.pi / 2, math.pi) - math.pi / 2
+
+
+def _radius(size: Tensor, angle: Tensor) -> Tensor:
+    """Return how far things of a size, shape (n, 3), reach in directions of their frames, shape (n, k), as ellipses."""
+    half = size[:, None, :2] / 2
+    return torch.sqrt((half[..., 0] * torch.cos(angle)) ** 2 + (half[..., 1] * torch.sin(angle)) ** 2)
+
+
+def _smallest(angle: Tensor) -> Tensor:
+    return torch.remainder(angle + math.pi, math.tau) - math.pi
+
+
+def _cos_sin(angle: Tensor) -> Tensor:
+    return torch.stack([torch.cos(angle), torch.sin(angle)], -1)
+
+
+def _of_slot(values: Tensor, slot: Tensor) -> Tensor:
+    """Return the values of one slot each, shape (n, ...); of slot -1 those of the last one, to be masked."""
+    return values[torch.arange(len(slot), device=slot.device), slot]
+
+
+def _pooled(values: Tensor, there: Tensor) -> Tensor:
+    """Return the greatest value of each unit over those that there are, 0 where there are none."""
+    return torch.where(there[..., None], values, values.new_tensor(-1e4)).amax(1) * there.any(1, keepdim=True)
+
+
+def with_poses(s: Situation, poses: Tensor) -> Situation:
+    """Return the situation with things elsewhere."""
+    return replace(s, things=Things(s.things.models, poses))

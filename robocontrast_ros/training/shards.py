@@ -1,0 +1,95 @@
+"""Files of demonstrations, made by several processes; what is there is not made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+from typing_extensions import Self
+
+from robocontrast_ros.system.processes import process_pool
+from robocontrast_ros.training.progress import TimeLeft
+
+HELD_OUT = 0.05
+"""Share of the shards that is kept for validation, at least one."""
+
+
+class Stored:
+    """A dataclass of arrays in a file."""
+
+    def save(self, path: Path) -> None:
+        """Write the file atomically."""
+        part = path.with_suffix(".part")
+        with part.open("wb") as stream:
+            np.savez(stream, **vars(self))
+        part.rename(path)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a file that ``save`` wrote."""
+        with np.load(path) as stored:
+            return cls(**stored)
+
+
+class Demonstrations(Protocol):
+    """How demonstrations are made.
+
+    Attributes:
+        shards: number of files.
+    """
+
+    shards: int
+
+
+Parameters = TypeVar("Parameters", bound=Demonstrations)
+
+
+def make_shards(
+    make: Callable[[Parameters, int], Stored], parameters: Parameters, folder: Path, processes: int
+) -> Iterator[Path]:
+    """Make the shards that are not there yet; yield the path of each as it is done.
+
+    Args:
+        make: returns the shard of a number, which depends on the parameters and the number alone; it can be pickled.
+        parameters: its first argument.
+        folder: of the shards.
+        processes: that make shards at a time.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"shard{index:04d}.npz" for index in range(parameters.shards)]
+    jobs = [(make, parameters, index, path) for index, path in enumerate(paths) if not path.exists()]
+    if not jobs:
+        return
+    with process_pool(min(processes, len(jobs))) as submit:
+        for made in as_completed([submit(_make_shard, *job) for job in jobs]):
+            yield made.result()
+
+
+def _make_shard(make: Callable[[Parameters, int], Stored], parameters: Parameters, index: int, path: Path) -> Path:
+    make(parameters, index).save(path)
+    return path
+
+
+def all_shards(
+    make: Callable[[Parameters, int], Stored],
+    parameters: Parameters,
+    folder: Path,
+    processes: int,
+    say: Callable[[str], None],
+) -> list[Path]:
+    """Return all shards; make the missing ones, with a line of progress after each."""
+    missing = parameters.shards - len(list(folder.glob("shard*.npz")))
+    left = TimeLeft(missing)
+    for number, _ in enumerate(make_shards(make, parameters, folder, processes), start=1):
+        done = parameters.shards - missing + number
+        say(f"{folder.name}: {done} of {parameters.shards} shards, {left.after(number)}")
+    return sorted(folder.glob("shard*.npz"))
+
+
+def split(shards: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the shards to train on, and those to validate with, which are the first ones."""
+    cut = max(1, int(HELD_OUT * len(shards)))
+    return list(shards[cut:]), list(shards[:cut])

@@ -1,0 +1,120 @@
+"""Training of ``tabletop_state`` and ``tabletop_camera``, from nothing to the model card; every part can be resumed."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import yaml
+from pydantic import Field
+
+from robocontrast_ros.configuration import load_record, record
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
+from robocontrast_ros.policies.tabletop_bc.things import Catalogue
+from robocontrast_ros.tasks.tabletop import Tabletop
+from robocontrast_ros.training.epochs import EpochTrainer
+from robocontrast_ros.training.recipes import Say, Trained
+from robocontrast_ros.training.shards import all_shards, split
+from robocontrast_ros.training.tabletop.card import model_card
+from robocontrast_ros.training.tabletop.demonstrations import TabletopDemonstrations, make_shard, read_oracle
+from robocontrast_ros.training.tabletop.grounding import GroundingTrainer, GroundingTraining, Told
+from robocontrast_ros.training.tabletop.motion import MotionTrainer, MotionTraining, Steps
+from robocontrast_ros.training.tabletop.sentences import SentenceParameters, make_sentences
+from robocontrast_ros.training.tabletop.sight import Scenes, SightTrainer, SightTraining, kinds_of
+from robocontrast_ros.training.tabletop.views import ViewParameters, make_views
+
+
+@record
+class SightRecipe:
+    """How the network that sees is made."""
+
+    views: ViewParameters
+    training: SightTraining
+
+    def __post_init__(self) -> None:
+        if self.views.shards < 3:
+            raise ValueError(f"at least 3 shards of views, not {self.views.shards}")
+
+
+@record
+class TabletopRecipe:
+    """The file config/training/tabletop.yaml."""
+
+    recipe: str = Field(description="plug-in that reads this file")
+    demonstrations: TabletopDemonstrations
+    sentences: SentenceParameters
+    grounding: GroundingTraining
+    motion: MotionTraining
+    sight: SightRecipe | None = Field(default=None, description="none: no policy that sees is made")
+
+
+class TabletopFile:
+    """The recipe of ``tabletop_state`` and ``tabletop_camera``.
+
+    Attributes:
+        parameters: the record of its file.
+    """
+
+    def __init__(self, path: Path, parameters: TabletopRecipe, task: Tabletop, task_file: Path) -> None:
+        self.parameters = parameters
+        self._path, self._task, self._task_file = path, task, task_file
+
+    @classmethod
+    def from_file(cls, path: Path) -> TabletopFile:
+        """Return the recipe that a file describes.
+
+        Raises:
+            ConfigurationError: the file, or the oracle's or the task's, does not fit.
+        """
+        parameters = load_record(TabletopRecipe, path)
+        _, task_file = read_oracle(parameters.demonstrations)
+        return cls(path, parameters, Tabletop.from_file(task_file), task_file)
+
+    def train(self, folder: Path, processes: int, say: Say) -> Trained:
+        """Follow the recipe; see ``training.recipes.Recipe``."""
+        recipe, name = self.parameters, self._path.stem
+        catalogue = Catalogue.of(self._task.library.values())
+        measured: dict[str, dict[str, float]] = {}
+
+        def trained(trainer: EpochTrainer, what: str) -> str:
+            """Train a network; return its checkpoint, relative to the folder."""
+            trainer.run(folder / what, say)
+            measured[what] = trainer.validate()
+            return f"{what}/{trainer.CHECKPOINT}"
+
+        demonstrations = all_shards(make_shard, recipe.demonstrations, folder / "demonstrations", processes, say)
+        sentences = all_shards(
+            partial(make_sentences, str(self._task_file)), recipe.sentences, folder / "sentences", processes, say
+        )
+        encoder = SentenceEncoder.shipped()
+        told, told_held = (Told.of(paths, catalogue, encoder) for paths in split(sentences))
+        say(f"grounding: {len(told)} instructions, {len(told_held)} held out")
+        grounding = trained(GroundingTrainer(recipe.grounding, catalogue, told, told_held), "grounding")
+        steps, steps_held = (Steps.of(paths, catalogue) for paths in split(demonstrations))
+        say(f"motion: {len(steps)} steps, {len(steps_held)} held out")
+        motion = trained(MotionTrainer(recipe.motion, catalogue, steps, steps_held), "motion")
+        networks = {"grounding": grounding, "motion": motion}
+        policies = [_parameter_file(folder, f"{name}_state", networks)]
+        if recipe.sight is not None:
+            views = all_shards(
+                partial(make_views, str(self._task_file)), recipe.sight.views, folder / "views", processes, say
+            )
+            # The shards of one robot follow each other: the first and the last are of different ones.
+            names, scenes = Scenes.of(views[1:-1])
+            _, held = Scenes.of([views[0], views[-1]])
+            say(f"sight: {len(scenes)} scenes, {len(held)} held out")
+            kinds = kinds_of(names, self._task.library)
+            sight = trained(SightTrainer(recipe.sight.training, kinds, scenes, held), "sight")
+            policies.append(_parameter_file(folder, f"{name}_camera", {**networks, "sight": sight}))
+        card = folder / "README.md"
+        made = [path.stem for path in policies]
+        card.write_text(model_card(made, self._path.name, demonstrations, measured), encoding="utf-8")
+        return Trained(tuple(policies), card, "tabletop_demo")
+
+
+def _parameter_file(folder: Path, name: str, networks: dict[str, str]) -> Path:
+    """Write a policy's parameter file beside the folders of its checkpoints."""
+    path = folder / f"{name}.yaml"
+    content = {"policy": "tabletop_bc", "name": name, **networks}
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return path

@@ -1,0 +1,214 @@
+"""The networks of the tabletop's learned policies: their geometry, and the policy around them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from robocontrast_ros.configuration import load_configured, resolve_uri  # noqa: E402
+from robocontrast_ros.domain import ObjectState, Pose, Scene  # noqa: E402
+from robocontrast_ros.policies.protocol import Observation  # noqa: E402
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: E402
+from robocontrast_ros.policies.tabletop_bc.grounding import LONGEST, Grounding, GroundingSizes, Things  # noqa: E402
+from robocontrast_ros.policies.tabletop_bc.motion import Choices, Motion, MotionSizes, carried_line  # noqa: E402
+from robocontrast_ros.policies.tabletop_bc.policy import TabletopBc, true_things  # noqa: E402
+from robocontrast_ros.policies.tabletop_bc.things import Catalogue  # noqa: E402
+from robocontrast_ros.policies.tabletop_bc.words import token_vectors  # noqa: E402
+from robocontrast_ros.tasks.tabletop.hand import ToolPlace, grasp_place  # noqa: E402
+from robocontrast_ros.training.tabletop.motion import Steps, chosen  # noqa: E402
+
+PLACES = st.builds(
+    lambda x, y, yaw: (x, y, 0.0, yaw),
+    st.floats(0.34, 0.62),
+    st.floats(-0.32, 0.32),
+    st.floats(-math.pi, math.pi),
+)
+
+
+@pytest.fixture(scope="module")
+def task():
+    return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/tabletop.yaml"))
+
+
+@pytest.fixture(scope="module")
+def networks(task):
+    torch.manual_seed(0)
+    catalogue = Catalogue.of(task.library.values())
+    return Grounding(catalogue, GroundingSizes(width=16, layers=1)), Motion(catalogue, MotionSizes(16, 16, 16))
+
+
+@pytest.fixture
+def policy(networks):
+    return TabletopBc("learned", *networks, SentenceEncoder.shipped())
+
+
+def _scene(*models: str) -> Scene:
+    places = [Pose.planar(0.4, 0.2 * index - 0.2, 0.3) for index in range(len(models))]
+    return Scene(
+        tuple(ObjectState(m, m, pose) for m, pose in zip(("oak_table", *models), (Pose(), *places), strict=True))
+    )
+
+
+def _observation(scene: Scene | None, z: float = 0.4, width: float | None = 0.08) -> Observation:
+    tool = ToolPlace((0.3, 0.0, z), 0.0).pose
+    return Observation(0.0, {}, (), (), tool, scene, gripper_width=width)
+
+
+def _steps(catalogue, models, things, tool, line, **changes) -> Steps:
+    """Return one step in which the hand is open and goes down on a line."""
+    row = {
+        "models": [[catalogue.names.index(m) for m in models]],
+        "things": [things],
+        "skill": [1],
+        "target": [0],
+        "reference": [1],
+        "stood": [things[0]],
+        "grasped": [tool],
+        "tool": [tool],
+        "moved": [[0.0] * 4],
+        "commanded": [tool],
+        "width": [[0.08, 0.0]],
+        "closed": [0.0],
+        "phase": [0],
+        "line": [line],
+        "above": [0.3],
+        "action": [[0.0] * 5],
+    }
+    values = {key: torch.tensor(value) for key, value in (row | changes).items()}
+    return Steps(**{k: v.double() if v.is_floating_point() else v for k, v in values.items()})
+
+
+def _taken(choices: Choices, right) -> Choices:
+    """Return choices in which what the demonstrator chose is the likeliest, with its numbers."""
+    rows = torch.arange(len(right.grasp))
+    grasp, at = torch.zeros_like(choices.grasp), choices.at.clone()
+    way, far, turn = torch.zeros_like(choices.way), choices.far.clone(), torch.zeros_like(choices.turn)
+    grasp[rows, right.grasp], at[rows, right.grasp] = 1.0, right.at
+    way[rows, right.way], far[rows, right.way] = 1.0, right.far
+    turn[rows, right.turn] = 1.0
+    return replace(choices, grasp=grasp, at=at, way=way, far=far, turn=turn, into=right.into)
+
+
+@settings(max_examples=60, deadline=None)
+@given(PLACES, st.data())
+def test_every_grasp_of_the_library_is_one_of_the_networks_choices(task, networks, place, data):
+    """What the demonstrator's line becomes in the network's terms gives that line again."""
+    catalogue, motion = networks[1].catalogue, networks[1].double()
+    model = task.library[data.draw(st.sampled_from(catalogue.names))]
+    grasp = data.draw(st.sampled_from(model.grasps))
+    found = grasp_place(Pose.planar(*place[:2], place[3]), grasp, data.draw(st.integers(0, grasp.turns - 1)))
+    assert found is not None
+    tool = (0.3, 0.0, 0.45, 0.0)
+    steps = _steps(
+        catalogue, [model.model, "red_cube"], [place, (0.5, 0.3, 0.0, 0.0)], tool, (*found.position, found.yaw)
+    )
+    situation = steps.situation()
+    line = motion.grasp_line(situation, _taken(motion.choices(situation), chosen(steps))).place[0].tolist()
+    assert np.allclose(line[:3], found.position, atol=1e-9)
+    assert abs(math.remainder(line[3] - found.yaw, math.pi)) < 1e-9
+    assert abs(line[3]) <= math.pi / 2 + 1e-9
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    PLACES, PLACES, PLACES, st.integers(0, 3), st.floats(-0.03, 0.03), st.floats(-0.5, 0.5), st.sampled_from([1, 2, 4])
+)
+def test_where_a_thing_is_put_is_one_of_the_networks_choices(networks, stood, there, end, turn, aside, spin, skill):
+    """A held thing that was turned by some quarter turns gets to its place again, whichever way the hand has it."""
+    catalogue, motion = networks[1].catalogue, networks[1].double()
+    end = (*end[:2], 0.02, stood[3] + turn * math.pi / 2)
+    if skill == 1:
+        # Near a thing: in one of the directions counted from where it came from.
+        heading = math.atan2(stood[1] - there[1], stood[0] - there[0]) + turn * math.tau / 16
+        end = (there[0] + 0.1 * math.cos(heading), there[1] + 0.1 * math.sin(heading), *end[2:])
+    now = (0.45, 0.0, 0.2, stood[3] + spin)
+    tool = (0.45 + aside, aside, 0.25, 0.2)
+    goal = carried_line(*(torch.tensor([v], dtype=torch.float64) for v in (tool, now, end)))[0].tolist()
+    steps = _steps(
+        catalogue,
+        ["red_mug", "red_cube"],
+        [now, there],
+        tool,
+        goal,
+        stood=[stood],
+        closed=[1.0],
+        phase=[1],
+        skill=[skill],
+    )
+    situation = steps.situation()
+    found = motion.target_place(situation, _taken(motion.choices(situation), chosen(steps)))[0].tolist()
+    # The line's yaw is known up to an exchange of the fingers, which turns what they hold by half a turn.
+    assert abs(math.remainder(found[3] - end[3], math.pi)) < 1e-6
+    if abs(math.remainder(found[3] - end[3], math.tau)) < 1e-6:
+        assert np.allclose(found[:3], end[:3], atol=1e-9)
+
+
+def test_carried_as_the_planner_carries():
+    tool, now, end = (0.4, 0.1, 0.2, 0.3), (0.42, 0.12, 0.15, 1.0), (0.5, -0.2, 0.02, 1.4)
+    found = carried_line(*(torch.tensor([v], dtype=torch.float64) for v in (tool, now, end)))[0].tolist()
+    right = ToolPlace(tool[:3], tool[3]).carried(
+        Pose((now[0], now[1], now[2]), Pose.planar(0, 0, now[3]).orientation),
+        Pose((end[0], end[1], end[2]), Pose.planar(0, 0, end[3]).orientation),
+    )
+    assert np.allclose(found, (*right.position, right.yaw))
+
+
+def test_answers_depend_on_this_trial_alone(policy):
+    scene = _scene("red_cube", "blue_mug", "banana")
+    answers = []
+    for other in ("pick up the banana", "stack the red cube on the blue cube"):
+        policy.reset(other, 1)
+        policy.act(_observation(scene, z=0.2))
+        policy.reset("pick up the red cube", 0)
+        answers.append([policy.act(_observation(scene, z)) for z in (0.4, 0.39, 0.39)])
+    assert np.array_equal(*answers)
+    assert answers[0][0].shape == (1, 7) and np.array_equal(np.round(answers[0][0], 6), answers[0][0])
+
+
+def test_only_words_tell_what_to_do(networks, policy):
+    """The same scene in other words is another instruction to the network."""
+    grounding = networks[0].double()
+    things = true_things(_scene("red_cube", "blue_mug", "banana"), grounding.catalogue)
+    answers = []
+    for text in ("pick up the banana", "put the red cube into the blue mug"):
+        words, spoken = token_vectors(SentenceEncoder.shipped(), [text])
+        answers.append(grounding(words.double(), spoken, things))
+    assert not torch.equal(answers[0].target, answers[1].target)
+    assert not torch.equal(answers[0].skill, answers[1].skill)
+
+
+def test_padding_of_words_and_things_changes_nothing(networks):
+    grounding = networks[0].double()
+    encoder = SentenceEncoder.shipped()
+    things = true_things(_scene("red_cube", "blue_mug", "banana"), grounding.catalogue)
+    words, spoken = token_vectors(encoder, ["pick up the banana"])
+    padded, there = token_vectors(encoder, ["pick up the banana", "put the red cube on the left into the blue mug"])
+    more = Things(
+        torch.cat([things.models, torch.full((1, 3), -1)], 1),
+        torch.cat([things.poses, torch.zeros(1, 3, 4)], 1).double(),
+    )
+    short, long = grounding(words.double(), spoken, things), grounding(padded[:1].double(), there[:1], more)
+    assert torch.allclose(short.target, long.target[:, :3], atol=1e-12)
+    assert (long.target[:, 3:] < -1e3).all()
+    assert token_vectors(encoder, ["the red cube " * 40])[0].shape[1] == LONGEST
+
+
+def test_what_it_cannot_use_is_refused(policy):
+    with pytest.raises(ValueError, match="act before reset"):
+        policy.act(_observation(_scene("red_cube")))
+    policy.reset("pick up the red cube", 0)
+    with pytest.raises(ValueError, match="needs the ground truth"):
+        policy.act(_observation(None))
+    with pytest.raises(ValueError, match="needs a robot with a hand"):
+        policy.act(_observation(_scene("red_cube"), width=None))
+    strange = Scene((ObjectState("gnome", "gnome", Pose.planar(0.4, 0.0)),))
+    with pytest.raises(ValueError, match="trained with; the scene has gnome"):
+        policy.act(_observation(strange))

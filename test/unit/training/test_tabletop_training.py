@@ -1,0 +1,168 @@
+"""Demonstrations of the tabletop's oracle from the real world model, and the recipe in seconds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
+
+from robocontrast_ros.cli.main import app  # noqa: E402
+from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri  # noqa: E402
+from robocontrast_ros.policies.baselines.tabletop.handling import Phase  # noqa: E402
+from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle  # noqa: E402
+from robocontrast_ros.policies.film_bc.threads import one_thread  # noqa: E402
+from robocontrast_ros.tasks.tabletop import Tabletop  # noqa: E402
+from robocontrast_ros.tasks.tabletop.hand import ToolPlace  # noqa: E402
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES  # noqa: E402
+from robocontrast_ros.training.tabletop.demonstrations import SLOTS, Shard, make_shard, read_oracle  # noqa: E402
+from robocontrast_ros.training.tabletop.recipe import TabletopRecipe  # noqa: E402
+
+RECIPE_FILE = resolve_uri("package://robocontrast_ros/config/training/tabletop.yaml")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def thread():
+    """Tests beside this one want the other cores."""
+    with one_thread():
+        yield
+
+
+@pytest.fixture(scope="module")
+def oracle_file(tmp_path_factory):
+    """An oracle for a task with few things, none of which has a texture that takes long to draw."""
+    folder = tmp_path_factory.mktemp("task")
+    config = resolve_uri("package://robocontrast_ros/config")
+    task = yaml.safe_load((config / "tasks/tabletop.yaml").read_text())
+    task["objects"] = ["cube", "brick", "bowl", "golf_ball"]
+    task["sampling"]["objects"] = [4, 5]
+    (folder / "few.yaml").write_text(yaml.safe_dump(task))
+    oracle = yaml.safe_load((config / "policies/tabletop_oracle.yaml").read_text())
+    path = folder / "oracle.yaml"
+    path.write_text(yaml.safe_dump(oracle | {"task": "few.yaml"}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def few(oracle_file):
+    recipe = load_record(TabletopRecipe, RECIPE_FILE)
+    return replace(recipe.demonstrations, oracle=str(oracle_file), shards=2, scenes=1, instructions=3)
+
+
+@pytest.fixture(scope="module")
+def shard(few) -> Shard:
+    """One after another one, in the same world."""
+    make_shard(replace(few, instructions=1), 2)
+    return make_shard(few, 0)
+
+
+def test_a_shard_depends_on_parameters_and_number_alone(few, shard):
+    again = make_shard(few, 0)
+    for name, values in vars(shard).items():
+        assert np.array_equal(values, getattr(again, name)), name
+
+
+def test_a_shard_says_what_is_asked_and_where_things_are(shard):
+    assert shard.tried.sum() == 3
+    assert 0 < len(shard.skill) <= 3
+    assert len({*zip(shard.skill.tolist(), shard.target.tolist(), shard.reference.tolist(), strict=True)}) == len(
+        shard.skill
+    )
+    assert shard.things.shape == (len(shard.action), SLOTS, 4)
+    first = np.flatnonzero(np.diff(shard.episode, prepend=-1))
+    assert np.array_equal(shard.start, shard.things[first])
+    for episode, (skill, target, reference) in enumerate(zip(shard.skill, shard.target, shard.reference, strict=True)):
+        assert (reference == -1) == (FAMILIES[skill] == "pick")
+        assert shard.models[episode, [target, reference]].min() >= (-1 if reference == -1 else 0)
+        lifted = shard.things[shard.episode == episode][:, target, 2]
+        assert lifted.max() > 0.02
+
+
+def test_the_labels_are_a_function_of_what_a_policy_sees(few, shard):
+    """The action of each step goes from the commanded place along the line of its phase, whatever was executed."""
+    handling = read_oracle(few)[0].handling
+    closed = shard.action[:, 4] == 1.0
+    assert np.array_equal(closed, shard.phase == Phase.PLACE)
+    settled = (np.abs(shard.width - shard.width_before) <= handling.settled) & (closed == (shard.gripper == 1.0))
+    checked = 0
+    for n in np.flatnonzero(settled):
+        x, y, z, yaw = (float(value) for value in shard.line[n])
+        tool, start = shard.tool[n].astype(float), shard.commanded[n].astype(float)
+        up = shard.phase[n] == Phase.RETREAT or (closed[n] and shard.reference[shard.episode[n]] < 0)
+        aside = math.dist(tool[:2], (x, y)) + handling.turn_weight * abs(math.remainder(tool[3] - yaw, math.tau))
+        share = min(max((aside - handling.aligned) / (handling.funnel - handling.aligned), 0.0), 1.0)
+        goal = np.array([x, y, z if up else z + share * (shard.above[n] - z)])
+        if not up and share == 1.0 and tool[2] < shard.above[n] - handling.funnel:
+            goal, yaw = np.array([*start[:2], shard.above[n]]), start[3]
+        way, action = goal - start[:3], shard.action[n, :3].astype(float)
+        turn = min(max(math.remainder(yaw - start[3], math.tau), -handling.turn), handling.turn)
+        assert abs(turn - shard.action[n, 3]) < 0.01
+        if min(np.linalg.norm(way), np.linalg.norm(action)) > 2e-3:
+            assert way @ action > 0.99 * np.linalg.norm(way) * np.linalg.norm(action)
+            checked += 1
+    assert checked > 30
+
+
+def test_noise_is_executed_and_not_learned(few, shard):
+    same = np.diff(shard.episode) == 0
+    gone = (shard.commanded[1:, :3] - shard.commanded[:-1, :3])[same]
+    rested = (np.abs(shard.commanded[1:, :3] - shard.tool[1:, :3]).max(axis=1) < 1e-6)[same]
+    off = np.linalg.norm(gone - shard.action[:-1, :3][same], axis=1)[~rested]
+    assert 1e-4 < np.median(off) < 3 * few.noise
+
+
+def test_the_oracle_goes_on_from_what_was_executed(few):
+    parameters, task_file = read_oracle(few)
+    task = Tabletop.from_file(task_file)
+    policy = TabletopOracle(parameters, task)
+    instance = task.sample(np.random.default_rng(3), "0", "pick")
+    handler = policy.made(instance.instruction, instance.scene)
+    tool = ToolPlace((0.3, 0.0, 0.45), 0.0).pose
+    handler.step(tool, 0.08, instance.scene)
+    assert handler.intent.phase is Phase.FETCH
+    assert handler.intent.commanded == tool
+    handler.executed((0.01, -0.02, 0.0, 0.0, 0.0, 0.1))
+    moved = ToolPlace((0.305, -0.01, 0.45), 0.05).pose
+    handler.step(moved, 0.08, instance.scene)
+    assert handler.intent.commanded.position == pytest.approx((0.31, -0.02, 0.45))
+    assert handler.intent.commanded.yaw == pytest.approx(0.1)
+
+
+def test_a_limit_within_which_nothing_succeeds_is_refused(few):
+    with pytest.raises(ConfigurationError, match="step_limit"):
+        make_shard(replace(few, step_limit=3, instructions=1), 0)
+
+
+def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(oracle_file, tmp_path):
+    recipe = yaml.safe_load(RECIPE_FILE.read_text())
+    recipe["demonstrations"] |= {"oracle": str(oracle_file), "shards": 2, "scenes": 1, "instructions": 1}
+    recipe["sentences"] |= {"shards": 2, "scenes": 3, "each": 4}
+    recipe["sight"]["views"] |= {"robots": ["franka_hand"], "shards": 3, "images": 2}
+    for training in (recipe["grounding"], recipe["motion"], recipe["sight"]["training"]):
+        training["epochs"] = 1
+    file = tmp_path / "small.yaml"
+    file.write_text(yaml.safe_dump(recipe))
+    command = ["train", str(file), "--output", str(tmp_path / "training"), "--processes", "1"]
+    first = CliRunner().invoke(app, command)
+    assert first.exit_code == 0, first.output
+    folder = tmp_path / "training" / "small"
+    for name in ("small_state", "small_camera"):
+        policy = yaml.safe_load((folder / f"{name}.yaml").read_text())
+        assert (policy.pop("policy"), policy.pop("name")) == ("tabletop_bc", name)
+        assert all((folder / checkpoint).exists() for checkpoint in policy.values())
+        assert f"evaluate tabletop_demo --policy {folder / name}.yaml" in first.output
+    state = load_configured("policies", folder / "small_state.yaml").describe()
+    assert (state.name, state.privileged, state.cameras) == ("small_state", True, ())
+    card = (folder / "README.md").read_text()
+    assert "together 2 episodes" in card or "together 1 episodes" in card
+    assert "demonstrations: 2 of 2 shards, 0 s left" in first.output
+    again = CliRunner().invoke(app, command)
+    assert again.exit_code == 0, again.output
+    assert "epoch" not in again.output
+    assert "shards" not in again.output
+    assert (folder / "README.md").read_text() == card
