@@ -25,6 +25,9 @@ class TabletopBcParameters:
     name: str = Field(min_length=1, description="name of the policy in results")
     grounding: str = Field(description="URI of the checkpoint of the network that understands the instruction")
     motion: str = Field(description="URI of the checkpoint of the network that moves the hand")
+    sight: str = Field(
+        default="", description="URI of the checkpoint of the network that sees things; empty: ground truth is used"
+    )
 
 
 class TabletopBcFile:
@@ -38,7 +41,7 @@ class TabletopBcFile:
             ConfigurationError: the file does not fit.
         """
         parameters = load_record(TabletopBcParameters, path)
-        return describe(parameters.name, sees=False)
+        return describe(parameters.name, sees=bool(parameters.sight))
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
@@ -61,6 +64,7 @@ class TabletopBcFile:
             from robocontrast_ros.policies.tabletop_bc.grounding import Grounding
             from robocontrast_ros.policies.tabletop_bc.motion import Motion
             from robocontrast_ros.policies.tabletop_bc.policy import TabletopBc
+            from robocontrast_ros.policies.tabletop_bc.sight import Sight
         except ImportError as error:
             raise ConfigurationError(
                 str(path),
@@ -71,4 +75,15 @@ class TabletopBcFile:
             ) from None
         grounding = restored(Grounding, parameters.grounding, path, "grounding")
         motion = restored(Motion, parameters.motion, path, "motion")
-        return TabletopBc(parameters.name, grounding, motion, SentenceEncoder.shipped())
+        sight = restored(Sight, parameters.sight, path, "sight") if parameters.sight else None
+        known = {"grounding": grounding.catalogue.names} | ({} if sight is None else {"sight": sight.kinds.names})
+        for key, names in known.items():
+            if tuple(names) != tuple(motion.catalogue.names):
+                raise ConfigurationError(
+                    str(path),
+                    key,
+                    getattr(parameters, key),
+                    "a network that was trained with the same things as that of `motion`",
+                    "Name checkpoints of one training.",
+                )
+        return TabletopBc(parameters.name, grounding, motion, SentenceEncoder.shipped(), sight)

@@ -137,6 +137,10 @@ class Motion(nn.Module):
         scene = 2 * code + 2 * sizes.thing + SKILLS + 18
         self.grasp = layers(scene, sizes.choice, RIMS + CENTRES)
         self.at = layers(code, sizes.choice, 3 * (RIMS + CENTRES), 1)
+        self.hindered = layers(6, sizes.thing // 2, sizes.thing // 4, 1)
+        self.room = layers(sizes.thing // 4 + 3, sizes.thing, 1, 1)
+        self.hindered_there = layers(9, sizes.thing // 2, sizes.thing // 4, 1)
+        self.room_there = layers(sizes.thing // 4 + 4, sizes.thing, 1, 1)
         self.way = layers(scene, sizes.choice, 2 * WAYS)
         self.turn = layers(scene, sizes.choice, TURNS)
         self.into = layers(2 * code + SKILLS, sizes.choice, 3)
@@ -202,15 +206,80 @@ class Motion(nn.Module):
         hangs = s.grasped[:, 2] - stands
         carried = hangs + torch.where(s.reference >= 0, tallest, stands)
         heights = torch.stack([over, carried, stands], -1)
+        at = self.at(target).view(n, -1, 3) * UNIT
+        far = far * UNIT + radii
+        away = beside & (slots != s.reference[:, None])
         return Choices(
-            self.grasp(scene),
-            self.at(target).view(n, -1, 3) * UNIT,
-            ways,
-            far * UNIT + radii,
+            self.grasp(scene) + self._room_at(s, at.detach(), beside),
+            at,
+            ways + self._room_around(s, ways_ahead, far.detach(), own, away),
+            far,
             self.turn(scene),
             self.into(torch.cat([target, reference, skill], -1)) * UNIT + level,
             self.high(torch.cat([scene, tall], -1)) * UNIT + heights,
         )
+
+    def _room_at(self, s: Situation, at: Tensor, beside: Tensor) -> Tensor:
+        """Return what the room for the open hand adds to the logits of the grasps, shape (n, g)."""
+        index = torch.arange(RIMS + CENTRES, device=at.device)
+        angle = grasp_angle(index).to(at.dtype) + s.stood[:, 3:]
+        x, y = turned(at[..., 0], at[..., 1], angle)
+        place = torch.stack([s.stood[:, :1] + x, s.stood[:, 1:2] + y, s.stood[:, 2:3] + at[..., 2]], -1)
+        found = self.hindered(torch.cat(self._beside_of(s, place, angle), -1))
+        pooled = torch.where(beside[:, None, :, None], found, found.new_tensor(-1e4)).amax(2)
+        pooled = pooled * beside.any(1)[:, None, None]
+        yaw = within_quarter(angle + math.pi / 2)
+        turns_to = torch.stack([yaw, yaw.abs(), (index < RIMS).to(at.dtype).expand_as(yaw)], -1)
+        return self.room(torch.cat([pooled, turns_to], -1))[..., 0]
+
+    def _room_around(self, s: Situation, angle: Tensor, far: Tensor, own: Tensor, away: Tensor) -> Tensor:
+        """Return what the room for target and hand adds to the logits of the ways, shape (n, WAYS)."""
+        there = _of_slot(s.things.poses, s.reference)
+        x, y = far * torch.cos(angle), far * torch.sin(angle)
+        place = torch.stack([there[:, :1] + x, there[:, 1:2] + y, torch.zeros_like(x)], -1)
+        across = 2 * (s.grasped[:, 3:] - angle)
+        hand = torch.stack([torch.cos(across), torch.sin(across)], -1)[:, :, None]
+        beside = self._beside_of(s, place, angle)
+        radius = _radius(own, angle - s.stood[:, 3:])[:, :, None, None] / UNIT
+        parts = [*beside, radius.expand_as(beside[0]), hand.expand(*beside[0].shape[:3], 2)]
+        found = self.hindered_there(torch.cat(parts, -1))
+        pooled = torch.where(away[:, None, :, None], found, found.new_tensor(-1e4)).amax(2)
+        pooled = pooled * away.any(1)[:, None, None]
+        where = (place[..., :2] - self.centre) / UNIT
+        return self.room_there(torch.cat([pooled, where, where.abs()], -1))[..., 0]
+
+    def _beside_of(self, s: Situation, place: Tensor, angle: Tensor) -> list[Tensor]:
+        """Return how all things lie beside each of k places, seen along its angle.
+
+        Args:
+            s: the situation.
+            place: x, y, z [m], shape (n, k, 3).
+            angle: of the axis that things are seen along [rad], shape (n, k).
+
+        Returns:
+            Along and across, the gaps along and across, how far they reach along, and how high, each of shape
+            (n, k, s, 1) and between -1 and 1.
+        """
+        poses, sizes = s.things.poses, self.attributes.sizes[s.things.models]
+        x = poses[:, None, :, 0] - place[..., :1]
+        y = poses[:, None, :, 1] - place[..., 1:2]
+        along, across = turned(x, y, -angle[..., None])
+        spin = angle[..., None] - poses[:, None, :, 3]
+        half_x, half_y = sizes[:, None, :, 0] / 2, sizes[:, None, :, 1] / 2
+        cos, sin = torch.cos(spin), torch.sin(spin)
+        reach_along = torch.sqrt((half_x * cos) ** 2 + (half_y * sin) ** 2)
+        reach_across = torch.sqrt((half_x * sin) ** 2 + (half_y * cos) ** 2)
+        above = poses[:, None, :, 2] + sizes[:, None, :, 2] - place[..., 2:3]
+        values = (
+            along,
+            across,
+            along.abs() - reach_along,
+            across.abs() - reach_across,
+            reach_along,
+            above.expand_as(along),
+        )
+        # Things far away are all the same.
+        return [torch.tanh(value / UNIT)[..., None] for value in values]
 
     def _codes(self, s: Situation) -> tuple[Tensor, Tensor]:
         return self.attributes(_of_slot(s.things.models, s.target)), self.attributes(self._reference(s))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -17,7 +16,9 @@ from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.description import describe
 from robocontrast_ros.policies.tabletop_bc.grounding import Grounding, Things
 from robocontrast_ros.policies.tabletop_bc.motion import STEP, TURN, Motion, Situation
+from robocontrast_ros.policies.tabletop_bc.sight import Sight
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
+from robocontrast_ros.policies.tabletop_bc.tracking import Watcher
 from robocontrast_ros.policies.tabletop_bc.words import token_vectors
 
 DECIMALS = 6
@@ -32,26 +33,24 @@ PICK = 0
 """Index of the skill that names no other thing."""
 
 
-class Sight(Protocol):
-    """Sees the things of a trial in its images; made anew for each trial."""
-
-    def update(self, observation: Observation, closed: bool) -> Things:
-        """Return what is seen, a batch of one, always in the same slots; ``closed`` is the gripper's last command."""
-
-
 class TabletopBc:
     """Handles one thing as the oracle does, given its instruction and where things are, or are seen to be.
 
     The same instruction and observations give the same actions on every processor; the trial's seed has no effect.
     """
 
-    def __init__(self, name: str, grounding: Grounding, motion: Motion, encoder: SentenceEncoder) -> None:
+    def __init__(
+        self, name: str, grounding: Grounding, motion: Motion, encoder: SentenceEncoder, sight: Sight | None = None
+    ) -> None:
+        """Take the networks and the sentence encoder; without one that sees, the ground truth is used."""
         self._name, self._encoder = name, encoder
+        self._sight = None if sight is None else sight.eval().double()
         self._grounding, self._motion = grounding.eval().double(), motion.eval().double()
         self._text: str | None = None
         self._begin()
 
     def _begin(self) -> None:
+        self._watcher = None if self._sight is None else Watcher(self._sight)
         self._asked: tuple[Tensor, Tensor, Tensor] | None = None
         self._stood: Tensor | None = None
         self._grasped: Tensor | None = None
@@ -60,8 +59,8 @@ class TabletopBc:
         self._gripper = OPEN
 
     def describe(self) -> PolicyDescription:
-        """Return that it answers with displacements of the tool, and needs the ground truth."""
-        return describe(self._name, sees=False)
+        """Return that it answers with displacements of the tool, and needs cameras or the ground truth."""
+        return describe(self._name, sees=self._sight is not None)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; the seed has no effect."""
@@ -74,7 +73,7 @@ class TabletopBc:
         """Return the next displacement [m], rotation vector [rad] and gripper command, shape (1, 7).
 
         Raises:
-            ValueError: reset was not called, the scene or the gripper is missing, or a thing is unknown.
+            ValueError: reset was not called, the scene, an image or the gripper is missing, or a thing is unknown.
         """
         if self._text is None:
             raise ValueError(f"{self._name}: act before reset; call reset(instruction, seed) first")
@@ -132,9 +131,11 @@ class TabletopBc:
         return float(moved[:3].norm()) <= STILL and float(moved[3]) <= STILL_TURN
 
     def _things(self, observation: Observation) -> Things:
-        if observation.scene is None:
-            raise ValueError(f"{self._name}: the observation has no scene; it needs the ground truth")
         try:
+            if self._watcher is not None:
+                return self._watcher.update(observation, self._gripper == CLOSED)
+            if observation.scene is None:
+                raise ValueError("the observation has no scene; it needs the ground truth")
             return true_things(observation.scene, self._motion.catalogue)
         except ValueError as error:
             raise ValueError(f"{self._name}: {error}") from None

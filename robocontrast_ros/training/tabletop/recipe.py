@@ -9,6 +9,7 @@ import yaml
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
+from robocontrast_ros.policies.film_bc.threads import one_thread
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
 from robocontrast_ros.tasks.tabletop import Tabletop
@@ -70,6 +71,8 @@ class TabletopFile:
         _, task_file = read_oracle(parameters.demonstrations)
         return cls(path, parameters, Tabletop.from_file(task_file), task_file)
 
+    # Threads that wait for each other take ten times as long where another process uses a core.
+    @one_thread()
     def train(self, folder: Path, processes: int, say: Say) -> Trained:
         """Follow the recipe; see ``training.recipes.Recipe``."""
         recipe, name = self.parameters, self._path.stem

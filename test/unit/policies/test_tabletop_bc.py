@@ -82,8 +82,8 @@ def _steps(catalogue, models, things, tool, line, **changes) -> Steps:
         "above": [0.3],
         "action": [[0.0] * 5],
     }
-    values = {key: torch.tensor(value) for key, value in (row | changes).items()}
-    return Steps(**{k: v.double() if v.is_floating_point() else v for k, v in values.items()})
+    values = {key: np.array(value) for key, value in (row | changes).items()}
+    return Steps(**{key: torch.from_numpy(value) for key, value in values.items()})
 
 
 def _taken(choices: Choices, right) -> Choices:
