@@ -146,7 +146,7 @@ class Motion(nn.Module):
         self.into = layers(2 * code + SKILLS, sizes.choice, 3)
         self.high = layers(scene + sizes.thing, sizes.choice, 3, 1)
         self.tall = layers(code + 1, sizes.thing, sizes.thing, 1)
-        self.leaves = layers(code * 2 + SKILLS + 17, sizes.action, 1)
+        self.leaves = layers(code * 2 + SKILLS + 12, sizes.action, 1)
         self.action = layers(SKILLS + 3 + 28, sizes.action, 5, 3)
 
     # -- what stands where ------------------------------------------------------------------------
@@ -349,34 +349,32 @@ class Motion(nn.Module):
 
     def at_place(self, s: Situation) -> Tensor:
         """Return the logit of whether the target is where it shall be, so that an open hand leaves it; shape (n,)."""
+        # How it stands to the reference alone tells it: where the hand is must not.
         target, reference = self._codes(s)
         skill = functional.one_hot(s.skill, SKILLS).to(self.centre.dtype)
+        sizes = self.attributes.sizes
+        own, its = sizes[_of_slot(s.things.models, s.target)], sizes[self._reference(s)]
         now, there = _of_slot(s.things.poses, s.target), _of_slot(s.things.poses, s.reference)
-        named = (s.reference >= 0).to(skill.dtype)[:, None]
-        hand = now[:, :3] - s.tool[:, :3]
-        x, y = turned(hand[:, 0], hand[:, 1], -s.tool[:, 3])
-        gap = (now[:, :3] - there[:, :3]) * named
-        gx, gy = turned(gap[:, 0], gap[:, 1], -there[:, 3])
+        apart = now[:, :3] - there[:, :3]
+        x, y = turned(apart[:, 0], apart[:, 1], -there[:, 3])
+        far, heading = apart[:, :2].norm(dim=-1), way_heading(now, there)[:, None]
+        both = _radius(own, heading - now[:, 3:]) + _radius(its, heading - there[:, 3:])
+        gap = far - both[:, 0]
         spin = 2 * (now[:, 3] - there[:, 3])
         numbers = torch.stack(
             [
-                20 * s.width[:, 0],
-                torch.tanh(500 * s.width[:, 1]),
                 x / UNIT,
                 y / UNIT,
-                hand[:, 2] / UNIT,
-                hand[:, :2].norm(dim=-1) / UNIT,
-                gx / UNIT,
-                gy / UNIT,
-                gap[:, 2] / UNIT,
-                5 * gap[:, 2] / UNIT,
-                gap[:, :2].norm(dim=-1) / UNIT,
-                now[:, 2] / UNIT,
-                5 * now[:, 2] / UNIT,
-                s.tool[:, 2] / UNIT,
-                torch.cos(spin) * named[:, 0],
-                torch.sin(spin) * named[:, 0],
-                named[:, 0],
+                far / UNIT,
+                torch.tanh(far / 0.02),
+                torch.tanh(gap / 0.05),
+                torch.tanh(gap / 0.015),
+                apart[:, 2] / UNIT,
+                torch.tanh(apart[:, 2] / 0.01),
+                torch.tanh((apart[:, 2] - its[:, 2]) / 0.01),
+                torch.tanh((apart[:, 2] - its[:, 2]) / 0.05),
+                torch.cos(spin),
+                torch.sin(spin),
             ],
             -1,
         )
