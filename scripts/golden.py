@@ -59,6 +59,7 @@ RUNS = {
     "language_table_demo_film_bc": Run("language_table_demo", policy="film_bc", trials=10, first=2),
     "locobot_vln": Run("locobot_vln", trials=15, first=1),
     "tabletop_oracle": Run("tabletop_oracle", first=1),
+    "tabletop_demo": Run("tabletop_demo", trials=10, first=1),
 }
 
 STUDY = "language_table_small"

@@ -117,14 +117,14 @@ def session(command: str, work: Path, columns: Sequence[str] = COLUMNS) -> Made:
     return Made(values, results.summary.seed, measured={"seconds": seconds})
 
 
-def session_with_overview(picture: str) -> Callable[[str, Path], Made]:
+def session_with_overview(picture: str, columns: Sequence[str] = COLUMNS) -> Callable[[str, Path], Made]:
     """Return what does the same as ``session`` and draws the run's overview."""
 
     def make(command: str, work: Path) -> Made:
         results, _ = _session(command, work)
         drawn = work / "overview.png"
         draw_overview(results.summary, results.trials, results.standard, drawn)
-        return Made(_values(results), results.summary.seed, {picture: pictures.compact(drawn)})
+        return Made(_values(results, columns), results.summary.seed, {picture: pictures.compact(drawn)})
 
     return make
 
