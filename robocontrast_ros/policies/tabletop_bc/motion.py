@@ -36,6 +36,9 @@ STEP = 0.03
 TURN = 0.2
 """Unit of turns [rad]."""
 
+QUARTER = math.pi / 2 + 0.1
+"""The hand is turned at most so far [rad], a little more than the demonstrator's quarter turn."""
+
 
 @dataclass(frozen=True)
 class Situation:
@@ -125,6 +128,9 @@ def layers(inputs: int, hidden: int, outputs: int, count: int = 2) -> nn.Sequent
 class Motion(nn.Module):
     """The network; see the module's text."""
 
+    centre: Tensor
+    seen: Tensor
+
     def __init__(self, catalogue: Catalogue, sizes: MotionSizes) -> None:
         """Make a network with random weights for things of these models."""
         super().__init__()
@@ -136,6 +142,9 @@ class Motion(nn.Module):
         self.beside = layers(code + 9, sizes.thing, sizes.thing, 1)
         scene = 2 * code + 2 * sizes.thing + SKILLS + 18
         self.grasp = layers(scene, sizes.choice, RIMS + CENTRES)
+        # Of each type, the grasps that were demonstrated: where others would be was never learned.
+        kinds = int(self.attributes.types.max()) + 1
+        self.register_buffer("seen", torch.ones(kinds, RIMS + CENTRES, dtype=torch.bool))
         self.at = layers(code, sizes.choice, 3 * (RIMS + CENTRES), 1)
         self.hindered = layers(6, sizes.thing // 2, sizes.thing // 4, 1)
         self.room = layers(sizes.thing // 4 + 3, sizes.thing, 1, 1)
@@ -303,7 +312,9 @@ class Motion(nn.Module):
 
     def grasp_line(self, s: Situation, choices: Choices, index: Tensor | None = None) -> Line:
         """Return the line of a grasp, the likeliest where no index is given."""
-        index = choices.grasp.argmax(-1) if index is None else index
+        if index is None:
+            types = self.attributes.types[_of_slot(s.things.models, s.target)]
+            index = choices.grasp.masked_fill(~self.seen[types], -1e4).argmax(-1)
         along, across, up = _of_slot(choices.at, index).unbind(-1)
         angle = grasp_angle(index).to(s.stood.dtype) + s.stood[:, 3]
         x, y = turned(along, across, angle)
@@ -325,7 +336,12 @@ class Motion(nn.Module):
             [there[:, 0] + far * torch.cos(angle), there[:, 1] + far * torch.sin(angle), there[:, 2] + z], -1
         )
         near = (s.skill == NEAR)[:, None]
-        yaw = s.stood[:, 3] + choices.turn.argmax(-1).to(far.dtype) * (math.tau / TURNS)
+        turns = torch.arange(TURNS, dtype=far.dtype, device=far.device) * (math.tau / TURNS)
+        # A hand that holds something cannot exchange its fingers: it turns to within a quarter turn of 0.
+        turned_hand = _smallest(s.grasped[:, 3:] + turns).abs()
+        possible = turned_hand <= torch.maximum(turned_hand.amin(-1, keepdim=True), far.new_tensor(QUARTER)[None, None])
+        turn = choices.turn.masked_fill(~possible, -1e4).argmax(-1)
+        yaw = s.stood[:, 3] + turns[turn]
         return torch.cat([torch.where(near, beside, inside), yaw[:, None]], -1)
 
     def line(self, s: Situation, choices: Choices, phase: Tensor) -> Line:

@@ -228,6 +228,7 @@ class MotionTrainer(EpochTrainer[Motion]):
         self._p, self._steps, self._held_out = parameters, steps, held_out
         torch.manual_seed(parameters.seed)
         network = Motion(catalogue, MotionSizes())
+        network.seen.copy_(_seen(network, steps))
         optimiser = torch.optim.AdamW(network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay)
         updates = -(-len(steps) // parameters.batch)
         schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -318,6 +319,15 @@ class MotionTrainer(EpochTrainer[Motion]):
             + spun
             + gripper
         )
+
+
+def _seen(network: Motion, steps: Steps) -> Tensor:
+    """Return which grasps of each type were demonstrated, shape (types, grasps); all of a type that never was."""
+    fetch = steps.phase == FETCH
+    models = steps.models[torch.arange(len(steps)), steps.target][fetch]
+    found = torch.zeros_like(network.seen)
+    found[network.attributes.types[models], chosen(steps).grasp[fetch]] = True
+    return found | ~found.any(-1, keepdim=True)
 
 
 def _off(found: Tensor, right: Tensor) -> Tensor:
