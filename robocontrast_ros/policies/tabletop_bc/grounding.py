@@ -135,7 +135,8 @@ class Grounding(nn.Module):
         for layer in self.layers:
             x = layer(x, there)
         x = self.last(x)
-        found = self.roles(x[:, :2]) @ x[:, len(self.asked) + length :].transpose(1, 2) / self.sizes.width**0.5
+        asked, seen = self.roles(x[:, :2]), x[:, len(self.asked) + length :]
+        found = (asked[:, :, None] * seen[:, None]).sum(-1) / self.sizes.width**0.5
         found = found.masked_fill(~things.there[:, None], -1e4)
         return Understood(self.skill(x[:, 2]), found[:, 0], found[:, 1])
 
