@@ -1,21 +1,32 @@
-"""Resumable training in epochs, common to all networks."""
+"""Resumable training in epochs, common to all networks: AdamW, with one cycle of the learning rate."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
 import torch
-from torch import nn
-from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
+from pydantic import Field
+from torch import Tensor, nn
 
+from robocontrast_ros.configuration import record
 from robocontrast_ros.training.progress import TimeLeft
 
 Network = TypeVar("Network", bound=nn.Module)
 """It has ``checkpoint()``, which returns what its file holds."""
+
+
+@record
+class Training:
+    """What the training of every network has."""
+
+    seed: int = Field(ge=0, description="of weights, order and noise")
+    epochs: int = Field(gt=0, description="passes over all samples")
+    batch: int = Field(gt=0, description="samples in one update")
+    rate: float = Field(gt=0, description="learning rate at its peak")
+    weight_decay: float = Field(ge=0, description="decay of the weights")
 
 
 class EpochTrainer(ABC, Generic[Network]):
@@ -23,16 +34,21 @@ class EpochTrainer(ABC, Generic[Network]):
 
     Attributes:
         CHECKPOINT: name of the file that holds the trained network.
+        CLIP: greatest norm of the gradient in an update; none where None.
     """
 
     CHECKPOINT: ClassVar[str]
+    CLIP: ClassVar[float | None] = None
 
-    def __init__(
-        self, network: Network, optimiser: Optimizer, schedule: LRScheduler, epochs: int, device: torch.device
-    ) -> None:
-        """Take what is trained, on its device, and the number of passes over the data."""
+    def __init__(self, network: Network, training: Training, samples: int, device: torch.device) -> None:
+        """Take what is trained, on its device, how, and on how many samples."""
         self.network = network
-        self._optimiser, self._schedule, self._epochs, self._device = optimiser, schedule, epochs, device
+        self._training, self._samples, self._device = training, samples, device
+        self._optimiser = torch.optim.AdamW(network.parameters(), lr=training.rate, weight_decay=training.weight_decay)
+        updates = -(-samples // training.batch)
+        self._schedule = torch.optim.lr_scheduler.OneCycleLR(
+            self._optimiser, training.rate, total_steps=updates * training.epochs, pct_start=0.1
+        )
         self._epoch = 0
 
     @abstractmethod
@@ -40,8 +56,12 @@ class EpochTrainer(ABC, Generic[Network]):
         """Return measures over data that were not trained on."""
 
     @abstractmethod
-    def _one_epoch(self) -> float:
-        """Train on all data once; return the mean loss."""
+    def _loss(self, index: Tensor, generator: torch.Generator) -> Tensor:
+        """Return the loss of a batch: of the samples with these indices, with noise from the generator."""
+
+    def _batches(self, generator: torch.Generator) -> Iterable[Tensor]:
+        """Return the indices of the samples of each update of an epoch, on the device."""
+        return torch.randperm(self._samples, generator=generator).to(self._device).split(self._training.batch)
 
     def run(self, folder: Path, say: Callable[[str], None] = print) -> Network:
         """Train; write ``last.pt`` after each epoch, and ``CHECKPOINT`` at the end.
@@ -54,17 +74,35 @@ class EpochTrainer(ABC, Generic[Network]):
         last = folder / "last.pt"
         if last.exists():
             self._restore(last)
-        first, left = self._epoch, TimeLeft(self._epochs - self._epoch)
-        while self._epoch < self._epochs:
+        epochs = self._training.epochs
+        first, left = self._epoch, TimeLeft(epochs - self._epoch)
+        while self._epoch < epochs:
             loss = self._one_epoch()
             self._epoch += 1
             self._save(last)
             say(
-                f"epoch {self._epoch} of {self._epochs}, {left.after(self._epoch - first)}: loss {loss:.4f}, "
+                f"epoch {self._epoch} of {epochs}, {left.after(self._epoch - first)}: loss {loss:.4f}, "
                 + ", ".join(f"{name} {value:.4g}" for name, value in self.validate().items())
             )
         torch.save(self.network.checkpoint(), folder / self.CHECKPOINT)
         return self.network
+
+    def _one_epoch(self) -> float:
+        """Train on all samples once; return the mean loss."""
+        self.network.train()
+        # One generator per epoch, so that a resumed training equals an uninterrupted one.
+        generator = torch.Generator().manual_seed(self._training.seed * 100_003 + self._epoch)
+        total = 0.0
+        for index in self._batches(generator):
+            loss = self._loss(index, generator)
+            self._optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            if self.CLIP is not None:
+                nn.utils.clip_grad_norm_(self.network.parameters(), self.CLIP)
+            self._optimiser.step()
+            self._schedule.step()
+            total += float(loss.detach()) * len(index)
+        return total / self._samples
 
     def _save(self, path: Path) -> None:
         part = path.with_suffix(".part")

@@ -15,19 +15,14 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.film_bc.keypoints import Keypoints, Sighting, keypoint_loss
 from robocontrast_ros.policies.film_bc.model import symmetries, turns
 from robocontrast_ros.policies.film_bc.tracking import HIDDEN
-from robocontrast_ros.training.epochs import EpochTrainer
+from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.film_bc.demonstrations import Shard
 
 
 @record
-class KeypointTraining:
+class KeypointTraining(Training):
     """How the network is trained."""
 
-    seed: int = Field(ge=0, description="of weights and order")
-    epochs: int = Field(gt=0, description="passes over all images")
-    batch: int = Field(gt=0, description="images in one update")
-    rate: float = Field(gt=0, description="learning rate at its peak")
-    weight_decay: float = Field(ge=0, description="decay of the weights")
     width: int = Field(default=32, gt=0, description="channels")
 
 
@@ -74,12 +69,7 @@ class KeypointTrainer(EpochTrainer[Keypoints]):
         torch.manual_seed(parameters.seed)
         network = Keypoints(names, parameters.width).to(device, memory_format=torch.channels_last)
         self._symmetry = symmetries(names).to(device)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay)
-        updates = -(-len(views) // parameters.batch)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
-        )
-        super().__init__(network, optimiser, schedule, parameters.epochs, device)
+        super().__init__(network, parameters, len(views), device)
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
@@ -102,21 +92,10 @@ class KeypointTrainer(EpochTrainer[Keypoints]):
             "yaw_deg": float(angle.median()),
         }
 
-    def _one_epoch(self) -> float:
-        self.network.train()
-        generator = torch.Generator().manual_seed(self._p.seed * 100_003 + self._epoch)
-        total = 0.0
-        for index in torch.randperm(len(self._views), generator=generator).split(self._p.batch):
-            index = index.to(self._device)
-            blocks = self._views.blocks[index]
-            # Half the time on processors with bfloat16; the loss needs single precision.
-            with torch.autocast(self._device.type, torch.bfloat16):
-                seen = self.network(self._views.images[index])
-            seen = Sighting(seen.heat.float(), seen.turn.float())
-            loss = keypoint_loss(seen, blocks[..., :2], turns(blocks[..., 2], self._symmetry))
-            self._optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            self._optimiser.step()
-            self._schedule.step()
-            total += float(loss.detach()) * len(index)
-        return total / len(self._views)
+    def _loss(self, index: Tensor, generator: torch.Generator) -> Tensor:
+        blocks = self._views.blocks[index]
+        # Half the time on processors with bfloat16; the loss needs single precision.
+        with torch.autocast(self._device.type, torch.bfloat16):
+            seen = self.network(self._views.images[index])
+        seen = Sighting(seen.heat.float(), seen.turn.float())
+        return keypoint_loss(seen, blocks[..., :2], turns(blocks[..., 2], self._symmetry))

@@ -23,20 +23,15 @@ from robocontrast_ros.policies.film_bc.model import (
     displacement,
     turns,
 )
-from robocontrast_ros.training.epochs import EpochTrainer
+from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.film_bc.demonstrations import Shard
 from robocontrast_ros.training.film_bc.wordings import Wordings
 
 
 @record
-class FilmBcTraining:
+class FilmBcTraining(Training):
     """How the network is trained."""
 
-    seed: int = Field(ge=0, description="of weights, order and noise")
-    epochs: int = Field(gt=0, description="passes over all steps")
-    batch: int = Field(gt=0, description="steps in one update")
-    rate: float = Field(gt=0, description="learning rate at its peak")
-    weight_decay: float = Field(ge=0, description="decay of the weights")
     position_noise: float = Field(ge=0, description="standard deviation added to blocks' positions [m]")
     yaw_noise: float = Field(ge=0, description="standard deviation added to blocks' yaws [rad]")
     word_noise: float = Field(ge=0, description="length of the noise added to an instruction's unit vector")
@@ -135,6 +130,7 @@ class Trainer(EpochTrainer[FilmBc]):
     """Trains the network that chooses actions."""
 
     CHECKPOINT = "network.pt"
+    CLIP = 1.0
 
     def __init__(
         self, parameters: FilmBcTraining, names: tuple[str, ...], steps: Steps, held_out: Steps, words: Words
@@ -144,12 +140,7 @@ class Trainer(EpochTrainer[FilmBc]):
         torch.manual_seed(parameters.seed)
         sizes = Sizes(language=parameters.language, trunk=parameters.trunk)
         network = FilmBc(names, sizes).to(steps.tool.device)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay)
-        updates = -(-len(steps) // parameters.batch)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
-        )
-        super().__init__(network, optimiser, schedule, parameters.epochs, steps.tool.device)
+        super().__init__(network, parameters, len(steps), steps.tool.device)
 
     def start_from(self, network: FilmBc) -> None:
         """Begin with another network's weights."""
@@ -177,28 +168,12 @@ class Trainer(EpochTrainer[FilmBc]):
             "direction": float(direction_loss(answer, steps.action)[moving].mean()),
         }
 
-    def _one_epoch(self) -> float:
-        self.network.train()
-        # One generator per epoch, so that a resumed training equals an uninterrupted one.
-        generator = torch.Generator().manual_seed(self._p.seed * 100_003 + self._epoch)
-        order = torch.randperm(len(self._steps), generator=generator).to(self._device)
-        total = 0.0
-        for index in order.split(self._p.batch):
-            batch = self._steps[index]
-            words = self._words.draw(batch.meaning, "kept", generator)
-            noise = torch.randn(words.shape, generator=generator).to(self._device)
-            words = words + noise * (self._p.word_noise / words.shape[-1] ** 0.5)
-            loss = self._loss(self._noisy(batch, generator), batch, words)
-            self._optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-            self._optimiser.step()
-            self._schedule.step()
-            total += float(loss.detach()) * len(index)
-        return total / len(self._steps)
-
-    def _loss(self, slots: Slots, batch: Steps, words: Tensor) -> Tensor:
-        answer = self.network(slots, words)
+    def _loss(self, index: Tensor, generator: torch.Generator) -> Tensor:
+        batch = self._steps[index]
+        words = self._words.draw(batch.meaning, "kept", generator)
+        noise = torch.randn(words.shape, generator=generator).to(self._device)
+        words = words + noise * (self._p.word_noise / words.shape[-1] ** 0.5)
+        answer = self.network(self._noisy(batch, generator), words)
         source, target = _condition(batch, len(self.network.names))
         moving = (batch.action.norm(dim=-1) > 1e-4).float()
         direction = (direction_loss(answer, batch.action) * moving).sum() / moving.sum()

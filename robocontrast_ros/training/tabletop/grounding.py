@@ -16,7 +16,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.grounding import Grounding, GroundingSizes, Things, Understood
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
-from robocontrast_ros.training.epochs import EpochTrainer
+from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.tabletop.sentences import Sentences
 
 BUCKET = 16
@@ -24,14 +24,9 @@ BUCKET = 16
 
 
 @record
-class GroundingTraining:
+class GroundingTraining(Training):
     """How the network that understands is trained."""
 
-    seed: int = Field(ge=0, description="of weights, order and noise")
-    epochs: int = Field(gt=0, description="passes over all instructions")
-    batch: int = Field(gt=0, description="instructions in one update")
-    rate: float = Field(gt=0, description="learning rate at its peak")
-    weight_decay: float = Field(ge=0, description="decay of the weights")
     position_noise: float = Field(ge=0, description="standard deviation added to things' x and y [m]")
     word_noise: float = Field(ge=0, description="standard deviation added to tokens, in units of the table's")
     width: int = Field(default=96, gt=0, description="units of a token")
@@ -92,17 +87,13 @@ class GroundingTrainer(EpochTrainer[Grounding]):
     """Trains the network that understands."""
 
     CHECKPOINT = "grounding.pt"
+    CLIP = 1.0
 
     def __init__(self, parameters: GroundingTraining, catalogue: Catalogue, told: Told, held_out: Told) -> None:
-        self._p, self._told, self._held_out = parameters, told, held_out
+        self._p, self._told, self._held_out, self._shifted = parameters, told, held_out, told.things
         torch.manual_seed(parameters.seed)
         network = Grounding(catalogue, GroundingSizes(width=parameters.width, layers=parameters.layers))
-        optimiser = torch.optim.AdamW(network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay)
-        updates = -(-len(told) // parameters.batch)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
-        )
-        super().__init__(network, optimiser, schedule, parameters.epochs, torch.device("cpu"))
+        super().__init__(network, parameters, len(told), torch.device("cpu"))
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
@@ -129,9 +120,13 @@ class GroundingTrainer(EpochTrainer[Grounding]):
         scene = told.scene[index]
         return self.network(words, spoken[:, :length], Things(things.models[scene], things.poses[scene]))
 
-    def _order(self, generator: torch.Generator) -> list[Tensor]:
-        """Return batches in an order that is drawn, of instructions of about the same length."""
+    def _batches(self, generator: torch.Generator) -> list[Tensor]:
+        """Return batches in an order that is drawn, of instructions of about the same length; shift the things."""
         told, batch = self._told, self._p.batch
+        shift = torch.randn(*told.things.poses.shape[:2], 2, generator=generator) * self._p.position_noise
+        poses = told.things.poses.clone()
+        poses[..., :2] += shift
+        self._shifted = Things(told.things.models, poses)
         order = torch.randperm(len(told), generator=generator)
         lengths = (told.tokens >= 0).sum(-1)
         batches: list[Tensor] = []
@@ -139,27 +134,13 @@ class GroundingTrainer(EpochTrainer[Grounding]):
             batches += part[lengths[part].argsort()].split(batch)
         return [batches[index] for index in torch.randperm(len(batches), generator=generator).tolist()]
 
-    def _one_epoch(self) -> float:
-        self.network.train()
-        generator = torch.Generator().manual_seed(self._p.seed * 100_003 + self._epoch)
-        told, total = self._told, 0.0
+    def _loss(self, index: Tensor, generator: torch.Generator) -> Tensor:
+        told = self._told
         scale = self._p.word_noise * float(told.vectors.std())
-        shift = torch.randn(*told.things.poses.shape[:2], 2, generator=generator) * self._p.position_noise
-        poses = told.things.poses.clone()
-        poses[..., :2] += shift
-        things = Things(told.things.models, poses)
-        for index in self._order(generator):
-            noise = torch.randn(len(index), told.tokens.shape[1], told.vectors.shape[1], generator=generator) * scale
-            answer = self._answer(told, index, things, noise)
-            loss = functional.cross_entropy(answer.skill, told.skill[index])
-            loss = loss + functional.cross_entropy(answer.target, told.target[index])
-            reference = told.reference[index]
-            missing = functional.cross_entropy(answer.reference, reference.clamp_min(0), reduction="none")
-            loss = loss + (missing * (reference >= 0)).mean()
-            self._optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-            self._optimiser.step()
-            self._schedule.step()
-            total += float(loss.detach()) * len(index)
-        return total / len(told)
+        noise = torch.randn(len(index), told.tokens.shape[1], told.vectors.shape[1], generator=generator) * scale
+        answer = self._answer(told, index, self._shifted, noise)
+        loss = functional.cross_entropy(answer.skill, told.skill[index])
+        loss = loss + functional.cross_entropy(answer.target, told.target[index])
+        reference = told.reference[index]
+        missing = functional.cross_entropy(answer.reference, reference.clamp_min(0), reduction="none")
+        return loss + (missing * (reference >= 0)).mean()

@@ -36,7 +36,7 @@ from robocontrast_ros.policies.tabletop_bc.motion import (
     way_heading,
 )
 from robocontrast_ros.policies.tabletop_bc.things import UNIT, Catalogue
-from robocontrast_ros.training.epochs import EpochTrainer
+from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.tabletop.demonstrations import Shard
 
 RIM = 0.004
@@ -44,14 +44,9 @@ RIM = 0.004
 
 
 @record
-class MotionTraining:
+class MotionTraining(Training):
     """How the network that moves the hand is trained."""
 
-    seed: int = Field(ge=0, description="of weights, order and noise")
-    epochs: int = Field(gt=0, description="passes over all steps")
-    batch: int = Field(gt=0, description="steps in one update")
-    rate: float = Field(gt=0, description="learning rate at its peak")
-    weight_decay: float = Field(ge=0, description="decay of the weights")
     position_noise: float = Field(ge=0, description="greatest standard deviation added to things' positions [m]")
     yaw_noise: float = Field(ge=0, description="greatest standard deviation added to things' yaws [rad]")
     line_noise: float = Field(ge=0, description="standard deviation added to where the hand goes [m]")
@@ -223,18 +218,14 @@ class MotionTrainer(EpochTrainer[Motion]):
     """Trains the network that moves the hand."""
 
     CHECKPOINT = "motion.pt"
+    CLIP = 1.0
 
     def __init__(self, parameters: MotionTraining, catalogue: Catalogue, steps: Steps, held_out: Steps) -> None:
         self._p, self._steps, self._held_out = parameters, steps, held_out
         torch.manual_seed(parameters.seed)
         network = Motion(catalogue, MotionSizes())
         network.seen.copy_(_seen(network, steps))
-        optimiser = torch.optim.AdamW(network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay)
-        updates = -(-len(steps) // parameters.batch)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
-        )
-        super().__init__(network, optimiser, schedule, parameters.epochs, torch.device("cpu"))
+        super().__init__(network, parameters, len(steps), torch.device("cpu"))
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
@@ -265,22 +256,9 @@ class MotionTrainer(EpochTrainer[Motion]):
             "gripper": _share((action[:, 4] > 0) == (steps.action[:, 4] > 0.5)),
         }
 
-    def _one_epoch(self) -> float:
-        self.network.train()
-        generator = torch.Generator().manual_seed(self._p.seed * 100_003 + self._epoch)
-        total = 0.0
-        for index in torch.randperm(len(self._steps), generator=generator).split(self._p.batch):
-            loss = self._loss(self._steps[index], generator)
-            self._optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-            self._optimiser.step()
-            self._schedule.step()
-            total += float(loss.detach()) * len(index)
-        return total / len(self._steps)
-
-    def _loss(self, steps: Steps, generator: torch.Generator) -> Tensor:
-        p, right = self._p, chosen(steps)
+    def _loss(self, index: Tensor, generator: torch.Generator) -> Tensor:
+        p, steps = self._p, self._steps[index]
+        right = chosen(steps)
         # Errors of all sizes up to those of a camera; the same step is seen with another one in each epoch.
         size = torch.rand(len(steps), 1, 1, generator=generator)
         scale = torch.tensor([p.position_noise] * 3 + [p.yaw_noise])

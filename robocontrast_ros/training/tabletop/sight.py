@@ -29,7 +29,7 @@ from robocontrast_ros.policies.tabletop_bc.sight import (
     square_corners,
     squares,
 )
-from robocontrast_ros.training.epochs import EpochTrainer
+from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.tabletop.symmetry import symmetry
 from robocontrast_ros.training.tabletop.views import Views
 
@@ -41,14 +41,9 @@ MATCHED = 0.04
 
 
 @record
-class SightTraining:
+class SightTraining(Training):
     """How the network is trained."""
 
-    seed: int = Field(ge=0, description="of weights, order and shifts")
-    epochs: int = Field(gt=0, description="passes over all images")
-    batch: int = Field(gt=0, description="images in one update")
-    rate: float = Field(gt=0, description="learning rate at its peak")
-    weight_decay: float = Field(ge=0, description="decay of the weights")
     shift: float = Field(ge=0, description="standard deviation of the shift of squares from their things [pixel]")
 
 
@@ -113,31 +108,13 @@ class SightTrainer(EpochTrainer[Sight]):
         torch.manual_seed(parameters.seed)
         network = Sight(kinds).to(memory_format=torch.channels_last)
         self._types, self._symmetry = torch.tensor(kinds.types), torch.tensor(kinds.symmetry)
-        optimiser = torch.optim.AdamW(network.parameters(), lr=parameters.rate, weight_decay=parameters.weight_decay)
-        updates = -(-len(scenes) // parameters.batch)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, parameters.rate, total_steps=updates * parameters.epochs, pct_start=0.1
-        )
-        super().__init__(network, optimiser, schedule, parameters.epochs, torch.device("cpu"))
+        super().__init__(network, parameters, len(scenes), torch.device("cpu"))
 
     def validate(self) -> dict[str, float]:
         """Return measures over held-out images with the arm at its start; what it finds behind the arm has ``arm_``."""
         clear = measures(self.network, self._held_out.where(self._held_out.at_start))
         hidden = measures(self.network, self._held_out.where(~self._held_out.at_start))
         return clear | {f"arm_{name}": hidden[name] for name in ("found", "model", "median_mm")}
-
-    def _one_epoch(self) -> float:
-        self.network.train()
-        generator = torch.Generator().manual_seed(self._p.seed * 100_003 + self._epoch)
-        total = 0.0
-        for index in torch.randperm(len(self._scenes), generator=generator).split(self._p.batch):
-            loss = self._loss(index, generator)
-            self._optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            self._optimiser.step()
-            self._schedule.step()
-            total += float(loss.detach()) * len(index)
-        return total / len(self._scenes)
 
     def _loss(self, index: Tensor, generator: torch.Generator) -> Tensor:
         scenes = self._scenes
