@@ -85,7 +85,8 @@ class TabletopLanguage:
         """Return the instruction about other things, in the same wording.
 
         What was named already keeps its expression, in whatever role; another thing is named in the same way where that
-        means it alone, else in a way that is drawn.
+        means it alone, else in a way that is drawn. The expression of before is not used for it, though it may mean it
+        by now: *the one on your left*.
 
         Raises:
             ValueError: the instruction's text is not of the grammar, or something cannot be named alone.
@@ -98,8 +99,14 @@ class TabletopLanguage:
         for role, name in _named(changed).items():
             ways, known = self._ways(name, scene), roles.get(name, role)
             kind = spoken[role].kind(self._model(str(instruction.get(role)), scene))
-            alike = [e for e in ways if e.kind(self._model(name, scene)) == kind]
-            said[role] = spoken[known] if name in roles and spoken[known] in ways else _draw(alike or ways, rng)
+            others = [e for e in ways if e != spoken[role]]
+            alike = [e for e in others if e.kind(self._model(name, scene)) == kind]
+            if name in roles and spoken[known] in ways:
+                said[role] = spoken[known]
+            elif others:
+                said[role] = _draw(alike or others, rng)
+            else:
+                raise ValueError(f"only the words of before name the {name.replace('_', ' ')} alone in this scene")
             wording += in_role(before, known, role)
         return self._said(changed, said, keep_wording(wording, (), drawn(rng)))
 

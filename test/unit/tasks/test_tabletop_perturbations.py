@@ -105,6 +105,7 @@ def check_l(base, where, new, before, after):
 def check_lb(base, where, new, before, after):
     said, asks = dict(base.instruction.arguments), dict(new.instruction.arguments)
     assert sum(said[role] != asks[role] for role in said) == 1
+    assert new.instruction.text != base.instruction.text
     assert (base.instruction.family == "pick") == (new.instruction.family == "pick")
     # Who does what was said before has not done what is asked for now, and the other way round.
     assert not fulfils(new.instruction, where, said["target"], before.target)
@@ -207,6 +208,17 @@ def test_where_another_thing_is_in_the_air_nothing_applies():
 def given(where, family, target, reference=""):
     instruction = TASK.language.realise(asked(family, target, reference), where, np.random.default_rng(0))
     return TASK.make_instance("x", instruction, where)
+
+
+def test_another_thing_is_not_asked_for_in_the_words_of_before_though_they_mean_it_by_now():
+    own, swapped = (scene(red_cube=(0.48, y), banana=(0.48, -y)) for y in (0.2, -0.2))
+    said = TASK.language.parse("pick up the object on your left", own)
+    base = TASK.make_instance("x", said, own)
+    assert TASK.language.parse(said.text, swapped).get("target") == "banana"
+    for seed in range(4):
+        asks = apply("LB", base, swapped, seed).instance.instruction
+        assert asks.get("target") == "banana"
+        assert asks.text != said.text
 
 
 def test_what_bears_something_is_not_moved_and_what_lies_in_it_is_not_asked_for():
