@@ -14,12 +14,17 @@ from robocontrast_ros.tasks.protocol import Neighbourhood, Task
 
 
 class _Neighbour:
-    """Base of the four: the task's answer, under the perturbation's name."""
+    """Base of the four: the task's answer, under the perturbation's name.
+
+    Attributes:
+        asks: name of the method of ``Neighbourhood`` that answers.
+    """
 
     name: str
     symbol: str
     axes: str
     description: str
+    asks: str
 
     def supports(self, task: Task) -> bool:
         """Tell whether the task knows the neighbours of an instance."""
@@ -29,15 +34,10 @@ class _Neighbour:
         self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
         """Perturb a test instance."""
-        answer = self._answer(task.neighbourhood, base, scene, rng)
+        answer = getattr(task.neighbourhood, self.asks)(base, scene, rng)
         if isinstance(answer, NotApplicable):
             return answer
         return replace(answer, instance=replace(answer.instance, instance_id=f"{base.instance_id}-{self.name}"))
-
-    def _answer(
-        self, neighbourhood: Neighbourhood, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
-        raise NotImplementedError
 
 
 class Reword(_Neighbour):
@@ -47,11 +47,7 @@ class Reword(_Neighbour):
     symbol = "ΔL"
     axes = "L"
     description = "say the same in other words"
-
-    def _answer(
-        self, neighbourhood: Neighbourhood, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
-        return neighbourhood.reword(base, scene, rng)
+    asks = Neighbourhood.reword.__name__
 
 
 class Redirect(_Neighbour):
@@ -61,11 +57,7 @@ class Redirect(_Neighbour):
     symbol = "ΔLB"
     axes = "LB"
     description = "ask for another thing or another place"
-
-    def _answer(
-        self, neighbourhood: Neighbourhood, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
-        return neighbourhood.redirect(base, scene, rng)
+    asks = Neighbourhood.redirect.__name__
 
 
 class MoveBystander(_Neighbour):
@@ -75,11 +67,7 @@ class MoveBystander(_Neighbour):
     symbol = "ΔS"
     axes = "S"
     description = "move an object such that what is expected stays"
-
-    def _answer(
-        self, neighbourhood: Neighbourhood, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
-        return neighbourhood.move_bystander(base, scene, rng)
+    asks = Neighbourhood.move_bystander.__name__
 
 
 class MoveOrBlock(_Neighbour):
@@ -89,8 +77,4 @@ class MoveOrBlock(_Neighbour):
     symbol = "ΔSB"
     axes = "SB"
     description = "move what is named, or put an object in the way, such that what is expected changes"
-
-    def _answer(
-        self, neighbourhood: Neighbourhood, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
-        return neighbourhood.move_or_block(base, scene, rng)
+    asks = Neighbourhood.move_or_block.__name__

@@ -12,11 +12,11 @@ from robocontrast_ros.policies.film_bc.keypoints import HEIGHT, WIDTH, Keypoints
 from robocontrast_ros.policies.film_bc.model import FilmBc, LanguageFeatures, Slots, turns
 from robocontrast_ros.policies.film_bc.pixels import reduced
 from robocontrast_ros.policies.film_bc.slots import planar_state
-from robocontrast_ros.policies.film_bc.threads import one_thread
 from robocontrast_ros.policies.film_bc.traced import TracedFilmBc
 from robocontrast_ros.policies.film_bc.tracking import Tracker
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
+from robocontrast_ros.policies.threads import one_thread
 
 DECIMALS = 6
 """Decimals of an action in metres. Matrix products differ in their last bits between processors, which contacts amplify

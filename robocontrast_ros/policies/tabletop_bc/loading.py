@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record
-from robocontrast_ros.policies.catalogue import package_need
-from robocontrast_ros.policies.film_bc.loading import restored
+from robocontrast_ros.policies.checkpoints import needs, pytorch_needed, restored
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.tabletop_bc.description import describe
 
@@ -46,9 +45,7 @@ class TabletopBcFile:
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
         """Name the packages that it needs."""
-        from robocontrast_ros.policies.sentence_encoder import PACKAGE
-
-        return package_need("torch", "PyTorch (extra `learned`)"), package_need(PACKAGE, "sentence encoder")
+        return needs()
 
     @classmethod
     def from_file(cls, path: Path) -> TabletopBc:
@@ -59,20 +56,12 @@ class TabletopBcFile:
                 not installed.
         """
         parameters = load_record(TabletopBcParameters, path)
-        try:
+        with pytorch_needed(path, parameters.policy):
             from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
             from robocontrast_ros.policies.tabletop_bc.grounding import Grounding
             from robocontrast_ros.policies.tabletop_bc.motion import Motion
             from robocontrast_ros.policies.tabletop_bc.policy import TabletopBc
             from robocontrast_ros.policies.tabletop_bc.sight import Sight
-        except ImportError as error:
-            raise ConfigurationError(
-                str(path),
-                "policy",
-                parameters.policy,
-                "PyTorch, which this policy needs",
-                f"Install the extra `learned` (docs/film_bc.md). Python says: {error}.",
-            ) from None
         grounding = restored(Grounding, parameters.grounding, path, "grounding")
         motion = restored(Motion, parameters.motion, path, "motion")
         sight = restored(Sight, parameters.sight, path, "sight") if parameters.sight else None

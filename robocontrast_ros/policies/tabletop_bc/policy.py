@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from robocontrast_ros.domain import Scene
-from robocontrast_ros.policies.film_bc.threads import one_thread
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.description import describe
@@ -20,6 +19,7 @@ from robocontrast_ros.policies.tabletop_bc.sight import Sight
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
 from robocontrast_ros.policies.tabletop_bc.tracking import Watcher
 from robocontrast_ros.policies.tabletop_bc.words import token_vectors
+from robocontrast_ros.policies.threads import one_thread
 
 DECIMALS = 6
 """Decimals of an action [m, rad]; see ``film_bc.policy.DECIMALS``."""

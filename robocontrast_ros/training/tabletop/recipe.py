@@ -9,9 +9,9 @@ import yaml
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
-from robocontrast_ros.policies.film_bc.threads import one_thread
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
+from robocontrast_ros.policies.threads import one_thread
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.training.epochs import EpochTrainer
 from robocontrast_ros.training.recipes import Say, Trained

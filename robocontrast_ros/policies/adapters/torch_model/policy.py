@@ -14,6 +14,7 @@ from robocontrast_ros.policies.adapters.packing import describe, made_up_observa
 from robocontrast_ros.policies.adapters.torch_model.instructions import Encoder, make_encoder
 from robocontrast_ros.policies.adapters.torch_model.parameters import TorchParameters, load_parameters
 from robocontrast_ros.policies.catalogue import package_need
+from robocontrast_ros.policies.checkpoints import pytorch_needed
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.sentence_encoder import PACKAGE
 
@@ -65,16 +66,8 @@ class TorchPolicy:
             ConfigurationError: the file does not fit, what it names cannot be loaded, or PyTorch is missing.
         """
         parameters = load_parameters(path)
-        try:
+        with pytorch_needed(path, parameters.policy):
             from robocontrast_ros.policies.adapters.torch_model.networks import load_network
-        except ImportError as error:
-            raise ConfigurationError(
-                str(path),
-                "policy",
-                parameters.policy,
-                "PyTorch, which this policy needs",
-                f"Run `make setup`, or install the extra `learned` (docs/torch_policies.md). Python says: {error}.",
-            ) from None
         network = load_network(path, parameters)
         return cls(path, parameters, network, make_encoder(path, parameters))
 
