@@ -50,21 +50,29 @@ def generator(*keys: object) -> np.random.Generator:
 
 
 def applied(task: Tabletop, bases: list[TestInstance]) -> dict[str, dict[str, object]]:
-    """Return for each perturbation how many of each skill it applies to, and how long it takes [s]."""
+    """Return how many of each skill each perturbation applies to, how many keep it, and the time it takes [s]."""
     found: dict[str, dict[str, object]] = {}
     for name in NAMES:
         perturbation = make_plugin("perturbations", name, "benchmark", "")
-        own, left = (dict.fromkeys(task.families, 0) for _ in range(2))
+        own, same, left = (dict.fromkeys(task.families, 0) for _ in range(3))
         seconds = []
         for base in bases:
             began = time.process_time()
             answer = perturbation.apply(task, base, base.scene, generator(base.instance_id, name))
             seconds.append(time.process_time() - began)
             own[base.instruction.family] += isinstance(answer, Perturbed)
+            if isinstance(answer, Perturbed) and answer.instance.instruction.family == base.instruction.family:
+                same[base.instruction.family] += 1
             end = task.planner.plan(base.instruction, base.scene).final_scene
             after = perturbation.apply(task, base, end, generator(base.instance_id, name, "left"))
             left[base.instruction.family] += isinstance(after, Perturbed)
-        found[name] = {"own": own, "left": left, "seconds": statistics.median(seconds), "longest": max(seconds)}
+        found[name] = {
+            "own": own,
+            "same_skill": same,
+            "left": left,
+            "seconds": statistics.median(seconds),
+            "longest": max(seconds),
+        }
     return found
 
 

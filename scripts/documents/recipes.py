@@ -60,6 +60,7 @@ TABLE = (
     "models/tabletop.xml",
 )
 HANDLING = (*TABLE, "benchmark/tabletop_oracle.py", "config/policies/tabletop_blind.yaml")
+PERTURBED_TABLE = (*TABLE, "config/golden/tabletop_demo.json")
 STATE_ON_TABLE = ("config/policies/tabletop_state.yaml", "models/tabletop_bc/*.pt")
 SIGHT_ON_TABLE = ("config/policies/tabletop_camera.yaml", "models/tabletop_bc/*.pt")
 
@@ -110,7 +111,7 @@ def _held_out(name: str, pace: Pace, arguments: str, inputs: tuple[str, ...]) ->
 
 
 def _on_table(name: str, arguments: str, inputs: tuple[str, ...]) -> Recipe:
-    found = _held_out(name, Pace.LONG, f"tabletop_contrast --fast {arguments}", (*TABLE, *inputs))
+    found = _held_out(name, Pace.LONG, f"tabletop_contrast --fast {arguments}", (*PERTURBED_TABLE, *inputs))
     return replace(found, small="--max-trials 6 --size 5")
 
 
@@ -265,17 +266,18 @@ RECIPES = (
     _handling("tabletop_franka_hand", "franka_hand"),
     _handling("tabletop_ur5e_2f85", "ur5e_2f85"),
     _handling("tabletop_blind", "franka_hand --policy tabletop_blind --scenes 20"),
-    # Written down before any of these trials was run and before the policy was there: does tabletop_state solve ΔLB
-    # (another thing or place is asked for) and ΔSB (what is named stands elsewhere, or the way is blocked) less often
-    # than the instances' own base trials? Two questions, about success, each answered by the 95 % interval of its
-    # paired difference; 100 instances of the next seed; the oracle on the same instances is the control. Both
-    # answers are shown however they come out.
+    # Written down before the policy was there: does tabletop_state solve ΔLB (another thing or place is asked for) and
+    # ΔSB (what is named stands elsewhere, or the way is blocked) less often than the instances' own base trials? Two
+    # questions, about success, each answered by the 95 % interval of its paired difference; 100 instances; the oracle
+    # on the same instances is the control. They were answered once, with seed 302; then ΔLB was corrected, which had
+    # asked for another skill in 55 of 100 instances, so that they are asked again, of the next seed, which was written
+    # down before any of its trials was run. Both answers are shown however they come out.
     replace(
-        _on_table("tabletop_asked", "--policy tabletop_state --set seed=302 --size 100", STATE_ON_TABLE),
+        _on_table("tabletop_asked", "--policy tabletop_state --set seed=303 --size 100", STATE_ON_TABLE),
         make=making.session_with_overview(ASKED, (*making.COLUMNS, "family")),
         pictures=(ASKED,),
     ),
-    _on_table("tabletop_asked_oracle", "--policy tabletop_oracle --set seed=302 --size 100", ()),
+    _on_table("tabletop_asked_oracle", "--policy tabletop_oracle --set seed=303 --size 100", ()),
     # Session, seed 301 and sizes were written down before any of these trials was run and before the policies were
     # there. They describe the shipped policies, with the oracle, the blind-language controls and the other arm beside;
     # they ask no question of one perturbation, and are shown however they come out.
@@ -297,7 +299,7 @@ RECIPES = (
     ),
     _study(
         "tabletop",
-        (*TABLE, *STATE_ON_TABLE, "config/policies/tabletop_state_other_words.yaml"),
+        (*PERTURBED_TABLE, *STATE_ON_TABLE, "config/policies/tabletop_state_other_words.yaml"),
         small_of="robocontrast study tabletop_small --processes 2",
     ),
     Recipe(

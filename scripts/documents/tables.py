@@ -476,7 +476,10 @@ def handling_table(*names: str) -> str:
 
 
 def applied_on_the_table() -> str:
-    """Return to how many drawn instances of each skill of the tabletop task a perturbation applies."""
+    """Return to how many drawn instances of each skill of the tabletop task a perturbation applies.
+
+    One that may ask for another skill has a second row, of the instances that it keeps the skill of.
+    """
     values = result("tabletop_perturbations").values
     names, number = values["perturbations"], values["instances"]
     families = list(next(iter(names.values()))["own"])
@@ -486,6 +489,10 @@ def applied_on_the_table() -> str:
         counts = [f"{count} of {number}" for count in own]
         both = (f"{sum(of)} of {number * len(of)}" for of in (own, left))
         lines.append([f"Δ{name}", *counts, *both])
+        same = list(row["same_skill"].values())
+        if same != own:
+            counts = [f"{count} of {number}" for count in same]
+            lines.append([f"Δ{name}, the same skill", *counts, f"{sum(same)} of {number * len(same)}", ""])
     return markdown(lines)
 
 

@@ -1,8 +1,8 @@
 """What ΔL, ΔLB, ΔS and ΔSB are for things on a table, each with the planner's proof (docs/perturbations.md).
 
 All act on the instruction of the unperturbed instance and on the actual scene, in which the trial before may have put
-the target where it belongs, or left it in the hand. What is moved is put where it rests: upright on the table, as far
-from other things as in scenes that are drawn.
+the target where it belongs, or left it in the hand. What is moved is put where it rests: upright on the table, free of
+other things.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TOUCHING = 1e-9
 """What is nearer than this is touched [m]."""
 
 ROUNDS = (False, True, True, True)
-"""Whether yaws are drawn, for each round of new places: a thing keeps its own where it finds a place so."""
+"""For each round of new places, whether yaws are drawn, too; in the first one things keep their own."""
 
 REWORDED = "the meaning, the grasp and the place stay"
 REDIRECTED = "who does what was said before does not fulfil the instruction, and the other way round"
@@ -54,7 +54,7 @@ class _Case:
         base: the unperturbed test instance.
         scene: the actual scene.
         hanging: whether the target is in the air there.
-        reason: why there is no plan for the base instruction in it; empty where there is one.
+        reason: why the base instruction leaves nothing to do in it: no plan, or fulfilled; empty where it does.
         before: that plan; where there is none, that of the base instance in its own scene.
     """
 
@@ -107,7 +107,11 @@ class TabletopNeighbourhood:
         return self._tried(self._reworded, base, scene, rng)
 
     def redirect(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        """Ask for another target or another reference; by another skill where these two allow no other."""
+        """Ask for another target or another reference, in the instance's own scene by another skill if need be.
+
+        In the scene that the trial before left, the reference may bear the target by now, so that the same skill suits
+        nothing else: an answer by another skill would be about that trial.
+        """
         return self._tried(self._redirected, base, scene, rng)
 
     def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
@@ -127,16 +131,20 @@ class TabletopNeighbourhood:
     ) -> Perturbed | NotApplicable:
         try:
             return change(self._case(base, scene), rng)
-        except (NoPlan, ValueError) as reason:
+        except NoPlan as reason:
             return NotApplicable(str(reason))
 
     def _case(self, base: TestInstance, scene: Scene) -> _Case:
         """Return what is to be changed.
 
         Raises:
-            NoPlan: something else than the target is in the air, or there is no plan even in the instance's own scene.
+            NoPlan: something that is named is not there, something else than the target is in the air, or there is no
+                plan even in the instance's own scene.
         """
         scene, reason = replace(scene, contacts=()), ""
+        for name in named(base.instruction):
+            if name not in scene:
+                raise NoPlan(f"{words(name)} is not there")
         hanging = self._hanging(scene)
         others = [name for name in hanging if name != argument(base.instruction, "target")]
         if others:
@@ -147,6 +155,8 @@ class TabletopNeighbourhood:
                 reason = SOLVED
         except NoPlan as error:
             reason = str(error)
+        if hanging and not reason:
+            reason = f"{words(hanging[0])} is in the air"
         if reason:
             before = self._planner.handling(base.instruction, base.scene)
         return _Case(base, scene, bool(hanging), reason, before)
@@ -174,8 +184,11 @@ class TabletopNeighbourhood:
         said, scene = case.base.instruction, case.scene
         if case.reason:
             return NotApplicable(case.reason)
-        instruction = self._language.rephrase(said, scene, rng)
-        understood = self._language.parse(instruction.text, scene)
+        try:
+            instruction = self._language.rephrase(said, scene, rng)
+            understood = self._language.parse(instruction.text, scene)
+        except ValueError as error:
+            return NotApplicable(str(error))
         if (understood.family, understood.arguments) != (said.family, said.arguments):
             return NotApplicable(f"'{instruction.text}' is understood as {understood.arguments}")
         if instruction.text == said.text:
@@ -189,18 +202,19 @@ class TabletopNeighbourhood:
         said, scene = case.base.instruction, case.scene
         if case.hanging:
             return NotApplicable(case.reason)
-        for options in self._other_requests(said, scene):
+        for options in self._other_requests(case):
             for index in rng.permutation(len(options)):
                 wanted = options[index]
+                after = self._handling(wanted, scene)
+                missed = None if after is None else self._missed_both_ways(case, wanted, after)
+                if missed is None:
+                    continue
                 try:
-                    after = self._planner.handling(wanted, scene)
-                    missed = self._missed_both_ways(case, wanted, after)
-                    if missed is None:
-                        continue
                     instruction = self._language.reword(
                         replace(said, family=wanted.family), dict(wanted.arguments), scene, rng
                     )
-                except (NoPlan, ValueError):
+                except ValueError:
+                    # Nothing names these two alone.
                     continue
                 note = f"'{said.text}' became '{instruction.text}'"
                 measures = {"missed_by_m": missed, "shared_words": _shared(said.text, instruction.text)}
@@ -209,8 +223,9 @@ class TabletopNeighbourhood:
                     return found
         return NotApplicable("no other thing and no other place can be asked for")
 
-    def _other_requests(self, said: Instruction, scene: Scene) -> Iterator[list[Instruction]]:
+    def _other_requests(self, case: _Case) -> Iterator[list[Instruction]]:
         """Yield what else can be asked for, as far as the models tell: first of the same family, then of others."""
+        said, scene = case.base.instruction, case.scene
         target, reference = argument(said, "target"), said.get("reference")
         standing = self._planner.movable(scene)
         others = [o.name for o in standing if o.name not in (target, reference)]
@@ -221,14 +236,12 @@ class TabletopNeighbourhood:
 
         def asked(family: str) -> Iterator[Instruction]:
             for first, second in pairs:
-                if (
-                    first in scene
-                    and second in scene
-                    and suits(family, self._model(scene[first]), self._model(scene[second]))
-                ):
+                if suits(family, self._model(scene[first]), self._model(scene[second])):
                     yield Instruction("", family, (("target", first), ("reference", second)))
 
         yield list(asked(said.family))
+        if scene.objects != case.base.scene.objects:
+            return
         yield [request for family in FAMILIES if family not in ("pick", said.family) for request in asked(family)]
 
     def _missed_both_ways(self, case: _Case, wanted: Instruction, after: Handling) -> float | None:
@@ -270,7 +283,7 @@ class TabletopNeighbourhood:
         said = case.base.instruction
         # What is in the air has to be put down.
         names = named(said)[:1] if case.hanging else named(said)
-        ways = [partial(self._named_moves, case, name) for name in names if name in case.scene]
+        ways = [partial(self._named_moves, case, name) for name in names]
         ways.append(partial(self._obstructions, case))
         order = rng.permutation(len(ways))
         for turned, index in itertools.product(ROUNDS, order):
@@ -290,7 +303,8 @@ class TabletopNeighbourhood:
             return
         target = argument(said, "target")
         for moved in self._places(name, scene, said, p.named_move, turned, rng):
-            grasp_missed = self._beside(case.before, moved[target])
+            # Where the trial before left the target, the grasp may miss it wherever the reference goes.
+            grasp_missed = self._beside(case.before, moved[target]) if name == target else 0.0
             place_missed = 0.0 if said.family == "pick" else self._excess(said, case.before.target, moved)
             if grasp_missed >= p.off_grasp or place_missed >= p.off_place:
                 yield self._candidate(case, name, moved, grasp_missed, place_missed, 0.0)
