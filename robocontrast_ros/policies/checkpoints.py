@@ -74,4 +74,5 @@ def restored(kind: type[Network], uri: str, path: Path, key: str) -> Network:
         return kind.restored(content)
     except (RuntimeError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         reason = str(error).partition("\n")[0]
-        raise ConfigurationError(str(path), key, uri, expected, f"PyTorch says: {reason}") from None
+        cure = f"The file holds another network, or one of another version ({type(error).__name__}: {reason})."
+        raise ConfigurationError(str(path), key, uri, expected, cure) from None

@@ -40,8 +40,9 @@ class OtherWordsParameters:
 class OtherWords:
     """Gives a policy no words, or those of another instruction that could be given in the trial's first scene.
 
-    The other instruction is drawn from the trial's seed (see ``another``). Which ones a scene admits only the ground
-    truth tells, so this control is privileged then; a policy that is not privileged itself is not shown it.
+    The other instruction is drawn from the trial's seed (see ``another``). Only the ground truth tells which
+    instructions a scene admits, so this control is privileged then; a policy that is not privileged itself
+    is not shown it.
     """
 
     def __init__(self, parameters: OtherWordsParameters, listener: Policy, task: Task | None) -> None:
@@ -85,7 +86,7 @@ class OtherWords:
         return _described(self._listener.describe(), self._parameters)
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial; the words have no effect but that the other ones say something else."""
+        """Begin a trial; the words are used to draw different ones alone."""
         self._given, self._told = (instruction, seed), False
         if self._task is None:
             self._listener.reset("", seed)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from robocontrast_ros.policies.tabletop_bc.things import CENTRE, UNIT, Attributes, Catalogue
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 
 WORD_SIZE = 384
 """Size of the vector of a token, which is the frozen one of all-MiniLM-L6-v2."""
@@ -21,7 +22,7 @@ WORD_SIZE = 384
 LONGEST = 32
 """Tokens of an instruction, at most; what follows is not read."""
 
-SKILLS = 5
+SKILLS = len(FAMILIES)
 
 PLACE_SCALES = (1.0, 3.0)
 """Positions are shown to the network in these multiples."""

@@ -8,7 +8,7 @@ the turns of a grasp, are distributions whose peak is taken: the mean of two gra
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from torch.nn import functional
 
 from robocontrast_ros.policies.tabletop_bc.grounding import SKILLS, Things
 from robocontrast_ros.policies.tabletop_bc.things import CENTRE, UNIT, Attributes, Catalogue
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 
 FETCH, PLACE, RETREAT = range(3)
 """Phases: to the target with an open hand; to its place with a closed one; away from there."""
@@ -27,8 +28,8 @@ RIMS, CENTRES = 24, 12
 WAYS, TURNS = 16, 4
 """Directions around the reference, and turns of the target, in which it is put down."""
 
-NEAR, STACK, ON = 1, 2, 3
-"""Indices of skills: `move_near`, `stack`, `put_on`."""
+NEAR, STACK, ON = (FAMILIES.index(skill) for skill in ("move_near", "stack", "put_on"))
+"""Indices of skills."""
 
 STEP = 0.03
 """Unit of displacements [m]."""
@@ -526,8 +527,3 @@ def _of_slot(values: Tensor, slot: Tensor) -> Tensor:
 def _pooled(values: Tensor, there: Tensor) -> Tensor:
     """Return the greatest value of each unit over those that there are, 0 where there are none."""
     return torch.where(there[..., None], values, values.new_tensor(-1e4)).amax(1) * there.any(1, keepdim=True)
-
-
-def with_poses(s: Situation, poses: Tensor) -> Situation:
-    """Return the situation with things elsewhere."""
-    return replace(s, things=Things(s.things.models, poses))

@@ -20,6 +20,7 @@ from robocontrast_ros.policies.tabletop_bc.things import Catalogue
 from robocontrast_ros.policies.tabletop_bc.tracking import Watcher
 from robocontrast_ros.policies.tabletop_bc.words import token_vectors
 from robocontrast_ros.policies.threads import one_thread
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 
 DECIMALS = 6
 """Decimals of an action [m, rad]; see ``film_bc.policy.DECIMALS``."""
@@ -29,8 +30,8 @@ STILL, STILL_TURN = 0.001, 0.005
 
 OPEN, CLOSED = 0.0, 1.0
 
-PICK = 0
-"""Index of the skill that names no other thing."""
+PICK = FAMILIES.index("pick")
+"""The skill that names no other thing."""
 
 
 class TabletopBc:

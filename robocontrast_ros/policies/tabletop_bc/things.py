@@ -53,7 +53,7 @@ class Attributes(nn.Module):
     colours: Tensor
     categories: Tensor
 
-    def __init__(self, catalogue: Catalogue, kind: int = 16, colour: int = 8, category: int = 8) -> None:
+    def __init__(self, catalogue: Catalogue, kind: int, colour: int, category: int) -> None:
         """Make codes of these lengths with random numbers."""
         super().__init__()
         for name, values in (

@@ -26,7 +26,7 @@ from robocontrast_ros.training.shards import all_shards, split
 class Round:
     """Demonstrations in which the learner of the previous round drives."""
 
-    shards: int = Field(ge=2, description="number of files; the first one in twenty is for validation")
+    shards: int = Field(ge=2, description="number of files; the first twentieth, at least one, is for validation")
     episodes: int = Field(gt=0, description="episodes in one shard")
     learner_share: float = Field(gt=0, le=1, description="share of the episodes that the learner drives")
     noise: float = Field(ge=0, description="as of the demonstrations; little noise shows the learner its own dead ends")

@@ -25,7 +25,8 @@ recipe: {recipe}
 ## Trained on
 
 Demonstrations of the oracle in the embedded world, with noise and drifts in what was executed, not in what was
-learned. {models} models of objects, {fewest} to {most} of them in a scene. One shard in twenty was kept for validation.
+learned. {models} models of objects, {fewest} to {most} of them in a scene.
+The first twentieth of the shards, at least one, was kept for validation.
 
 {demonstrations}
 
@@ -43,8 +44,6 @@ Validation does not tell how often a policy succeeds. Held-out instances and the
 
 {commands}
 """
-
-COMMAND = "    robocontrast evaluate tabletop_contrast --fast --policy {name}.yaml"
 
 
 def model_card(names: Sequence[str], recipe: str, demonstrations: Sequence[Path], measured: Measured) -> str:

@@ -37,9 +37,6 @@ from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 
-SLOTS = 17
-"""Most objects of a scene that a policy is shown."""
-
 DRAWS = 10
 """Things drawn for an instruction of a family, at most."""
 
@@ -50,7 +47,7 @@ class TabletopDemonstrations:
 
     oracle: str = Field(description="URI of the oracle's parameter file; it names the task")
     robots: tuple[str, ...] = Field(min_length=1, description="names of robots' profiles; shards take them in turn")
-    shards: int = Field(ge=2, description="number of files; the first one in twenty is for validation")
+    shards: int = Field(ge=2, description="number of files; the first twentieth, at least one, is for validation")
     scenes: int = Field(gt=0, description="scenes in one shard")
     instructions: int = Field(gt=0, description="episodes with different instructions in each scene, at most")
     seed: int = Field(ge=0, description="of scenes and noise; evaluations must use other seeds")
@@ -66,7 +63,7 @@ class TabletopDemonstrations:
 
 @dataclass
 class Shard(Stored):
-    """The demonstrations of one file; n control steps of e episodes, s = ``SLOTS``.
+    """The demonstrations of one file; n control steps of e episodes, at most s things.
 
     Places are x, y, z [m] and yaw [rad] in the world. A slot holds one of the scene's objects; their order is that in
     which the scene lists what can be moved.
@@ -78,8 +75,6 @@ class Shard(Stored):
         skill: index into ``FAMILIES``, shape (e,).
         target: slot, shape (e,).
         reference: slot, -1 for none, shape (e,).
-        text: the instruction, shape (e,).
-        start: places when the episode began, shape (e, s, 4).
         episode: of each step, shape (n,).
         things: places, shape (n, s, 4).
         tool: place of the tool, whose yaw is that of ``ToolPlace``, shape (n, 4).
@@ -99,8 +94,6 @@ class Shard(Stored):
     skill: NDArray[np.int64]
     target: NDArray[np.int64]
     reference: NDArray[np.int64]
-    text: NDArray[np.str_]
-    start: NDArray[np.float32]
     episode: NDArray[np.int64]
     things: NDArray[np.float32]
     tool: NDArray[np.float32]
@@ -186,6 +179,7 @@ class _Demonstrator:
         self._p = parameters
         oracle, task_file = read_oracle(parameters)
         self._task = task = Tabletop.from_file(task_file)
+        self._slots = task.parameters.sampling.objects[1]
         self._oracle = TabletopOracle(oracle, task)
         profile = load_profile(robot)
         self._world = World(profile, task.scenes.world, task.scenes.start_position, (), parameters.physics_step)
@@ -308,8 +302,8 @@ class _Demonstrator:
         return None
 
     def _places(self, scene: Scene) -> NDArray[np.float64]:
-        """Return the places of what can be moved, slot by slot, shape (SLOTS, 4)."""
-        found = np.zeros((SLOTS, 4))
+        """Return the places of what can be moved, slot by slot, shape (s, 4)."""
+        found = np.zeros((self._slots, 4))
         for slot, thing in enumerate(self._task.planner.movable(scene)):
             found[slot] = place(thing.pose)
         return found
@@ -320,12 +314,10 @@ class _Demonstrator:
         models = [self._names.index(start[name].model) for name in slots]
         target, *reference = (slots.index(name) for name in named(instruction))
         return {
-            "models": models + [-1] * (SLOTS - len(models)),
+            "models": models + [-1] * (self._slots - len(models)),
             "skill": FAMILIES.index(instruction.family),
             "target": target,
             "reference": reference[0] if reference else -1,
-            "text": instruction.text,
-            "start": self._places(start),
         }
 
 

@@ -29,7 +29,7 @@ class GroundingTraining(Training):
 
     position_noise: float = Field(ge=0, description="standard deviation added to things' x and y [m]")
     word_noise: float = Field(ge=0, description="standard deviation added to tokens, in units of the table's")
-    width: int = Field(default=96, gt=0, description="units of a token")
+    width: int = Field(default=96, gt=0, multiple_of=GroundingSizes.heads, description="units of a token")
     layers: int = Field(default=4, gt=0, description="layers of the transformer")
 
 

@@ -8,10 +8,15 @@ from pathlib import Path
 import yaml
 from pydantic import Field
 
-from robocontrast_ros.configuration import load_record, record
+from robocontrast_ros.configuration import ConfigurationError, load_record, record
+from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
+from robocontrast_ros.policies.tabletop_bc.description import describe
+from robocontrast_ros.policies.tabletop_bc.motion import STEP, TURN
+from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
 from robocontrast_ros.policies.threads import one_thread
+from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.training.epochs import EpochTrainer
 from robocontrast_ros.training.recipes import Say, Trained
@@ -68,8 +73,19 @@ class TabletopFile:
             ConfigurationError: the file, or the oracle's or the task's, does not fit.
         """
         parameters = load_record(TabletopRecipe, path)
-        _, task_file = read_oracle(parameters.demonstrations)
-        return cls(path, parameters, Tabletop.from_file(task_file), task_file)
+        made = parameters.demonstrations
+        oracle, task_file = read_oracle(made)
+        for key, own in (("step", STEP), ("turn", TURN), ("still", STILL), ("still_turn", STILL_TURN)):
+            got = getattr(oracle.handling, key)
+            if got != own:
+                raise ConfigurationError(
+                    made.oracle, f"handling.{key}", got, f"{own:g}, as in the policy that is trained"
+                )
+        task = Tabletop.from_file(task_file)
+        shown = parameters.sight.views.robots if parameters.sight else ()
+        for robot in dict.fromkeys((*made.robots, *shown)):
+            check_fit(describe(path.stem, sees=False), load_profile(robot), task.control_rate, {}, str(path))
+        return cls(path, parameters, task, task_file)
 
     # Threads that wait for each other take ten times as long where another process uses a core.
     @one_thread()

@@ -18,14 +18,13 @@ from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 from robocontrast_ros.tasks.tabletop.referring import Expression, expressions
 from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw, suits
 from robocontrast_ros.training.shards import Stored
-from robocontrast_ros.training.tabletop.demonstrations import SLOTS
 
 
 @record
 class SentenceParameters:
     """How instructions in scenes are drawn."""
 
-    shards: int = Field(ge=2, description="number of files; the first one in twenty is for validation")
+    shards: int = Field(ge=2, description="number of files; the first twentieth, at least one, is for validation")
     scenes: int = Field(gt=0, description="scenes in one shard")
     each: int = Field(gt=0, description="instructions in each scene")
     seed: int = Field(ge=0, description="of all draws; evaluations must use other seeds")
@@ -56,25 +55,25 @@ def make_sentences(task_file: str, parameters: SentenceParameters, index: int) -
     """Draw the scenes of a file, and instructions in them: skill, things and words uniform among those that make sense.
 
     Args:
-        task_file: URI of the task's file; on it, the parameters and the number alone depends what is drawn.
+        task_file: URI or path of the task's file.
         parameters: how.
-        index: number of the file.
+        index: number of the file; what is drawn depends on it, the parameters and the task alone.
     """
     task, draw = _drawing(task_file)
     rng = np.random.default_rng([parameters.seed, index])
-    scenes, each, slots = parameters.scenes, parameters.each, SLOTS
+    scenes, each, slots = parameters.scenes, parameters.each, task.parameters.sampling.objects[1]
     models = np.full((scenes, slots), "", dtype=f"U{max(map(len, task.library))}")
     poses = np.zeros((scenes, slots, 4), np.float32)
     texts: list[list[str]] = []
     columns = np.full((3, scenes, each), -1, np.int64)
-    for index in range(scenes):
+    for row in range(scenes):
         scene, said = _told(task, draw, each, rng)
         things = task.planner.movable(scene)
         for slot, thing in enumerate(things):
-            models[index, slot] = thing.model
-            poses[index, slot] = (*thing.pose.position, thing.pose.yaw)
+            models[row, slot] = thing.model
+            poses[row, slot] = (*thing.pose.position, thing.pose.yaw)
         texts.append([text for text, *_ in said])
-        columns[:, index] = np.array([numbers for _, *numbers in said]).T
+        columns[:, row] = np.array([numbers for _, *numbers in said]).T
     return Sentences(models, poses, np.array(texts), *columns)
 
 

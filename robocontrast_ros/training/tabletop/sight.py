@@ -189,7 +189,7 @@ def measures(network: Sight, scenes: Scenes) -> dict[str, float]:
     Returns:
         ``found``: share of things with one seen nearby; ``extra``: seen where there is none, per image; ``model``,
         ``type``: shares of those found with the right one; ``median_mm``, ``p95_mm``: of their distances;
-        ``yaw_deg``, ``yaw_p95_deg``: of the angles of those that are not round and of the right type.
+        ``yaw_deg``, ``yaw_p95_deg``: of the angles of those that are not round and of the right type. NaN of nothing.
     """
     network.eval()
     kinds, rows, extra, things = network.kinds, [], 0, 0
@@ -215,8 +215,8 @@ def measures(network: Sight, scenes: Scenes) -> dict[str, float]:
     right, types, off, angles = np.array(rows, dtype=float).reshape(-1, 4).T
     angles = angles[~np.isnan(angles)]
     return {
-        "found": len(rows) / things,
-        "extra": extra / len(scenes),
+        "found": len(rows) / things if things else math.nan,
+        "extra": extra / len(scenes) if len(scenes) else math.nan,
         "model": _quantile(right),
         "type": _quantile(types),
         "median_mm": _quantile(off, 0.5),

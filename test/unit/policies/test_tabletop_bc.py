@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 
 torch = pytest.importorskip("torch")
 
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from robocontrast_ros.configuration import load_configured, resolve_uri  # noqa: E402
+from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri  # noqa: E402
+from robocontrast_ros.contracts.policy import PolicyContract  # noqa: E402
 from robocontrast_ros.domain import ObjectState, Pose, Scene  # noqa: E402
 from robocontrast_ros.policies.protocol import Observation  # noqa: E402
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: E402
@@ -31,6 +33,30 @@ PLACES = st.builds(
     st.floats(-0.32, 0.32),
     st.floats(-math.pi, math.pi),
 )
+
+
+def policy_file(name):
+    return resolve_uri(f"package://robocontrast_ros/config/policies/{name}.yaml")
+
+
+class TestStateContract(PolicyContract):
+    task = "tabletop"
+
+    def parameter_file(self):
+        return policy_file("tabletop_state")
+
+    def make(self):
+        return load_configured("policies", self.parameter_file())
+
+
+class TestCameraContract(PolicyContract):
+    task = "tabletop"
+
+    def parameter_file(self):
+        return policy_file("tabletop_camera")
+
+    def make(self):
+        return load_configured("policies", self.parameter_file())
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +239,23 @@ def test_what_it_cannot_use_is_refused(policy):
     strange = Scene((ObjectState("gnome", "gnome", Pose.planar(0.4, 0.0)),))
     with pytest.raises(ValueError, match="trained with; the scene has gnome"):
         policy.act(_observation(strange))
+
+
+def test_checkpoints_of_other_networks_or_of_two_trainings_are_refused(networks, tmp_path):
+    shipped = yaml.safe_load(policy_file("tabletop_state").read_text())
+
+    def refused(**changes):
+        path = tmp_path / "changed.yaml"
+        path.write_text(yaml.safe_dump(shipped | changes))
+        with pytest.raises(ConfigurationError) as refusal:
+            load_configured("policies", path)
+        return str(refusal.value)
+
+    said = refused(grounding=shipped["motion"])
+    assert "`grounding`" in said
+    assert "expected a checkpoint of a Grounding network. The file holds another network" in said
+    known = networks[0].catalogue
+    few = replace(known, **{key: values[1:] for key, values in vars(known).items() if key != "fixtures"})
+    torch.save(Grounding(few, GroundingSizes(width=16, layers=1)).checkpoint(), tmp_path / "few.pt")
+    said = refused(grounding=str(tmp_path / "few.pt"))
+    assert "expected a network that was trained with the same things as that of `motion`" in said

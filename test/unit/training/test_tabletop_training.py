@@ -20,7 +20,7 @@ from robocontrast_ros.policies.threads import one_thread  # noqa: E402
 from robocontrast_ros.tasks.tabletop import Tabletop  # noqa: E402
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace  # noqa: E402
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES  # noqa: E402
-from robocontrast_ros.training.tabletop.demonstrations import SLOTS, Shard, make_shard, read_oracle  # noqa: E402
+from robocontrast_ros.training.tabletop.demonstrations import Shard, make_shard, read_oracle  # noqa: E402
 from robocontrast_ros.training.tabletop.recipe import TabletopRecipe  # noqa: E402
 
 RECIPE_FILE = resolve_uri("package://robocontrast_ros/config/training/tabletop.yaml")
@@ -73,12 +73,11 @@ def test_a_shard_says_what_is_asked_and_where_things_are(shard):
     assert len({*zip(shard.skill.tolist(), shard.target.tolist(), shard.reference.tolist(), strict=True)}) == len(
         shard.skill
     )
-    assert shard.things.shape == (len(shard.action), SLOTS, 4)
-    first = np.flatnonzero(np.diff(shard.episode, prepend=-1))
-    assert np.array_equal(shard.start, shard.things[first])
+    assert shard.things.shape == (len(shard.action), shard.models.shape[1], 4)
     for episode, (skill, target, reference) in enumerate(zip(shard.skill, shard.target, shard.reference, strict=True)):
         assert (reference == -1) == (FAMILIES[skill] == "pick")
-        assert shard.models[episode, [target, reference]].min() >= (-1 if reference == -1 else 0)
+        assert shard.models[episode, target] >= 0
+        assert reference == -1 or shard.models[episode, reference] >= 0
         lifted = shard.things[shard.episode == episode][:, target, 2]
         assert lifted.max() > 0.02
 
@@ -138,6 +137,29 @@ def test_a_limit_within_which_nothing_succeeds_is_refused(few):
         make_shard(replace(few, step_limit=3, instructions=1), 0)
 
 
+@pytest.mark.parametrize(
+    ("part", "key", "value", "says"),
+    [
+        ("demonstrations", "robots", ["franka"], "robot 'franka' has none"),
+        ("views", "robots", ["franka"], "robot 'franka' has none"),
+        ("grounding", "width", 66, "`grounding.width`: got 66, expected a multiple of 4"),
+        ("handling", "step", 0.02, "`handling.step`: got 0.02, expected 0.03, as in the policy"),
+    ],
+)
+def test_what_does_not_fit_the_policy_is_refused_before_anything_is_made(oracle_file, tmp_path, part, key, value, says):
+    recipe, oracle = (yaml.safe_load(path.read_text()) for path in (RECIPE_FILE, oracle_file))
+    parts = {**recipe, "views": recipe["sight"]["views"], "handling": oracle["handling"]}
+    parts[part][key] = value
+    made = tmp_path / "oracle.yaml"
+    made.write_text(yaml.safe_dump(oracle | {"task": str(oracle_file.parent / "few.yaml")}))
+    recipe["demonstrations"]["oracle"] = str(made)
+    file = tmp_path / "wrong.yaml"
+    file.write_text(yaml.safe_dump(recipe))
+    with pytest.raises(ConfigurationError) as refusal:
+        load_configured("recipes", file)
+    assert says in str(refusal.value)
+
+
 def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(oracle_file, tmp_path):
     recipe = yaml.safe_load(RECIPE_FILE.read_text())
     recipe["demonstrations"] |= {"oracle": str(oracle_file), "shards": 2, "scenes": 1, "instructions": 1}
@@ -156,10 +178,12 @@ def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(orac
         assert (policy.pop("policy"), policy.pop("name")) == ("tabletop_bc", name)
         assert all((folder / checkpoint).exists() for checkpoint in policy.values())
         assert f"evaluate tabletop_demo --policy {folder / name}.yaml" in first.output
-    state = load_configured("policies", folder / "small_state.yaml").describe()
-    assert (state.name, state.privileged, state.cameras) == ("small_state", True, ())
+    for name, privileged in (("small_state", True), ("small_camera", False)):
+        made = load_configured("policies", folder / f"{name}.yaml").describe()
+        assert (made.name, made.privileged, bool(made.cameras)) == (name, privileged, not privileged)
     card = (folder / "README.md").read_text()
-    assert "together 2 episodes" in card or "together 1 episodes" in card
+    kept = sum(len(Shard.load(path).skill) for path in sorted((folder / "demonstrations").glob("*.npz")))
+    assert f"together {kept} episodes" in card
     assert "demonstrations: 2 of 2 shards, 0 s left" in first.output
     again = CliRunner().invoke(app, command)
     assert again.exit_code == 0, again.output
