@@ -15,7 +15,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.training.progress import TimeLeft
 
 Network = TypeVar("Network", bound=nn.Module)
-"""It has ``checkpoint()``, which returns what its file holds."""
+"""It has ``checkpoint()``, which returns what its file holds, and ``restored(checkpoint)``."""
 
 
 @record
@@ -84,7 +84,10 @@ class EpochTrainer(ABC, Generic[Network]):
                 f"epoch {self._epoch} of {epochs}, {left.after(self._epoch - first)}: loss {loss:.4f}, "
                 + ", ".join(f"{name} {value:.4g}" for name, value in self.validate().items())
             )
-        torch.save(self.network.checkpoint(), folder / self.CHECKPOINT)
+        checkpoint = self.network.checkpoint()
+        torch.save(checkpoint, folder / self.CHECKPOINT)
+        # What is validated and used from here on is what the file holds, rounded where it is.
+        self.network.load_state_dict(type(self.network).restored(checkpoint).state_dict())
         return self.network
 
     def _one_epoch(self) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache, lru_cache
@@ -33,7 +34,9 @@ from robocontrast_ros.studies.parameters import Study, load_study
 from robocontrast_ros.studies.report import summary as summary_of_study
 from robocontrast_ros.tasks.language_table.goals import FAMILIES as OF_BOARD
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES as OF_TABLE
-from scripts.documents.results import RESULTS, Result, read_result
+from robocontrast_ros.training.card import validation
+from robocontrast_ros.training.tabletop.card import Data
+from scripts.documents.results import RESULTS, ROOT, Result, read_result
 
 KNOWN_FAMILIES = (*OF_BOARD, *OF_TABLE)
 
@@ -420,6 +423,21 @@ def perturbed_families_table(*names: str) -> str:
             rows = session(name, family=family)
             lines.append([policy, family, *(solved(row) for key, row in rows.items() if key != "all")])
     return markdown(lines)
+
+
+def trained_on(model: str) -> str:
+    """Return what the networks of a folder of ``models/`` were trained on, from what ``robocontrast train`` wrote."""
+    data = _card(model)["data"]
+    return Data(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}).described()
+
+
+def validated(model: str) -> str:
+    """Return the same of what was measured in validation."""
+    return validation(_card(model)["validation"])
+
+
+def _card(model: str) -> Mapping[str, Any]:
+    return json.loads((ROOT / "models" / model / "card.json").read_text(encoding="utf-8"))
 
 
 def words_table(*names: str) -> str:

@@ -57,6 +57,7 @@ class Situation:
         commanded: the pose that displacements add up on, shape (n, 4).
         width: between the fingers, and its change since the step before, shape (n, 2).
         closed: the gripper's last command, 0 or 1, shape (n,).
+        handled: whether it has closed since the trial began, 0 or 1, shape (n,).
     """
 
     skill: Tensor
@@ -70,6 +71,13 @@ class Situation:
     commanded: Tensor
     width: Tensor
     closed: Tensor
+    handled: Tensor
+
+    def where(self, chosen: Tensor) -> Situation:
+        """Return some of the situations; ``chosen`` tells for each whether it is one of them, shape (n,)."""
+        things = Things(self.things.models[chosen], self.things.poses[chosen])
+        rest = {key: value[chosen] for key, value in vars(self).items() if key != "things"}
+        return Situation(things=things, **rest)
 
 
 @dataclass(frozen=True)
@@ -92,9 +100,9 @@ class Choices:
     Attributes:
         grasp: logits of the grasps, rims first, shape (n, RIMS + CENTRES).
         at: of each grasp: along and across the direction of closing, and up from the target, shape (n, g, 3) [m].
-        way: logits of the directions around the reference, shape (n, WAYS).
-        far: distance of the target from the reference in each [m], shape (n, WAYS).
-        turn: logits of the turns of the target, shape (n, TURNS).
+        way: logits of the turns and directions in which the target is put beside the reference, shape (n, TURNS, WAYS).
+        far: distance of the target from the reference in each turn and direction [m], shape (n, TURNS, WAYS).
+        turn: logits of the turns in which the target is put on or in the reference, shape (n, TURNS).
         into: x, y in the reference's frame, z above it, of the target's place on or in it [m], shape (n, 3).
         heights: of the tool above things while it fetches, carries and leaves [m], shape (n, 3).
     """
@@ -149,15 +157,17 @@ class Motion(nn.Module):
         self.at = layers(code, sizes.choice, 3 * (RIMS + CENTRES), 1)
         self.hindered = layers(6, sizes.thing // 2, sizes.thing // 4, 1)
         self.room = layers(sizes.thing // 4 + 3, sizes.thing, 1, 1)
-        self.hindered_there = layers(9, sizes.thing // 2, sizes.thing // 4, 1)
-        self.room_there = layers(sizes.thing // 4 + 4, sizes.thing, 1, 1)
+        self.hindered_there = layers(11, sizes.thing // 2, sizes.thing // 4, 1)
+        self.room_there = layers(sizes.thing // 4 + 9, sizes.thing, 1, 1)
         self.way = layers(scene, sizes.choice, 2 * WAYS)
+        self.gap = nn.Parameter(torch.tensor(0.0))
         self.turn = layers(scene, sizes.choice, TURNS)
+        self.fits = layers(2 * code + SKILLS + 6, sizes.choice, 1, 1)
         self.into = layers(2 * code + SKILLS, sizes.choice, 3)
         self.high = layers(scene + sizes.thing, sizes.choice, 3, 1)
         self.tall = layers(code + 1, sizes.thing, sizes.thing, 1)
         self.leaves = layers(code * 2 + SKILLS + 12, sizes.action, 1)
-        self.action = layers(SKILLS + 3 + 28, sizes.action, 5, 3)
+        self.action = layers(SKILLS + 3 + 30, sizes.action, 5, 3)
 
     # -- what stands where ------------------------------------------------------------------------
 
@@ -206,7 +216,6 @@ class Motion(nn.Module):
         sizes = self.attributes.sizes
         own, its = sizes[_of_slot(s.things.models, s.target)], sizes[self._reference(s)]
         ways_ahead = heading[:, None] + torch.arange(WAYS, dtype=yaw.dtype) * (math.tau / WAYS)
-        radii = _radius(own, ways_ahead - yaw[:, None]) + _radius(its, ways_ahead - there[:, 3:])
         upon = (s.skill == STACK) | (s.skill == ON)
         level = torch.where(upon, its[:, 2], torch.zeros_like(yaw))[:, None] * its.new_tensor([0.0, 0.0, 1.0])
         tops = poses[..., 2] + sizes[s.things.models][..., 2]
@@ -217,14 +226,19 @@ class Motion(nn.Module):
         carried = hangs + torch.where(s.reference >= 0, tallest, stands)
         heights = torch.stack([over, carried, stands], -1)
         at = self.at(target).view(n, -1, 3) * UNIT
-        far = far * UNIT + radii
+        turn = self.turn(scene) + self._fit(s, torch.cat([target, reference, skill], -1))
+        turns = torch.arange(TURNS, dtype=yaw.dtype) * (math.tau / TURNS)
+        apart = [touching(own, yaw + turn, its, there[:, 3], ways_ahead, self.gap * UNIT) for turn in turns]
+        far = far[:, None] * UNIT + torch.stack(apart, 1)
         away = beside & (slots != s.reference[:, None])
+        near, room = s.skill == NEAR, torch.zeros_like(far)
+        room[near] = self._room_around(s.where(near), ways_ahead[near], far.detach()[near], own[near], away[near])
         return Choices(
             self.grasp(scene) + self._room_at(s, at.detach(), beside),
             at,
-            ways + self._room_around(s, ways_ahead, far.detach(), own, away),
+            turn[:, :, None] + ways[:, None] + room,
             far,
-            self.turn(scene),
+            turn,
             self.into(torch.cat([target, reference, skill], -1)) * UNIT + level,
             self.high(torch.cat([scene, tall], -1)) * UNIT + heights,
         )
@@ -242,21 +256,37 @@ class Motion(nn.Module):
         turns_to = torch.stack([yaw, yaw.abs(), (index < RIMS).to(at.dtype).expand_as(yaw)], -1)
         return self.room(torch.cat([pooled, turns_to], -1))[..., 0]
 
+    def _fit(self, s: Situation, codes: Tensor) -> Tensor:
+        """Return what the angles of target and hand to the reference add to the logits of the turns, (n, TURNS)."""
+        there = _of_slot(s.things.poses, s.reference)[:, 3:]
+        turns = torch.arange(TURNS, dtype=there.dtype) * (math.tau / TURNS)
+        hand = _smallest(s.grasped[:, 3:] + turns)
+        angles = [2 * (s.stood[:, 3:] + turns - there), 2 * (s.grasped[:, 3:] + turns - there)]
+        numbers = torch.stack([f(angle) for angle in angles for f in (torch.cos, torch.sin)] + [hand, hand.abs()], -1)
+        own = codes[:, None].expand(-1, TURNS, -1)
+        return self.fits(torch.cat([own, numbers], -1))[..., 0]
+
     def _room_around(self, s: Situation, angle: Tensor, far: Tensor, own: Tensor, away: Tensor) -> Tensor:
-        """Return what the room for target and hand adds to the logits of the ways, shape (n, WAYS)."""
-        there = _of_slot(s.things.poses, s.reference)
+        """Return what the room for target and hand adds to the logits of turns and ways, shape (n, TURNS, WAYS)."""
+        there = _of_slot(s.things.poses, s.reference)[:, None, None]
+        turns = torch.arange(TURNS, dtype=far.dtype)[:, None] * (math.tau / TURNS)
+        angle = angle[:, None].expand_as(far)
         x, y = far * torch.cos(angle), far * torch.sin(angle)
-        place = torch.stack([there[:, :1] + x, there[:, 1:2] + y, torch.zeros_like(x)], -1)
-        across = 2 * (s.grasped[:, 3:] - angle)
-        hand = torch.stack([torch.cos(across), torch.sin(across)], -1)[:, :, None]
-        beside = self._beside_of(s, place, angle)
-        radius = _radius(own, angle - s.stood[:, 3:])[:, :, None, None] / UNIT
-        parts = [*beside, radius.expand_as(beside[0]), hand.expand(*beside[0].shape[:3], 2)]
+        place = torch.stack([there[..., 0] + x, there[..., 1] + y, torch.zeros_like(x)], -1)
+        # Where the hand is that holds the target, and how it closes, seen along the way.
+        spin = turns - angle
+        across = 2 * (s.grasped[:, None, None, 3] + spin)
+        held = (s.grasped - s.stood)[:, None, None, :2] / UNIT
+        hand = torch.stack([torch.cos(across), torch.sin(across), *turned(held[..., 0], held[..., 1], spin)], -1)
+        reach = _radius(own, (-s.stood[:, None, None, 3] - spin).flatten(1)).unflatten(1, (TURNS, WAYS)) / UNIT
+        hand = torch.cat([hand, reach[..., None]], -1).flatten(1, 2)
+        beside = self._beside_of(s, place.flatten(1, 2), angle.flatten(1))
+        parts = [*beside, hand[:, :, None].expand(*beside[0].shape[:3], hand.shape[-1])]
         found = self.hindered_there(torch.cat(parts, -1))
         pooled = torch.where(away[:, None, :, None], found, found.new_tensor(-1e4)).amax(2)
         pooled = pooled * away.any(1)[:, None, None]
-        where = (place[..., :2] - self.centre) / UNIT
-        return self.room_there(torch.cat([pooled, where, where.abs()], -1))[..., 0]
+        where = (place[..., :2].flatten(1, 2) - self.centre) / UNIT
+        return self.room_there(torch.cat([pooled, hand, where, where.abs()], -1))[..., 0].unflatten(1, (TURNS, WAYS))
 
     def _beside_of(self, s: Situation, place: Tensor, angle: Tensor) -> list[Tensor]:
         """Return how all things lie beside each of k places, seen along its angle.
@@ -330,20 +360,20 @@ class Motion(nn.Module):
         x, y, z = choices.into.unbind(-1)
         x, y = turned(x, y, there[:, 3])
         inside = torch.stack([there[:, 0] + x, there[:, 1] + y, there[:, 2] + z], -1)
-        way = choices.way.argmax(-1)
-        far = choices.far.gather(-1, way[:, None])[:, 0]
+        turns = torch.arange(TURNS, dtype=z.dtype, device=z.device) * (math.tau / TURNS)
+        # A hand that holds something cannot exchange its fingers: it turns to within a quarter turn of 0.
+        turned_hand = _smallest(s.grasped[:, 3:] + turns).abs()
+        possible = turned_hand <= torch.maximum(turned_hand.amin(-1, keepdim=True), z.new_tensor(QUARTER)[None, None])
+        both = choices.way.masked_fill(~possible[:, :, None], -1e4).flatten(1).argmax(-1)
+        near, way = s.skill == NEAR, both % WAYS
+        turn = torch.where(near, both // WAYS, choices.turn.masked_fill(~possible, -1e4).argmax(-1))
+        far = choices.far[torch.arange(len(way)), turn, way]
         angle = way_heading(s.stood, there) + way.to(far.dtype) * (math.tau / WAYS)
         beside = torch.stack(
             [there[:, 0] + far * torch.cos(angle), there[:, 1] + far * torch.sin(angle), there[:, 2] + z], -1
         )
-        near = (s.skill == NEAR)[:, None]
-        turns = torch.arange(TURNS, dtype=far.dtype, device=far.device) * (math.tau / TURNS)
-        # A hand that holds something cannot exchange its fingers: it turns to within a quarter turn of 0.
-        turned_hand = _smallest(s.grasped[:, 3:] + turns).abs()
-        possible = turned_hand <= torch.maximum(turned_hand.amin(-1, keepdim=True), far.new_tensor(QUARTER)[None, None])
-        turn = choices.turn.masked_fill(~possible, -1e4).argmax(-1)
         yaw = s.stood[:, 3] + turns[turn]
-        return torch.cat([torch.where(near, beside, inside), yaw[:, None]], -1)
+        return torch.cat([torch.where(near[:, None], beside, inside), yaw[:, None]], -1)
 
     def line(self, s: Situation, choices: Choices, phase: Tensor) -> Line:
         """Return where the hand goes in a phase, shape (n,)."""
@@ -374,9 +404,8 @@ class Motion(nn.Module):
         now, there = _of_slot(s.things.poses, s.target), _of_slot(s.things.poses, s.reference)
         apart = now[:, :3] - there[:, :3]
         x, y = turned(apart[:, 0], apart[:, 1], -there[:, 3])
-        far, heading = apart[:, :2].norm(dim=-1), way_heading(now, there)[:, None]
-        both = _radius(own, heading - now[:, 3:]) + _radius(its, heading - there[:, 3:])
-        gap = far - both[:, 0]
+        far, heading = apart[:, :2].norm(dim=-1), way_heading(now, there)
+        gap = gap_between(own, now[:, 3], its, there[:, 3], far, heading)
         spin = 2 * (now[:, 3] - there[:, 3])
         numbers = torch.stack(
             [
@@ -399,7 +428,7 @@ class Motion(nn.Module):
 
     def phase(self, s: Situation) -> Tensor:
         """Return the phase, shape (n,)."""
-        leaves = self.at_place(s) > 0
+        leaves = (self.at_place(s) > 0) & (s.handled > 0.5)
         phase = torch.where(leaves & (s.reference >= 0), RETREAT, FETCH)
         return torch.where(s.closed > 0.5, PLACE, phase)
 
@@ -451,6 +480,9 @@ class Motion(nn.Module):
                 torch.tanh(s.moved[:, 2] / 0.003),
                 s.moved[:, :2].norm(dim=-1) / STEP,
                 s.moved[:, 3] / TURN,
+                # A tool that rests before its goal has met something.
+                torch.tanh(s.moved[:, :3].norm(dim=-1) / 0.0015),
+                torch.tanh((line.place[:, :3] - s.tool[:, :3]).norm(dim=-1) / 0.02),
             ],
             -1,
         )
@@ -509,6 +541,42 @@ def _radius(size: Tensor, angle: Tensor) -> Tensor:
     """Return how far things of a size, shape (n, 3), reach in directions of their frames, shape (n, k), as ellipses."""
     half = size[:, None, :2] / 2
     return torch.sqrt((half[..., 0] * torch.cos(angle)) ** 2 + (half[..., 1] * torch.sin(angle)) ** 2)
+
+
+def _sides(own: Tensor, yaw: Tensor, its: Tensor, its_yaw: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the directions of the sides of two boxes, shape (n, 4), and how far both reach in each, together [m].
+
+    Args:
+        own: sizes of the first one, shape (n, 3).
+        yaw: of it, shape (n,).
+        its: sizes of the second one.
+        its_yaw: of it.
+    """
+    sides = torch.stack([yaw, yaw + math.pi / 2, its_yaw, its_yaw + math.pi / 2], -1)
+    reach = torch.zeros_like(sides)
+    for size, turn in ((own, yaw), (its, its_yaw)):
+        angle = sides - turn[:, None]
+        reach = reach + (size[:, :1] * torch.cos(angle).abs() + size[:, 1:2] * torch.sin(angle).abs()) / 2
+    return sides, reach
+
+
+def touching(own: Tensor, yaw: Tensor, its: Tensor, its_yaw: Tensor, angle: Tensor, gap: Tensor) -> Tensor:
+    """Return how far apart two boxes are in directions, shape (n, k), where they leave a gap between their sides [m].
+
+    Boxes that do not overlap are apart along a side of one of them (separating axes); see ``_sides`` for the arguments.
+    """
+    sides, reach = _sides(own, yaw, its, its_yaw)
+    across = torch.cos(angle[:, :, None] - sides[:, None]).abs().clamp_min(1e-9)
+    return ((reach[:, None] + gap) / across).amin(-1)
+
+
+def gap_between(own: Tensor, yaw: Tensor, its: Tensor, its_yaw: Tensor, far: Tensor, angle: Tensor) -> Tensor:
+    """Return the gap between the sides of two boxes so far apart in a direction [m], shape (n,); below 0: overlap.
+
+    It is that of ``touching``, whose arguments are explained in ``_sides``.
+    """
+    sides, reach = _sides(own, yaw, its, its_yaw)
+    return (far[:, None] * torch.cos(angle[:, None] - sides).abs() - reach).amax(-1)
 
 
 def _smallest(angle: Tensor) -> Tensor:

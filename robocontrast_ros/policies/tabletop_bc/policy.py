@@ -57,7 +57,7 @@ class TabletopBc:
         self._grasped: Tensor | None = None
         self._before: tuple[Tensor, float] | None = None
         self._commanded: Tensor | None = None
-        self._gripper = OPEN
+        self._gripper = self._handled = OPEN
 
     def describe(self) -> PolicyDescription:
         """Return that it answers with displacements of the tool, and needs cameras or the ground truth."""
@@ -105,11 +105,13 @@ class TabletopBc:
             self._commanded,
             torch.tensor([[width, width - last]], dtype=torch.float64),
             torch.tensor([self._gripper], dtype=torch.float64),
+            torch.tensor([self._handled], dtype=torch.float64),
         )
         action = self._motion(situation)[0]
         shift, turn = _at_most(action[:3], STEP), action[3].clamp(-TURN, TURN)
         step = torch.cat([shift, turn[None]]).round(decimals=DECIMALS)
         self._gripper = CLOSED if action[4] > 0 else OPEN
+        self._handled = max(self._handled, self._gripper)
         # The next answer depends on this one, so it is kept as rounded.
         self._commanded = self._commanded + step
         self._before = tool, width

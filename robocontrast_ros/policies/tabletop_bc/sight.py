@@ -189,7 +189,7 @@ class Sight(nn.Module):
     def checkpoint(self) -> dict[str, Any]:
         """Return the network's state for ``restored``: only numbers, names and tensors.
 
-        Weights are stored in half precision: they are rounded by less than training leaves them uncertain.
+        Weights are stored in half precision; validation is of the network as it is restored.
         """
         kinds = {name: list(value) for name, value in vars(self.kinds).items()}
         state = self.state_dict().items()

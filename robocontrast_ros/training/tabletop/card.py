@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +26,9 @@ recipe: {recipe}
 ## Trained on
 
 Demonstrations of the oracle in the embedded world, with noise and drifts in what was executed, not in what was
-learned. {models} models of objects, {fewest} to {most} of them in a scene.
-The first twentieth of the shards, at least one, was kept for validation.
+learned; the first twentieth of the shards, at least one, was kept for validation.
 
-{demonstrations}
-
-Instructions in scenes that were drawn without physics.
+{data}
 
 ## Validation
 
@@ -46,29 +44,77 @@ Validation does not tell how often a policy succeeds. Held-out instances and the
 """
 
 
-def model_card(names: Sequence[str], recipe: str, demonstrations: Sequence[Path], measured: Measured) -> str:
+@dataclass(frozen=True)
+class Data:
+    """What the networks were trained on and validated with.
+
+    Attributes:
+        kept: episodes of each skill that succeeded, in the order of ``FAMILIES``.
+        tried: those that were begun.
+        steps: control steps of those kept.
+        models: of objects in them.
+        things: least and greatest number of objects in a scene.
+        instructions: in scenes without physics; then those that were held out.
+        images: of scenes without physics, by each camera, 0 for none; then those that were held out.
+    """
+
+    kept: tuple[int, ...]
+    tried: tuple[int, ...]
+    steps: int
+    models: int
+    things: tuple[int, int]
+    instructions: tuple[int, int]
+    images: tuple[int, int]
+
+    @classmethod
+    def of(cls, demonstrations: Sequence[Path], instructions: tuple[int, int], images: tuple[int, int]) -> Data:
+        """Count what the shards of demonstrations hold."""
+        shards = [Shard.load(path) for path in demonstrations]
+        kept = np.sum([np.bincount(shard.skill, minlength=len(FAMILIES)) for shard in shards], axis=0)
+        tried = np.sum([shard.tried for shard in shards], axis=0)
+        counts = np.concatenate([(shard.models >= 0).sum(axis=1) for shard in shards])
+        return cls(
+            tuple(kept.tolist()),
+            tuple(tried.tolist()),
+            sum(len(shard.episode) for shard in shards),
+            len(np.unique(np.concatenate([shard.models[shard.models >= 0] for shard in shards]))),
+            (int(counts.min()), int(counts.max())),
+            instructions,
+            images,
+        )
+
+    def described(self) -> str:
+        """Return it as a list in Markdown."""
+        least, most = self.things
+        by_skill = ", ".join(
+            f"{family} {kept} of {tried}" for family, kept, tried in zip(FAMILIES, self.kept, self.tried, strict=True)
+        )
+        lines = [
+            f"{sum(self.kept)} episodes, {self.steps} control steps; those that succeeded, of those tried: {by_skill}",
+            f"{self.models} models of objects, {least} to {most} of them in a scene",
+            "{} instructions in scenes drawn without physics, and {} held out".format(*self.instructions),
+        ]
+        if self.images[0]:
+            lines.append(
+                "{} images by each camera of scenes drawn without physics, and {} held out".format(*self.images)
+            )
+        return "\n".join(f"- {line}" for line in lines)
+
+
+def model_card(names: Sequence[str], recipe: str, data: Data, measured: Measured) -> str:
     """Return the card's Markdown.
 
     Args:
         names: of the policies.
         recipe: name of the recipe's file.
-        demonstrations: their shards.
+        data: that they were trained on.
         measured: in validation.
     """
-    shards = [Shard.load(path) for path in demonstrations]
-    kept = np.sum([np.bincount(shard.skill, minlength=len(FAMILIES)) for shard in shards], axis=0)
-    tried = np.sum([shard.tried for shard in shards], axis=0)
-    steps = sum(len(shard.episode) for shard in shards)
-    counts = np.concatenate([(shard.models >= 0).sum(axis=1) for shard in shards])
-    lines = [f"- {family}: {k} episodes of {t} tried" for family, k, t in zip(FAMILIES, kept, tried, strict=True)]
     return CARD.format(
         names=", ".join(names),
         skills=", ".join(FAMILIES),
         recipe=recipe,
-        models=len(np.unique(np.concatenate([shard.models[shard.models >= 0] for shard in shards]))),
-        fewest=counts.min(),
-        most=counts.max(),
-        demonstrations="\n".join([*lines, f"- together {kept.sum()} episodes, {steps} steps"]),
+        data=data.described(),
         measured=validation(measured),
         commands="\n".join(
             f"    robocontrast evaluate tabletop_contrast --fast --policy {name}.yaml" for name in names

@@ -69,6 +69,7 @@ class Steps:
         commanded: shape (n, 4).
         width: shape (n, 2).
         closed: shape (n,).
+        handled: shape (n,).
         phase: what the hand does after its last command, shape (n,).
         line: shape (n, 4).
         above: shape (n,).
@@ -87,6 +88,7 @@ class Steps:
     commanded: Tensor
     width: Tensor
     closed: Tensor
+    handled: Tensor
     phase: Tensor
     line: Tensor
     above: Tensor
@@ -115,6 +117,8 @@ class Steps:
             moved = np.where(first[:, None], 0.0, np.diff(s.tool, axis=0, prepend=s.tool[:1]))
             moved[:, 3] = np.remainder(moved[:, 3] + math.pi, math.tau) - math.pi
             closed = s.gripper > 0.5
+            began = np.maximum.accumulate(np.where(first, rows, 0))
+            handled = np.maximum.accumulate(np.where(closed, rows, -1)) >= began
             # The step that gives a new command is still one of the phase before, on its line.
             new = ~first & (closed != (s.action[:, 4] > 0.5))
             lines = np.where(new, rows - 1, rows)
@@ -133,6 +137,7 @@ class Steps:
                     s.commanded,
                     width,
                     s.gripper,
+                    handled.astype(np.float32),
                     phase,
                     s.line[lines],
                     s.above[lines],
@@ -161,6 +166,7 @@ class Steps:
             self.commanded,
             self.width,
             self.closed,
+            self.handled,
         )
 
 
@@ -232,7 +238,7 @@ class MotionTrainer(EpochTrainer[Motion]):
         """Return measures over steps that were not trained on."""
         self.network.eval()
         steps = self._held_out
-        right, situation = chosen(steps), steps.situation()
+        right, situation, rows = chosen(steps), steps.situation(), torch.arange(len(steps))
         choices = self.network.choices(situation)
         fetch, place = steps.phase == FETCH, (steps.phase == PLACE) & (steps.reference >= 0)
         near = place & (steps.skill == NEAR)
@@ -240,14 +246,15 @@ class MotionTrainer(EpochTrainer[Motion]):
         off = (line.place[:, :2] - steps.line[:, :2]).norm(dim=-1)
         action = self.network.act(situation, Line(steps.line, steps.above), steps.phase)
         end = self.network.target_place(situation, choices)
-        carried = carried_line(steps.tool, steps.things[torch.arange(len(steps)), steps.target], end)
+        carried = carried_line(steps.tool, steps.things[rows, steps.target], end)
         error = (action[:, :3] - steps.action[:, :3]).norm(dim=-1)
         return {
             "phase": _share(self.network.phase(situation) == steps.phase),
             "grasp": _share((choices.grasp.argmax(-1) == right.grasp)[fetch]),
             "grasp_mm": 1e3 * float(off[fetch].median()),
-            "turn": _share((choices.turn.argmax(-1) == right.turn)[place]),
-            "way": _share((choices.way.argmax(-1) == right.way)[near]),
+            "turn": _share((choices.turn.argmax(-1) == right.turn)[place & ~near]),
+            "way": _share((choices.way.flatten(1).argmax(-1) == _turn_and_way(right))[near]),
+            "far_mm": 1e3 * float((choices.far[rows, right.turn, right.way] - right.far)[near].abs().median()),
             "place_mm": 1e3 * float((carried - steps.line)[place & ~near][:, :2].norm(dim=-1).median()),
             "low_mm": 1e3 * float((line.place[:, 2] - steps.line[:, 2]).abs()[fetch | place].median()),
             "height_mm": 1e3 * float((line.above - right.height).abs().median()),
@@ -270,8 +277,8 @@ class MotionTrainer(EpochTrainer[Motion]):
         rows = torch.arange(len(steps))
         grasp = functional.cross_entropy(choices.grasp, right.grasp, reduction="none")
         at = _off(choices.at[rows, right.grasp], right.at)
-        way = functional.cross_entropy(choices.way, right.way, reduction="none")
-        far = _off(choices.far[rows, right.way][:, None], right.far[:, None])
+        way = functional.cross_entropy(choices.way.flatten(1), _turn_and_way(right), reduction="none")
+        far = _off(choices.far[rows, right.turn, right.way][:, None], right.far[:, None])
         turn = functional.cross_entropy(choices.turn, right.turn, reduction="none")
         into = _off(choices.into, right.into)
         up = _off(choices.into[:, 2:], right.into[:, 2:])
@@ -289,8 +296,7 @@ class MotionTrainer(EpochTrainer[Motion]):
         return (
             _mean(grasp + 5 * at, fetch)
             + _mean(way + 5 * far + 5 * up, near)
-            + _mean(turn, place)
-            + _mean(5 * into, inside)
+            + _mean(turn + 5 * into, inside)
             + height.mean()
             + _mean(leaves, (steps.phase != PLACE) & (steps.reference >= 0))
             + 3 * moved
@@ -306,6 +312,11 @@ def _seen(network: Motion, steps: Steps) -> Tensor:
     found = torch.zeros_like(network.seen)
     found[network.attributes.types[models], chosen(steps).grasp[fetch]] = True
     return found | ~found.any(-1, keepdim=True)
+
+
+def _turn_and_way(right: Chosen) -> Tensor:
+    """Return the index of both among the flattened ``Choices.way``, shape (n,)."""
+    return right.turn * WAYS + right.way
 
 
 def _off(found: Tensor, right: Tensor) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.training.epochs import EpochTrainer
 from robocontrast_ros.training.recipes import Say, Trained
 from robocontrast_ros.training.shards import all_shards, split
-from robocontrast_ros.training.tabletop.card import model_card
+from robocontrast_ros.training.tabletop.card import Data, model_card
 from robocontrast_ros.training.tabletop.demonstrations import TabletopDemonstrations, make_shard, read_oracle
 from robocontrast_ros.training.tabletop.grounding import GroundingTrainer, GroundingTraining, Told
 from robocontrast_ros.training.tabletop.motion import MotionTrainer, MotionTraining, Steps
@@ -114,6 +116,7 @@ class TabletopFile:
         motion = trained(MotionTrainer(recipe.motion, catalogue, steps, steps_held), "motion")
         networks = {"grounding": grounding, "motion": motion}
         policies = [_parameter_file(folder, f"{name}_state", networks)]
+        images = (0, 0)
         if recipe.sight is not None:
             views = all_shards(
                 partial(make_views, str(self._task_file)), recipe.sight.views, folder / "views", processes, say
@@ -121,13 +124,17 @@ class TabletopFile:
             # The shards of one robot follow each other: the first and the last are of different ones.
             names, scenes = Scenes.of(views[1:-1])
             _, held = Scenes.of([views[0], views[-1]])
+            images = len(scenes), len(held)
             say(f"sight: {len(scenes)} scenes, {len(held)} held out")
             kinds = kinds_of(names, self._task.library)
             sight = trained(SightTrainer(recipe.sight.training, kinds, scenes, held), "sight")
             policies.append(_parameter_file(folder, f"{name}_camera", {**networks, "sight": sight}))
         card = folder / "README.md"
         made = [path.stem for path in policies]
-        card.write_text(model_card(made, self._path.name, demonstrations, measured), encoding="utf-8")
+        data = Data.of(demonstrations, (len(told), len(told_held)), images)
+        card.write_text(model_card(made, self._path.name, data, measured), encoding="utf-8")
+        numbers = {"data": asdict(data), "validation": measured}
+        (folder / "card.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
         return Trained(tuple(policies), card, "tabletop_demo")
 
 

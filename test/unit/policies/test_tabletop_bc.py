@@ -11,8 +11,10 @@ import yaml
 
 torch = pytest.importorskip("torch")
 
+import shapely  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
+from shapely import affinity  # noqa: E402
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri  # noqa: E402
 from robocontrast_ros.contracts.policy import PolicyContract  # noqa: E402
@@ -20,7 +22,14 @@ from robocontrast_ros.domain import ObjectState, Pose, Scene  # noqa: E402
 from robocontrast_ros.policies.protocol import Observation  # noqa: E402
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.grounding import LONGEST, Grounding, GroundingSizes, Things  # noqa: E402
-from robocontrast_ros.policies.tabletop_bc.motion import Choices, Motion, MotionSizes, carried_line  # noqa: E402
+from robocontrast_ros.policies.tabletop_bc.motion import (  # noqa: E402
+    Choices,
+    Motion,
+    MotionSizes,
+    carried_line,
+    gap_between,
+    touching,
+)
 from robocontrast_ros.policies.tabletop_bc.policy import TabletopBc, true_things  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.words import token_vectors  # noqa: E402
@@ -103,6 +112,7 @@ def _steps(catalogue, models, things, tool, line, **changes) -> Steps:
         "commanded": [tool],
         "width": [[0.08, 0.0]],
         "closed": [0.0],
+        "handled": [0.0],
         "phase": [0],
         "line": [line],
         "above": [0.3],
@@ -118,7 +128,7 @@ def _taken(choices: Choices, right) -> Choices:
     grasp, at = torch.zeros_like(choices.grasp), choices.at.clone()
     way, far, turn = torch.zeros_like(choices.way), choices.far.clone(), torch.zeros_like(choices.turn)
     grasp[rows, right.grasp], at[rows, right.grasp] = 1.0, right.at
-    way[rows, right.way], far[rows, right.way] = 1.0, right.far
+    way[rows, right.turn, right.way], far[rows, right.turn, right.way] = 1.0, right.far
     turn[rows, right.turn] = 1.0
     return replace(choices, grasp=grasp, at=at, way=way, far=far, turn=turn, into=right.into)
 
@@ -176,6 +186,25 @@ def test_where_a_thing_is_put_is_one_of_the_networks_choices(networks, stood, th
     found = motion.target_place(situation, _taken(motion.choices(situation), chosen(steps)))[0].tolist()
     assert abs(math.remainder(found[3] - end[3], math.tau)) < 1e-6
     assert np.allclose(found[:3], end[:3], atol=1e-9)
+
+
+SIDES = st.floats(0.01, 0.2)
+YAWS = st.floats(-math.pi, math.pi)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SIDES, SIDES, YAWS, SIDES, SIDES, YAWS, YAWS, st.floats(0.0, 0.06))
+def test_two_boxes_are_brought_to_a_gap(a, b, yaw, c, d, its_yaw, angle, gap):
+    numbers = torch.tensor([[a, b, 0.1], [c, d, 0.1]], dtype=torch.float64)
+    own, its, first, second = numbers[:1], numbers[1:], *torch.tensor([[yaw], [its_yaw]], dtype=torch.float64)
+    way = torch.tensor([[angle]], dtype=torch.float64)
+    far = float(touching(own, first, its, second, way, way.new_tensor(gap)))
+    box = affinity.rotate(shapely.box(-a / 2, -b / 2, a / 2, b / 2), yaw, (0, 0), use_radians=True)
+    box = affinity.translate(box, far * math.cos(angle), far * math.sin(angle))
+    other = affinity.rotate(shapely.box(-c / 2, -d / 2, c / 2, d / 2), its_yaw, (0, 0), use_radians=True)
+    # Past a corner the gap between the sides is less than that between the boxes.
+    assert gap - 1e-9 <= box.distance(other) <= 1.5 * gap + 1e-9
+    assert float(gap_between(own, first, its, second, way.new_tensor([far]), way[:, 0])) == pytest.approx(gap, abs=1e-9)
 
 
 def test_carried_as_the_planner_carries():

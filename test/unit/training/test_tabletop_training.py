@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -183,7 +184,8 @@ def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(orac
         assert (made.name, made.privileged, bool(made.cameras)) == (name, privileged, not privileged)
     card = (folder / "README.md").read_text()
     kept = sum(len(Shard.load(path).skill) for path in sorted((folder / "demonstrations").glob("*.npz")))
-    assert f"together {kept} episodes" in card
+    assert f"- {kept} episodes, " in card
+    assert json.loads((folder / "card.json").read_text())["validation"].keys() == {"grounding", "motion", "sight"}
     assert "demonstrations: 2 of 2 shards, 0 s left" in first.output
     again = CliRunner().invoke(app, command)
     assert again.exit_code == 0, again.output
