@@ -18,7 +18,7 @@ PERTURBED = ["LB", "SB"]
 """Of the session's perturbations, those that change the instruction and the scene: enough for the graph."""
 
 
-@pytest.mark.parametrize(("robot", "family"), [("franka_hand", "put_in"), ("ur5e_2f85", "put_on")])
+@pytest.mark.parametrize(("robot", "family"), [("franka_hand", "stack"), ("ur5e_2f85", "put_on")])
 def test_an_arm_with_a_hand_solves_trials_which_one_process_and_the_bags_give_again(tmp_path, robot, family):
     place, shipped = Workplace(tmp_path), read_yaml(resolve_uri(SHIPPED))
     assert set(PERTURBED) <= set(shipped["strategy"]["perturbations"])

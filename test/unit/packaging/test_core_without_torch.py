@@ -32,6 +32,7 @@ NEED_TORCH = (
     "robocontrast_ros.policies.film_bc.",
     "robocontrast_ros.policies.tabletop_bc.",
     "robocontrast_ros.policies.adapters.torch_model.networks",
+    "robocontrast_ros.policies.threads",
     "robocontrast_ros.training",
 )
 
