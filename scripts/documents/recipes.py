@@ -270,8 +270,9 @@ RECIPES = (
     # ΔSB (what is named stands elsewhere, or the way is blocked) less often than the instances' own base trials? Two
     # questions, about success, each answered by the 95 % interval of its paired difference; 100 instances; the oracle
     # on the same instances is the control. They were answered once, with seed 302; then ΔLB was corrected, which had
-    # asked for another skill in 55 of 100 instances, so that they are asked again, of the next seed, which was written
-    # down before any of its trials was run. Both answers are shown however they come out.
+    # asked for another skill in 55 of 100 instances, and the policy's motion network was trained again, so that they
+    # are asked again, of the next seed, which was written down before any of its trials was run. Both answers are
+    # shown however they come out.
     replace(
         _on_table("tabletop_asked", "--policy tabletop_state --set seed=303 --size 100", STATE_ON_TABLE),
         make=making.session_with_overview(ASKED, (*making.COLUMNS, "family")),

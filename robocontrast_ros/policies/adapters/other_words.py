@@ -86,7 +86,7 @@ class OtherWords:
         return _described(self._listener.describe(), self._parameters)
 
     def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial; the words are used to draw different ones alone."""
+        """Begin a trial; its words only serve to draw other ones."""
         self._given, self._told = (instruction, seed), False
         if self._task is None:
             self._listener.reset("", seed)

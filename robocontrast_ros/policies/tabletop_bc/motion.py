@@ -227,8 +227,8 @@ class Motion(nn.Module):
         heights = torch.stack([over, carried, stands], -1)
         at = self.at(target).view(n, -1, 3) * UNIT
         turn = self.turn(scene) + self._fit(s, torch.cat([target, reference, skill], -1))
-        turns = torch.arange(TURNS, dtype=yaw.dtype) * (math.tau / TURNS)
-        apart = [touching(own, yaw + turn, its, there[:, 3], ways_ahead, self.gap * UNIT) for turn in turns]
+        gap = self.gap * UNIT
+        apart = [touching(own, yaw + turn, its, there[:, 3], ways_ahead, gap) for turn in _turns(yaw)]
         far = far[:, None] * UNIT + torch.stack(apart, 1)
         away = beside & (slots != s.reference[:, None])
         near, room = s.skill == NEAR, torch.zeros_like(far)
@@ -259,7 +259,7 @@ class Motion(nn.Module):
     def _fit(self, s: Situation, codes: Tensor) -> Tensor:
         """Return what the angles of target and hand to the reference add to the logits of the turns, (n, TURNS)."""
         there = _of_slot(s.things.poses, s.reference)[:, 3:]
-        turns = torch.arange(TURNS, dtype=there.dtype) * (math.tau / TURNS)
+        turns = _turns(there)
         hand = _smallest(s.grasped[:, 3:] + turns)
         angles = [2 * (s.stood[:, 3:] + turns - there), 2 * (s.grasped[:, 3:] + turns - there)]
         numbers = torch.stack([f(angle) for angle in angles for f in (torch.cos, torch.sin)] + [hand, hand.abs()], -1)
@@ -269,7 +269,7 @@ class Motion(nn.Module):
     def _room_around(self, s: Situation, angle: Tensor, far: Tensor, own: Tensor, away: Tensor) -> Tensor:
         """Return what the room for target and hand adds to the logits of turns and ways, shape (n, TURNS, WAYS)."""
         there = _of_slot(s.things.poses, s.reference)[:, None, None]
-        turns = torch.arange(TURNS, dtype=far.dtype)[:, None] * (math.tau / TURNS)
+        turns = _turns(far)[:, None]
         angle = angle[:, None].expand_as(far)
         x, y = far * torch.cos(angle), far * torch.sin(angle)
         place = torch.stack([there[..., 0] + x, there[..., 1] + y, torch.zeros_like(x)], -1)
@@ -360,7 +360,7 @@ class Motion(nn.Module):
         x, y, z = choices.into.unbind(-1)
         x, y = turned(x, y, there[:, 3])
         inside = torch.stack([there[:, 0] + x, there[:, 1] + y, there[:, 2] + z], -1)
-        turns = torch.arange(TURNS, dtype=z.dtype, device=z.device) * (math.tau / TURNS)
+        turns = _turns(z)
         # A hand that holds something cannot exchange its fingers: it turns to within a quarter turn of 0.
         turned_hand = _smallest(s.grasped[:, 3:] + turns).abs()
         possible = turned_hand <= torch.maximum(turned_hand.amin(-1, keepdim=True), z.new_tensor(QUARTER)[None, None])
@@ -577,6 +577,11 @@ def gap_between(own: Tensor, yaw: Tensor, its: Tensor, its_yaw: Tensor, far: Ten
     """
     sides, reach = _sides(own, yaw, its, its_yaw)
     return (far[:, None] * torch.cos(angle[:, None] - sides).abs() - reach).amax(-1)
+
+
+def _turns(like: Tensor) -> Tensor:
+    """Return the turns of a target [rad], shape (TURNS,), in the precision of another tensor."""
+    return torch.arange(TURNS, dtype=like.dtype, device=like.device) * (math.tau / TURNS)
 
 
 def _smallest(angle: Tensor) -> Tensor:

@@ -54,7 +54,7 @@ class _Case:
         base: the unperturbed test instance.
         scene: the actual scene.
         hanging: whether the target is in the air there.
-        reason: why the base instruction leaves nothing to do in it: no plan, or fulfilled; empty where it does.
+        reason: why the base instruction cannot be given in it: target in the air, no plan, or fulfilled; else empty.
         before: that plan; where there is none, that of the base instance in its own scene.
     """
 

@@ -23,6 +23,9 @@ from robocontrast_ros.policies.protocol import Observation  # noqa: E402
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.grounding import LONGEST, Grounding, GroundingSizes, Things  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.motion import (  # noqa: E402
+    FETCH,
+    NEAR,
+    RETREAT,
     Choices,
     Motion,
     MotionSizes,
@@ -186,6 +189,15 @@ def test_where_a_thing_is_put_is_one_of_the_networks_choices(networks, stood, th
     found = motion.target_place(situation, _taken(motion.choices(situation), chosen(steps)))[0].tolist()
     assert abs(math.remainder(found[3] - end[3], math.tau)) < 1e-6
     assert np.allclose(found[:3], end[:3], atol=1e-9)
+
+
+def test_an_open_hand_leaves_only_what_it_has_handled(networks):
+    catalogue, motion = networks[1].catalogue, Motion(networks[1].catalogue, MotionSizes(16, 16, 16))
+    torch.nn.init.constant_(motion.leaves[-1].bias, 1e3)  # it takes everything for being in its place
+    tool, places = (0.3, 0.0, 0.45, 0.0), [(0.4, 0.0, 0.0, 0.0), (0.5, 0.2, 0.0, 0.0)]
+    for handled, phase in ((0.0, FETCH), (1.0, RETREAT)):
+        steps = _steps(catalogue, ["red_mug", "red_cube"], places, tool, tool, skill=[NEAR], handled=[handled])
+        assert motion.double().phase(steps.situation()).tolist() == [phase]
 
 
 SIDES = st.floats(0.01, 0.2)
