@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 import time
 from collections.abc import Callable
@@ -276,7 +277,7 @@ def _print_how_to_resume(run: RunFolder, code: int, console: Console) -> None:
         console.print(f"No trial was started. The logs are in {run.path / 'logs'}", soft_wrap=True, highlight=False)
     elif code not in (0, 2):
         console.print(
-            f"Nothing is lost. Resume with: robocontrast evaluate --resume {run.path}",
+            f"Nothing is lost. Resume with: robocontrast evaluate --resume {shlex.quote(str(run.path))}",
             soft_wrap=True,
             highlight=False,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -107,7 +108,7 @@ def evaluate(
 
 def _show_results_of(run: RunFolder, code: int, console: Console) -> int:
     """Show the results of a session, and return the exit code."""
-    again = f"robocontrast results {run.path}"
+    again = shlex.join(["robocontrast", "results", str(run.path)])
     if code in (128 + signal.SIGTERM, 128 + signal.SIGHUP):
         # After these signals a supervisor kills the process soon.
         console.print(f"Tables, figure and maps: {again}", soft_wrap=True, highlight=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from rich.console import Console
 from rich.progress import track
 
@@ -43,7 +45,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
     _draw_maps(run, console)
     console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)
-    console.print(f"as one page: robocontrast report {run.path}", soft_wrap=True, highlight=False)
+    console.print(f"as one page: robocontrast report {shlex.quote(str(run.path))}", soft_wrap=True, highlight=False)
     said = golden_words(read_journal(run.journal).events)
     if said:
         console.print(said, soft_wrap=True, highlight=False)

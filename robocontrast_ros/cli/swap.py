@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import time
@@ -79,7 +80,7 @@ def _graph(run: RunFolder) -> dict[str, object]:
             "RUN",
             str(run.path),
             "the folder of a session that is running",
-            f"Resume an interrupted session with: robocontrast evaluate --resume {run.path}",
+            f"Resume an interrupted session with: robocontrast evaluate --resume {shlex.quote(str(run.path))}",
         )
     return read_yaml(run.graph)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from pathlib import Path
 
@@ -45,5 +46,7 @@ def train_policy(recipe: str, output: Path, processes: int | None, console: Cons
         lambda line: console.print(f"{time.strftime('%H:%M:%S')} {line}", soft_wrap=True),
     )
     for policy in trained.policies:
-        console.print(f"robocontrast evaluate {trained.session} --policy {policy}", soft_wrap=True)
+        console.print(
+            shlex.join(["robocontrast", "evaluate", trained.session, "--policy", str(policy)]), soft_wrap=True
+        )
     console.print(f"model card: {trained.card}", soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import threading
 from pathlib import Path
 
@@ -115,7 +116,7 @@ class EpisodeManager(Node):
             self.exit_code = 0 if isinstance(end, SessionFinished) else 3
 
     def _log_end(self, end: SessionEnd) -> None:
-        text = f"{end.detail}; tables, figure and maps: robocontrast results {self._run.path}"
+        text = f"{end.detail}; tables, figure and maps: robocontrast results {shlex.quote(str(self._run.path))}"
         if isinstance(end, SessionFinished):
             self.get_logger().info(text)
         elif end.fault is Fault.ABORTED:

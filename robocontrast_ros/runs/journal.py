@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -127,7 +128,7 @@ def read_begun(path: Path) -> Journal:
     if not journal.events:
         raise JournalError(
             f"{path}: no event in it, expected those of a session: none was begun here, or they were lost. "
-            f"Begin it with: robocontrast evaluate {path.parent / 'parameters' / 'session.yaml'}"
+            f"Begin it with: robocontrast evaluate {shlex.quote(str(path.parent / 'parameters' / 'session.yaml'))}"
         )
     return journal
 
@@ -191,7 +192,7 @@ class JournalWriter:
             # What comes next must not be appended to half a line.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, end)
-            then = f"then go on with: robocontrast evaluate --resume {self._path.parent}"
+            then = f"then go on with: robocontrast evaluate --resume {shlex.quote(str(self._path.parent))}"
             raise DiskError(self._path, error, then) from None
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -59,7 +60,7 @@ class SessionServices:
         if not self._thread.is_alive():
             return False, "no session is running"
         self._control.abort("aborted by a service call")
-        return True, f"the robot is stopped; resume with --resume {self._run}"
+        return True, f"the robot is stopped; resume with --resume {shlex.quote(str(self._run))}"
 
     def _swap(self, request: SwapPolicy.Request) -> Answer:
         if self.state not in (SessionState.RUNNING, SessionState.PAUSED):

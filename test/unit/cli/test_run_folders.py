@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from played_runs import record_run
 from typer.testing import CliRunner
@@ -41,8 +43,10 @@ def test_a_damaged_line_of_a_journal_is_named_by_every_command(run, command, dam
 
 
 @pytest.mark.parametrize("command", READERS, ids=" ".join)
-def test_an_empty_journal_is_refused_by_every_command(run, command):
+def test_an_empty_journal_is_refused_by_every_command_with_one_that_can_be_pasted(run, command):
+    run = run.rename(run.with_name("a b"))
     (run / "journal.jsonl").write_bytes(b"")
     line = refused(invoke(*command, run))
     assert f"{run / 'journal.jsonl'}: no event in it" in line
-    assert line.endswith(f"Begin it with: robocontrast evaluate {run / 'parameters' / 'session.yaml'}")
+    pasted = line.partition("Begin it with: ")[2]
+    assert shlex.split(pasted) == ["robocontrast", "evaluate", str(run / "parameters" / "session.yaml")]
