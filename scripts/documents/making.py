@@ -205,7 +205,7 @@ def study(command: str, work: Path) -> Made:
     loaded = load_study(shlex.split(command)[2])
     read = {job: JobFiles(work / loaded.parameters.name / "jobs", job).read() for job in jobs_of(loaded)}
     metric = loaded.session(next(iter(loaded.policies)), loaded.parameters.standard, 0, None).task.metric
-    trials = pl.concat([table for table, _ in read.values()]).select(dict.fromkeys((*OF_STUDY, metric)))
+    trials = pl.concat([table for table, _ in read.values()]).select(*dict.fromkeys((*OF_STUDY, metric)))
     packed = gzip.compress(trials.with_columns(pl.col(pl.Float64).round(DECIMALS)).write_csv().encode(), mtime=0)
     sessions = [asdict(session) for _, ended in read.values() for session in ended]
     values = {

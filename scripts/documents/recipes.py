@@ -306,6 +306,11 @@ RECIPES = (
         "--policy tabletop_camera --robot ur5e_2f85 --strategy standard --size 200",
         SIGHT_ON_TABLE,
     ),
+    _study(
+        "tabletop",
+        (*PERTURBED_TABLE, *STATE_ON_TABLE, "config/policies/tabletop_state_other_words.yaml"),
+        small_of="robocontrast study tabletop_small --processes 2",
+    ),
     Recipe(
         "tabletop_perturbations",
         Pace.LONG,
@@ -399,13 +404,3 @@ RECIPES = (
     ),
 )
 """In the order in which they are made: a picture after the result that decides which trial it shows."""
-
-# Written down before any of its trials was run, and not made yet.
-PENDING = (
-    _study(
-        "tabletop",
-        (*PERTURBED_TABLE, *STATE_ON_TABLE, "config/policies/tabletop_state_other_words.yaml"),
-        small_of="robocontrast study tabletop_small --processes 2",
-    ),
-)
-"""Results on the table that are still to be made."""
