@@ -115,6 +115,11 @@ def _on_table(name: str, arguments: str, inputs: tuple[str, ...]) -> Recipe:
     return replace(found, small="--max-trials 6 --size 5")
 
 
+def _with_overview(recipe: Recipe, picture: str) -> Recipe:
+    """Return the recipe of a held-out session that draws the run's overview, too."""
+    return replace(recipe, make=making.session_with_overview(picture, (*making.COLUMNS, "family")), pictures=(picture,))
+
+
 def _controls(policy: str, inputs: tuple[str, ...]) -> tuple[Recipe, ...]:
     """Return the blind-language controls of a policy on the table, in the base trials of the first instances."""
     return tuple(
@@ -274,20 +279,14 @@ RECIPES = (
     # asked for another skill in 55 of 100 instances, and the policy's motion network was trained again, so that they
     # are asked again, of the next seed, which was written down before any of its trials was run. Both answers are
     # shown however they come out.
-    replace(
-        _on_table("tabletop_asked", "--policy tabletop_state --set seed=303 --size 100", STATE_ON_TABLE),
-        make=making.session_with_overview(ASKED, (*making.COLUMNS, "family")),
-        pictures=(ASKED,),
+    _with_overview(
+        _on_table("tabletop_asked", "--policy tabletop_state --set seed=303 --size 100", STATE_ON_TABLE), ASKED
     ),
     _on_table("tabletop_asked_oracle", "--policy tabletop_oracle --set seed=303 --size 100", ()),
     # Session, seed 301 and sizes were written down before any of these trials was run and before the policies were
     # there. They describe the shipped policies, with the oracle, the blind-language controls and the other arm beside;
     # they ask no question of one perturbation, and are shown however they come out.
-    replace(
-        _on_table("tabletop_state", "--policy tabletop_state", STATE_ON_TABLE),
-        make=making.session_with_overview(OVERVIEW_ON_TABLE, (*making.COLUMNS, "family")),
-        pictures=(OVERVIEW_ON_TABLE,),
-    ),
+    _with_overview(_on_table("tabletop_state", "--policy tabletop_state", STATE_ON_TABLE), OVERVIEW_ON_TABLE),
     # Perturbations were written down for the camera's 500 instances, too; a trial with two cameras takes 4 s, so that
     # they were cut to the first 100, when 35 had been run and before any of their outcomes was looked at.
     _on_table("tabletop_camera", "--policy tabletop_camera --strategy standard", SIGHT_ON_TABLE),
