@@ -41,6 +41,7 @@ setup(
         "opencv-python-headless",
         "ortools",
         "pandas",
+        "pillow",
         "polars",
         "pydantic>=2",
         "pydantic-core",

@@ -312,6 +312,19 @@ def picture(
 
 @app.command()
 @one_line_errors
+def clutter(
+    image: Annotated[Path, typer.Argument(help="A picture of any size: the robot's view.")],
+    top_image: Annotated[Path | None, typer.Argument(help="The same scene from above.", show_default=False)] = None,
+    to: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("clutter.png"),
+) -> None:
+    """Measure how cluttered a scene looks, by feature congestion, and draw where."""
+    from robocontrast_ros.cli.clutter import show_clutter
+
+    show_clutter([image, *([top_image] if top_image else [])], to, Console())
+
+
+@app.command()
+@one_line_errors
 def train(
     recipe: Annotated[str, typer.Argument(help="Name of a recipe in config/training/, or path of a .yaml file.")],
     output: Annotated[
