@@ -27,6 +27,7 @@ from rich.table import Table
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.cli import evaluate
 from robocontrast_ros.configuration.settings import parse_settings
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.runs.events import Event, TrialFinished
@@ -36,7 +37,6 @@ from robocontrast_ros.sessions.loop import Session
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.worlds.in_process import InProcessBench
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
 
 SIZE = 224

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
+from robocontrast_ros.images.rendering import RenderingUnavailable
 from robocontrast_ros.objects import SHIPPED, ObjectModel, load_library
-from robocontrast_ros.worlds.mujoco.rendering import RenderingUnavailable
 
 
 def show_objects(places: list[str], picture: Path | None, console: Console) -> None:

@@ -16,6 +16,7 @@ from simulation_interfaces.srv import (
     StepSimulation,
 )
 
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
 from robocontrast_ros.nodes.conversions.sensors import clock_to_msg, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import FEATURES, FORMATS, Refusal, result_of
@@ -31,7 +32,6 @@ from robocontrast_ros.nodes.simulator.state import PlayControl
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import CaptureImages
 from robocontrast_ros.worlds.mujoco.entities import ResetScope
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.sensors import Sensor
 from robocontrast_ros.worlds.mujoco.world import start_world
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from robocontrast_ros.bags.trial_recorder import TrialRecorder
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.sessions.policy_check import check_description
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.system.numerics import pin
 from robocontrast_ros.worlds.in_process import InProcessBench
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
 
 

@@ -25,6 +25,7 @@ from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_ep
 from robocontrast_ros.episodes.pacing import Lockstep
 from robocontrast_ros.episodes.ports import Images, PendingAnswer
 from robocontrast_ros.episodes.scoring import STANDARD, EpisodeScorer, Sample, Score
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
@@ -38,7 +39,6 @@ from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.system.numerics import one_thread
 from robocontrast_ros.tasks.protocol import Task, robot_start
 from robocontrast_ros.worlds.mujoco.entities import EntityState, ResetScope
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.recording import EpisodePorts, TrialRecorder, TrialRecording, recorded
 from robocontrast_ros.worlds.simulated_scene import Feature, SimulatedScene, SimulationError

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import load_configured, load_record, record, resolve_uri
 from robocontrast_ros.domain import Scene
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle, OracleParameters
 from robocontrast_ros.policies.film_bc.description import CAMERA
 from robocontrast_ros.policies.film_bc.pixels import reduced
@@ -29,7 +30,6 @@ from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.training.shards import Stored
 from robocontrast_ros.worlds.in_process import WorldSimulation
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 

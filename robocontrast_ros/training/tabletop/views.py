@@ -19,6 +19,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import record, resolve_uri
 from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.geometry import Vector3
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WIDTH
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
@@ -32,7 +33,6 @@ from robocontrast_ros.worlds.mujoco.bodies import Bodies
 from robocontrast_ros.worlds.mujoco.cameras import Cameras
 from robocontrast_ros.worlds.mujoco.composition import Spawned, compose, robot_prefix
 from robocontrast_ros.worlds.mujoco.entities import EntityState
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 
 HIDDEN = 5
 """Group of geoms that MuJoCo does not draw unless asked to."""

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.images.rendering import Camera, Renderer, RenderingUnavailable
 from robocontrast_ros.worlds.mujoco.bodies import Bodies
 from robocontrast_ros.worlds.mujoco.embodiment import xyzw
 from robocontrast_ros.worlds.mujoco.entities import InvalidModel
-from robocontrast_ros.worlds.mujoco.rendering import Camera, Renderer, RenderingUnavailable
 from robocontrast_ros.worlds.mujoco.sensors import CameraInfo
 
 

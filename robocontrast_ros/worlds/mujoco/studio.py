@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.images.rendering import Camera, Renderer
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.objects.mjcf import object_spec
 from robocontrast_ros.objects.settling import WORLD
-from robocontrast_ros.worlds.mujoco.rendering import Camera, Renderer
 
 Image = NDArray[np.uint8]
 

@@ -16,6 +16,7 @@ import mujoco
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.configuration.plugins import import_object
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.robots.kinematics import Unreachable
@@ -46,7 +47,6 @@ from robocontrast_ros.worlds.mujoco.entities import (
     Triple,
     UnknownEntity,
 )
-from robocontrast_ros.worlds.mujoco.rendering import Camera, RenderingUnavailable
 from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

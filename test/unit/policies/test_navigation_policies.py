@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri
 from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.domain import BASE, Perturbed, Pose, Scene, TestInstance, Trial
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.perturbations.neighbours import MoveBystander, MoveOrBlock, Redirect, Reword
 from robocontrast_ros.policies.baselines.navigation.modular.memory import FloorMemory
 from robocontrast_ros.policies.baselines.navigation.modular.policy import ModularNavigation, ModularParameters
@@ -28,7 +29,6 @@ from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.worlds.in_process import InProcessBench
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
 
 CONFIG = "package://robocontrast_ros/config"

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from robocontrast_ros.episodes.bench import PolicyBench, PolicyRefusal
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.runs.events import PolicyLoaded, PolicyRefused, TrialFinished
 from robocontrast_ros.runs.journal import read_journal
@@ -14,7 +15,6 @@ from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.worlds.in_process import InProcessBench
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
 
 

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="the extra `learned` is not installe
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import ObjectState, Pose, Scene  # noqa: E402
+from robocontrast_ros.images.rendering import Camera  # noqa: E402
 from robocontrast_ros.objects import load_library  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WIDTH  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.sight import Sight  # noqa: E402
@@ -22,7 +23,6 @@ from robocontrast_ros.training.shards import make_shards  # noqa: E402
 from robocontrast_ros.training.tabletop.sight import Scenes, SightTrainer, SightTraining, kinds_of  # noqa: E402
 from robocontrast_ros.training.tabletop.symmetry import symmetry  # noqa: E402
 from robocontrast_ros.training.tabletop.views import Photographer, ViewParameters, Views, make_views  # noqa: E402
-from robocontrast_ros.worlds.mujoco.rendering import Camera  # noqa: E402
 from robocontrast_ros.worlds.mujoco.world import World  # noqa: E402
 
 ROBOT = "franka_hand"

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.controllers.protocol import ControlStep
 from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.mujoco.entities import Category, EntityState, NotMovable, ResetScope, Twist
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry, Transform
 from robocontrast_ros.worlds.mujoco.world import World
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
@@ -27,7 +28,6 @@ from robocontrast_ros.worlds.mujoco.entities import (
     Twist,
     UnknownEntity,
 )
-from robocontrast_ros.worlds.mujoco.rendering import Camera
 from robocontrast_ros.worlds.mujoco.world import World
 
 MODELS = "package://robocontrast_ros/models/language_table"

@@ -7,10 +7,10 @@ import pytest
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.images.rendering import Camera, Renderer
 from robocontrast_ros.objects import SHIPPED, load_library
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.mujoco.entities import Category, EntityState, InvalidModel, ResetScope, ResourceNotFound
-from robocontrast_ros.worlds.mujoco.rendering import Camera, Renderer
 from robocontrast_ros.worlds.mujoco.studio import Studio
 from robocontrast_ros.worlds.mujoco.world import World
 

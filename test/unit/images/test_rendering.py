@@ -10,7 +10,7 @@ from ctypes.util import find_library
 import pytest
 
 REPORT = """
-from robocontrast_ros.worlds.mujoco.rendering import RenderingUnavailable, working_backend
+from robocontrast_ros.images.rendering import RenderingUnavailable, working_backend
 try:
     print(working_backend())
 except RenderingUnavailable as error:
@@ -44,7 +44,7 @@ def test_the_environment_decides_it():
 def test_a_world_draws_although_mujoco_was_imported_for_another_platform():
     draw = (
         "import mujoco; from robocontrast_ros.robots.profile import load_profile;"
-        "from robocontrast_ros.worlds.mujoco.rendering import Camera;"
+        "from robocontrast_ros.images.rendering import Camera;"
         "from robocontrast_ros.worlds.mujoco.world import World;"
         "world = World(load_profile('franka'), 'package://robocontrast_ros/models/language_table/world.xml',"
         " cameras=(Camera('board', 32, 32),));"
