@@ -219,6 +219,50 @@ class Neighbourhood(Protocol):
         """Move an object that it names, or another one into the way, such that what is expected changes."""
 
 
+@dataclass(frozen=True)
+class Crowd:
+    """Distractors that are asked for (seed 001, section III).
+
+    Attributes:
+        count: how many, 0 or more.
+        similar: ``alike``: each has the kind, the category or the colour of something that the instruction names;
+            ``unlike``: none has; ``any``: as they are drawn.
+        occluder: whether one of them stands between the robot's view and the target, such that every share of it that
+            is hidden, up to the greatest that is allowed, is as likely as another.
+        looks: whether table, background and light are drawn anew.
+    """
+
+    count: int
+    similar: Literal["any", "alike", "unlike"] = "any"
+    occluder: bool = False
+    looks: bool = False
+
+
+class Clutter(Protocol):
+    """The capability of having distractors: things that an instruction does not name (seed 001)."""
+
+    def target(self, instruction: Instruction) -> str:
+        """Return the name of what is to be handled."""
+
+    def distractors(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the names of the things that could be moved and that the instruction does not name."""
+
+    def distance(self, scene: Scene, name: str, point: tuple[float, float, float]) -> float:
+        """Return how far a point is from a thing's box, all in the scene's frame [m]; 0 inside."""
+
+    def most(self) -> int:
+        """Return how many distractors there is room for, as far as was tried."""
+
+    def add(self, base: TestInstance, crowd: Crowd, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Add distractors to an instance's own scene, in which its words and its goal stay what they are.
+
+        The new instance is feasible, and its proof has the measures ``distractors``, ``alike`` (how many of them have
+        the kind, the category or the colour of what is named), ``occlusion`` (share of the target that they hide from
+        the robot's view), ``congestion_robot`` and ``congestion_top`` (feature congestion of the robot's view and of
+        that from above) and ``dvfc``. It has the base instance's id.
+        """
+
+
 Premise = Callable[[Instruction, Scene], "str | None"]
 """Returns why an instruction makes no sense in a scene, in words; None where it does."""
 
@@ -242,6 +286,7 @@ class Task(ABC):
         rewording: changes parts of an instruction; None where the task cannot, as with all that follow.
         relocation: moves an object.
         neighbourhood: changes an instance such that what is expected stays, or becomes something else.
+        clutter: adds distractors.
         premise: asked before every trial, with the scene as it was read back; where it gives a reason, the trial is
             void.
         backdrop: the background of its maps.
@@ -263,6 +308,7 @@ class Task(ABC):
     rewording: Rewording | None = None
     relocation: Relocation | None = None
     neighbourhood: Neighbourhood | None = None
+    clutter: Clutter | None = None
     premise: Premise | None = None
     backdrop: Backdrop | None = None
     store: tuple[float, float, float] | None = None

@@ -57,6 +57,12 @@ def centre(model: ObjectModel, pose: Pose) -> NDArray[np.float64]:
     return np.asarray(pose.position) + _matrix(pose.orientation)[:, 2] * (model.size[2] / 2.0)
 
 
+def in_frame(pose: Pose, point: tuple[float, float, float]) -> NDArray[np.float64]:
+    """Return a point of the world in an object's frame, shape (3,) [m]."""
+    away = np.asarray(point, dtype=float) - np.asarray(pose.position)
+    return product(away[None, :], _matrix(pose.orientation))[0]
+
+
 def gap(a: Polygon, b: Polygon) -> float:
     """Return the distance between two polygons [m]; 0 where they overlap."""
     return float(shapely.distance(a, b))

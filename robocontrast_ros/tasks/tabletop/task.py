@@ -11,6 +11,7 @@ from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
+from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.neighbourhood import TabletopNeighbourhood
@@ -46,6 +47,7 @@ class Tabletop(Task):
         self._draw = SceneDraw(parameters, library, self.planner, settle)
         self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
         self.neighbourhood = TabletopNeighbourhood(self, parameters, library, self.planner, self.goals, self.language)
+        self.clutter = TabletopClutter(self, parameters, library)
 
     @classmethod
     def from_file(cls, path: Path) -> Tabletop:
