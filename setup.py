@@ -81,6 +81,7 @@ setup(
             "SB = robocontrast_ros.perturbations.neighbours:MoveOrBlock",
             "SB1 = robocontrast_ros.tasks.language_table.perturbations:MoveTarget",
             "SB2 = robocontrast_ros.tasks.language_table.perturbations:MoveSource",
+            "distractors = robocontrast_ros.perturbations.distractors:Distractors",
         ],
         "robocontrast_ros.scores": [
             "collisions = robocontrast_ros.episodes.scoring.collisions:Collisions",

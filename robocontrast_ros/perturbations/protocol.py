@@ -13,6 +13,10 @@ from robocontrast_ros.tasks.protocol import Task
 class Perturbation(Protocol):
     """One perturbation function delta of the set P.
 
+    Its entry point names the class, which is called without arguments. One that takes parameters names their record
+    in the class attribute ``parameters``, is also called with such a record, and tells by its ``name`` what it was
+    called with, so that a session can have it more than once.
+
     Attributes:
         name: the name in parameter files and tables, for instance ``LB1``.
         symbol: the paper's symbol, for instance ``ΔLB1``.
@@ -26,7 +30,11 @@ class Perturbation(Protocol):
     description: str
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task has what this perturbation changes; else a session with both is refused."""
+        """Tell whether the task has what this perturbation changes; else a session with both is refused.
+
+        Raises:
+            ValueError: it has, but not as the parameters want it; the text says what is expected.
+        """
 
     def apply(
         self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator

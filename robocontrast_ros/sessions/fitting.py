@@ -13,6 +13,7 @@ from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import Score
 from robocontrast_ros.episodes.scoring.success import Success
+from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.kinds import kind_of
@@ -283,9 +284,18 @@ def loaded_perturbations(
             f"none, for strategy '{strategy.name}' uses no perturbations",
             "Take `contrast_set`, or leave them out.",
         )
-    found = tuple(make_plugin("perturbations", name, source, key) for name in parameters.perturbations)
-    for perturbation in found:
-        if not perturbation.supports(task):
+    found = tuple(
+        load_perturbation(entry, source, f"{key}.{index}") for index, entry in enumerate(parameters.perturbations)
+    )
+    names = [perturbation.name for perturbation in found]
+    if len(set(names)) != len(names):
+        raise ConfigurationError(source, key, names, "each of the perturbations once")
+    for entry, perturbation in zip(parameters.perturbations, found, strict=True):
+        try:
+            supported = perturbation.supports(task)
+        except ValueError as error:
+            raise ConfigurationError(source, key, entry, str(error)) from None
+        if not supported:
             known = (make_plugin("perturbations", name, source, key) for name in plugin_names("perturbations"))
             supported = [other.name for other in known if other.supports(task)]
             raise ConfigurationError(

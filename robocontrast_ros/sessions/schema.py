@@ -27,16 +27,11 @@ class StrategyParameters:
         description="strategy: standard, contrast_set, limited_intervention, limited_intervention_skip, "
         "cost_ordered, adaptive, or a plug-in's name"
     )
-    perturbations: tuple[str, ...] = Field(
+    perturbations: tuple[str | dict[str, Any], ...] = Field(
         default=(),
         description="perturbation set P, in the order they are applied; for contrast_set and adaptive, and "
-        "for cost_ordered where it is wanted",
+        "for cost_ordered where it is wanted: names, or for one with parameters {name: …, parameter: …}",
     )
-
-    def __post_init__(self) -> None:
-        """Refuse a perturbation that is named twice."""
-        if len(set(self.perturbations)) != len(self.perturbations):
-            raise ValueError("each of the perturbations once")
 
 
 @record

@@ -21,6 +21,7 @@ from robocontrast_ros.configuration import (
     resolve_uri,
 )
 from robocontrast_ros.configuration.files import SUFFIXES, find_file, is_path
+from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve_parameters
 from robocontrast_ros.sessions.schema import (
@@ -42,7 +43,9 @@ class StudyStrategy:
 
     label: str = Field(pattern=LABEL, description="its name in figures, tables and claims")
     name: str = Field(min_length=1, description="strategy, as in a session's file")
-    perturbations: tuple[str, ...] = Field(default=(), description="perturbation set P, as in a session's file")
+    perturbations: tuple[str | dict[str, Any], ...] = Field(
+        default=(), description="perturbation set P, as in a session's file"
+    )
 
 
 @record
@@ -265,6 +268,12 @@ def _claims(parameters: StudyParameters, source: Path) -> tuple[Claim, ...]:
         return ()
     file = resolve_uri(parameters.claims, source.parent)
     claims = load_record(Claims, file).claims
-    perturbations = {strategy.label: strategy.perturbations for strategy in parameters.strategies}
+    perturbations = {
+        strategy.label: tuple(
+            load_perturbation(entry, str(source), f"strategies.{number}.perturbations.{index}").name
+            for index, entry in enumerate(strategy.perturbations)
+        )
+        for number, strategy in enumerate(parameters.strategies)
+    }
     check_claims(claims, perturbations, str(file), parameters.control)
     return claims

@@ -250,8 +250,8 @@ class Clutter(Protocol):
     def distance(self, scene: Scene, name: str, point: tuple[float, float, float]) -> float:
         """Return how far a point is from a thing's box, all in the scene's frame [m]; 0 inside."""
 
-    def most(self) -> int:
-        """Return how many distractors there is room for, as far as was tried."""
+    def most(self, wanted: int) -> int:
+        """Return how many distractors there is room for, up to a number, as far as was tried."""
 
     def add(self, base: TestInstance, crowd: Crowd, rng: np.random.Generator) -> Perturbed | NotApplicable:
         """Add distractors to an instance's own scene, in which its words and its goal stay what they are.

@@ -9,7 +9,7 @@ from robocontrast_ros.configuration import load_record, resolve_uri
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
-from robocontrast_ros.tasks.tabletop.scenes import objects_in_use
+from robocontrast_ros.tasks.tabletop.scenes import objects_in_use, views_of
 
 TASK_FILE = resolve_uri("package://robocontrast_ros/config/tasks/tabletop.yaml")
 
@@ -18,7 +18,9 @@ def fresh(objects: tuple[str, ...] = (), **sampling: object) -> Tabletop:
     """Return the shipped task, made afresh, with some of its objects; in its scenes all is at rest where it is put."""
     parameters = load_record(TabletopParameters, TASK_FILE)
     parameters = replace(parameters, objects=objects, sampling=replace(parameters.sampling, **sampling))
-    return Tabletop(parameters, objects_in_use(parameters, str(TASK_FILE)), lambda scene: scene)
+    return Tabletop(
+        parameters, objects_in_use(parameters, str(TASK_FILE)), lambda scene: scene, views_of(parameters, {})
+    )
 
 
 tabletop = cache(fresh)

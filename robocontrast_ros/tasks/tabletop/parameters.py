@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from pydantic import Field
 
@@ -35,6 +36,11 @@ class Fixtures:
     tables: tuple[str, ...] = Field(min_length=1, description="tables")
     backgrounds: tuple[str, ...] = Field(min_length=1, description="backgrounds")
     lights: tuple[str, ...] = Field(min_length=1, description="lights")
+
+    @property
+    def kinds(self) -> dict[str, tuple[str, ...]]:
+        """Category -> the models of it, in the order in which they are drawn."""
+        return {"table": self.tables, "background": self.backgrounds, "light": self.lights}
 
 
 @record
@@ -114,7 +120,9 @@ class Placing:
 class Sampling:
     """How scenes are drawn; reaching a bound is an error, never a wrong instance."""
 
-    objects: tuple[int, int] = Field(description="fewest and most objects of a scene")
+    objects: tuple[int, int] = Field(
+        description="fewest and most objects of a scene; what is named always stands there"
+    )
     gap: float = Field(ge=0, description="least gap between the footprints of two objects [m]")
     named_gap: float = Field(ge=0, description="the same to an object that the instruction names [m]")
     near_beyond: float = Field(gt=0, description="gap at the start between what is to be put near each other [m]")
@@ -125,8 +133,8 @@ class Sampling:
 
     def __post_init__(self) -> None:
         fewest, most = self.objects
-        if not 2 <= fewest <= most:
-            raise ValueError(f"objects: 2 or more, the smaller number first; got {list(self.objects)}")
+        if not 1 <= fewest <= most:
+            raise ValueError(f"objects: 1 or more, the smaller number first; got {list(self.objects)}")
 
 
 @record
@@ -153,6 +161,30 @@ class Perturbing:
 
 
 @record
+class Distracting:
+    """How distractors are drawn (seed 001, section III); gaps and thresholds are ours where the paper names none."""
+
+    region: Region = Field(description="where they stand; it may be larger than that of what is named")
+    gap: float = Field(ge=0, description="least gap between the footprints of two things [m]")
+    named_gap: float = Field(ge=0, description="the same to a thing that the instruction names [m]")
+    scene_draws: int = Field(gt=0, description="scenes drawn for one instance, at most")
+    place_draws: int = Field(gt=0, description="places tried for one thing, at most")
+    shifted: float = Field(gt=0, description="farthest that anything may move while a drawn scene settles [m]")
+    occluded: float = Field(gt=0, le=1, description="greatest share of the target that may be hidden")
+    occlusion_step: float = Field(
+        gt=0, le=1, description="an occluder hides the share that is wanted, give or take this"
+    )
+    occluder_draws: int = Field(gt=0, description="places of an occluder that are looked at, at most")
+    robot_view: str = Field(min_length=1, description="camera of the world from which the target is hidden, or not")
+    top_view: str = Field(min_length=1, description="camera of the world that looks from above")
+    size: tuple[int, int] = Field(default=(320, 240), description="columns and rows of both images [pixel]")
+    dvfc: Literal["mean", "max"] = Field(
+        default="mean", description="how the feature congestion of both views makes one number; the paper does not say"
+    )
+    looks: Fixtures = Field(description="tables, backgrounds and lights that are drawn where looks are asked for")
+
+
+@record
 class TabletopParameters:
     """The file config/tasks/tabletop.yaml."""
 
@@ -173,6 +205,7 @@ class TabletopParameters:
     placing: Placing
     sampling: Sampling
     perturbing: Perturbing
+    distracting: Distracting | None = Field(default=None, description="of distractors; without it none can be added")
     objects: tuple[str, ...] = Field(default=(), description="types or models in use; none named: the whole library")
     folders: tuple[str, ...] = Field(default=(), description="files and folders of objects of your own")
 

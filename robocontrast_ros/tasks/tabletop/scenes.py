@@ -12,8 +12,10 @@ from shapely import Polygon
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.objects import SHIPPED, ObjectModel, find_model, load_library
 from robocontrast_ros.objects.settling import settle
+from robocontrast_ros.objects.views import SceneViews
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, named
 from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
@@ -34,6 +36,13 @@ def at_rest(scene: Scene, library: Library, world: str) -> Scene | None:
     """Return a scene that physics has moved to rest; None where something goes on moving."""
     settled = settle(scene, library, world)
     return settled.scene if settled.still else None
+
+
+def views_of(parameters: TabletopParameters, library: Library) -> SceneViews:
+    """Return what looks at scenes of the task, by the two cameras that distractors are judged by, where there are any."""
+    p = parameters.distracting
+    names = () if p is None else dict.fromkeys((p.robot_view, p.top_view))
+    return SceneViews(library, parameters.world, tuple(Camera(name, *p.size) for name in names))
 
 
 class TabletopScenes:
@@ -82,16 +91,16 @@ def objects_in_use(parameters: TabletopParameters, source: str) -> dict[str, Obj
             f"at most the {len(used)} objects in use",
             "Name more `objects`, or lower the number.",
         )
-    given = parameters.fixtures
-    of_kinds = (("tables", given.tables), ("backgrounds", given.backgrounds), ("lights", given.lights))
-    for kind, names in of_kinds:
-        category = kind.removesuffix("s")
-        for index, name in enumerate(names):
-            fixture = find_model(library, name, source, f"fixtures.{kind}.{index}")
-            if not fixture.fixed or fixture.category != category:
-                fitting = [m.model for m in library.values() if m.fixed and m.category == category]
-                raise ConfigurationError.unknown(source, f"fixtures.{kind}.{index}", name, fitting, category)
-            used[name] = fixture
+    further = [("distracting.looks", parameters.distracting.looks)] if parameters.distracting is not None else []
+    for key, fixtures in (("fixtures", parameters.fixtures), *further):
+        for category, names in fixtures.kinds.items():
+            for index, name in enumerate(names):
+                where = f"{key}.{category}s.{index}"
+                fixture = find_model(library, name, source, where)
+                if not fixture.fixed or fixture.category != category:
+                    fitting = [m.model for m in library.values() if m.fixed and m.category == category]
+                    raise ConfigurationError.unknown(source, where, name, fitting, category)
+                used[name] = fixture
     return used
 
 
@@ -159,10 +168,7 @@ class SceneDraw:
         picked = rng.permutation(len(others))[: max(count - len(first), 0)]
         models = [*first, *(others[index] for index in picked)]
         poses = self.places(models, first, rng, p.near_beyond if instruction.family == "move_near" else p.named_gap)
-        fixtures = self._p.fixtures
-        standing = [
-            names[int(rng.integers(len(names)))] for names in (fixtures.tables, fixtures.backgrounds, fixtures.lights)
-        ]
+        standing = [names[int(rng.integers(len(names)))] for names in self._p.fixtures.kinds.values()]
         # In an order that does not tell which of them the instruction names.
         order = [models[index] for index in rng.permutation(len(models))]
         return Scene(

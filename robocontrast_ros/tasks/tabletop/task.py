@@ -11,13 +11,21 @@ from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
-from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter
+from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, Views
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.neighbourhood import TabletopNeighbourhood
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters
 from robocontrast_ros.tasks.tabletop.planner import TabletopPlanner
-from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw, Settle, TabletopScenes, at_rest, objects_in_use
+from robocontrast_ros.tasks.tabletop.scenes import (
+    NoRoom,
+    SceneDraw,
+    Settle,
+    TabletopScenes,
+    at_rest,
+    objects_in_use,
+    views_of,
+)
 
 RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
@@ -32,7 +40,10 @@ class Tabletop(Task):
     # Collisions with anything, which a grasp is one of, say nothing here, and there is no reference path.
     scores = ("success", "spl", "progress", "subgoals_reached", "distance_to_goal", "path_length")
 
-    def __init__(self, parameters: TabletopParameters, library: dict[str, ObjectModel], settle: Settle) -> None:
+    def __init__(
+        self, parameters: TabletopParameters, library: dict[str, ObjectModel], settle: Settle, views: Views
+    ) -> None:
+        """Take the task file, the objects in use, what settles scenes and what looks at them."""
         self.parameters, self.library = parameters, library
         self.name = parameters.name
         self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
@@ -47,7 +58,8 @@ class Tabletop(Task):
         self._draw = SceneDraw(parameters, library, self.planner, settle)
         self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
         self.neighbourhood = TabletopNeighbourhood(self, parameters, library, self.planner, self.goals, self.language)
-        self.clutter = TabletopClutter(self, parameters, library)
+        if parameters.distracting is not None:
+            self.clutter = TabletopClutter(self, parameters.distracting, library, settle, views)
 
     @classmethod
     def from_file(cls, path: Path) -> Tabletop:
@@ -58,7 +70,7 @@ class Tabletop(Task):
         """
         parameters = load_record(TabletopParameters, path)
         library = objects_in_use(parameters, str(path))
-        return cls(parameters, library, lambda scene: at_rest(scene, library, parameters.world))
+        return cls(parameters, library, lambda s: at_rest(s, library, parameters.world), views_of(parameters, library))
 
     def premise(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return why an instruction makes no sense in a scene: something is not there, or its words are ambiguous."""

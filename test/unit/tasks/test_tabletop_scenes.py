@@ -17,7 +17,7 @@ from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace
 from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
-from robocontrast_ros.tasks.tabletop.scenes import objects_in_use
+from robocontrast_ros.tasks.tabletop.scenes import objects_in_use, views_of
 
 ARMS = ("franka_hand", "ur5e_2f85")
 SCENES = 15
@@ -91,7 +91,9 @@ def test_forty_objects_have_no_free_place():
     parameters = load_record(TabletopParameters, TASK_FILE)
     few = replace(parameters.sampling, objects=(40, 40), place_draws=20, scene_draws=2, condition_draws=2)
     parameters = replace(parameters, sampling=few)
-    crowded = Tabletop(parameters, objects_in_use(parameters, str(TASK_FILE)), lambda scene: scene)
+    crowded = Tabletop(
+        parameters, objects_in_use(parameters, str(TASK_FILE)), lambda scene: scene, views_of(parameters, {})
+    )
     with pytest.raises(
         ConfigurationError, match=r"there is no free place for '.*'\. Use fewer objects, lower `sampling\.gap`"
     ):

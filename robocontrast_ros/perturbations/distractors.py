@@ -1,0 +1,71 @@
+"""ΔS of seed 001: other things stand about; the words, and what is expected, stay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.tasks.protocol import Crowd, Task
+
+USUAL = 4
+"""Distractors where a session does not say how many."""
+
+
+@record
+class DistractorParameters:
+    """What a session may say of distractors."""
+
+    count: int = Field(default=USUAL, ge=0, le=100, description="how many are added")
+    similar: Literal["any", "alike", "unlike"] = Field(
+        default="any",
+        description="alike: each has the kind, the category or the colour of something that the instruction names; "
+        "unlike: none has",
+    )
+    occluder: bool = Field(default=False, description="whether one of them hides a part of the target")
+    looks: bool = Field(default=False, description="whether table, background and light are drawn anew")
+
+
+class Distractors:
+    """Distractors in an instance's own scene; the base trial is the twin without them."""
+
+    axes = "S"
+    parameters = DistractorParameters
+
+    def __init__(self, parameters: DistractorParameters | None = None) -> None:
+        """Take what the session says; the defaults without it."""
+        p = parameters or DistractorParameters()
+        self._crowd = Crowd(p.count, p.similar, p.occluder, p.looks)
+        further = (("alike", p.similar == "alike"), ("unlike", p.similar == "unlike"))
+        further = [word for word, said in (*further, ("occluder", p.occluder), ("looks", p.looks)) if said]
+        self.name = "_".join(("distractors", str(p.count), *further))
+        self.symbol = " ".join((f"ΔS{p.count}", *further))
+        self.description = f"add {p.count} things that the instruction does not name"
+
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task has distractors.
+
+        Raises:
+            ValueError: there is no room for so many.
+        """
+        if task.clutter is None:
+            return False
+        room = task.clutter.most(self._crowd.count)
+        if room < self._crowd.count:
+            raise ValueError(f"at most {room} distractors, for which there is room in the task '{task.name}'")
+        return True
+
+    def apply(
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+    ) -> Perturbed | NotApplicable:
+        """Add the distractors."""
+        if scene.objects != base.scene.objects:
+            return NotApplicable("distractors are added to the scene of the test instance itself")
+        answer = task.clutter.add(base, self._crowd, rng)
+        if isinstance(answer, NotApplicable):
+            return answer
+        return replace(answer, instance=replace(answer.instance, instance_id=f"{base.instance_id}-{self.name}"))
