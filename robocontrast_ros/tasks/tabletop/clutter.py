@@ -336,7 +336,8 @@ class TabletopClutter:
             far = KEPT if after.name in base.scene else self._p.shifted
             if before.pose.distance_to(after.pose) > far or not shapes.is_upright(after.pose):
                 raise NoScene(f"the {after.name.replace('_', ' ')} moved while the scene came to rest")
-        return replace(rested, objects=tuple(base.scene[o.name] if o.name in base.scene else o for o in rested))
+        kept = {o.name: o for o in base.scene}
+        return replace(rested, objects=tuple(kept.get(o.name, o) for o in rested))
 
 
 def _with(scene: Scene, added: Sequence[ObjectState]) -> Scene:

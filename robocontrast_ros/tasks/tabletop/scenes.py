@@ -39,7 +39,7 @@ def at_rest(scene: Scene, library: Library, world: str) -> Scene | None:
 
 
 def views_of(parameters: TabletopParameters, library: Library) -> SceneViews:
-    """Return what looks at scenes of the task, by the two cameras that distractors are judged by, where there are any."""
+    """Return what looks at scenes of the task, by the two cameras that distractors are judged by."""
     p = parameters.distracting
     names = () if p is None else dict.fromkeys((p.robot_view, p.top_view))
     return SceneViews(library, parameters.world, tuple(Camera(name, *p.size) for name in names))
