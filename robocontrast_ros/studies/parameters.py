@@ -270,8 +270,8 @@ def _claims(parameters: StudyParameters, source: Path) -> tuple[Claim, ...]:
     claims = load_record(Claims, file).claims
     perturbations = {
         strategy.label: tuple(
-            load_perturbation(entry, str(source), f"strategies.{number}.perturbations.{index}").name
-            for index, entry in enumerate(strategy.perturbations)
+            load_perturbation(entry, str(source), f"strategies.{number}.perturbations").name
+            for entry in strategy.perturbations
         )
         for number, strategy in enumerate(parameters.strategies)
     }
