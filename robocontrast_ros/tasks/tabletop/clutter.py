@@ -108,6 +108,10 @@ class TabletopClutter:
         beyond = np.maximum(np.abs(inside) - np.array([x, y, z]) / 2.0, 0.0)
         return float(np.sqrt((beyond * beyond).sum()))
 
+    def lowest(self, scene: Scene, name: str) -> float:
+        """Return the height of the lowest corner of a thing's box, in the scene's frame [m]."""
+        return shapes.lowest(self._library[scene[name].model], scene[name].pose)
+
     def most(self, wanted: int) -> int:
         """Return how many distractors there is room for, up to a number, as far as was tried."""
         rng = np.random.default_rng(0)
