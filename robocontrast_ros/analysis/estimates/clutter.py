@@ -51,10 +51,10 @@ ALL, DVFC, SET_SIZE, OCCLUSION, FAMILY, DVFC_IN_SET_SIZE = (
 BY: Mapping[str, str] = {
     ALL: "all",
     DVFC: "DvFC bin",
-    SET_SIZE: "distractors",
-    OCCLUSION: "target hidden",
+    SET_SIZE: "set size",
+    OCCLUSION: "occlusion",
     FAMILY: "skill",
-    DVFC_IN_SET_SIZE: "distractors: DvFC",
+    DVFC_IN_SET_SIZE: "DvFC within set size",
 }
 """What trials are grouped by -> how tables name it."""
 

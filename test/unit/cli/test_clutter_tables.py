@@ -34,7 +34,7 @@ def test_one_command_makes_tables_files_and_figures(runs, tmp_path):
     assert result.exit_code == 0, result.output
     for words in (
         *("SR_base", "SR_noocc", "h-SR", "GFR", "fail: reach", "DvFC bin", "2: 3.40 to 4.00", "0 (base)"),
-        *("target hidden", "skill", "trend of SR with DvFC", "at least one", "before: first", "after - before"),
+        *("occlusion", "skill", "trend of SR with DvFC", "at least one", "before: first", "after - before"),
     ):
         assert words in result.output, words
     written = {file.name for file in (tmp_path / "out").iterdir()}

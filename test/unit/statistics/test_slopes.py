@@ -39,16 +39,20 @@ def test_without_what_it_takes_there_is_no_estimate_or_no_interval():
     assert cluster_slope([1.0, 1.0], [0.0, 1.0], [0, 1], rng()).mean is None
     one = cluster_slope([0.0, 1.0], [0.0, 2.0], [7, 7], rng())
     assert (one.mean, one.low) == (pytest.approx(2.0), None)
+    # Half of the draws hold one of two clusters alone, in which x is the same.
+    two = cluster_slope([0.0, 1.0], [0.0, 2.0], [3, 7], rng())
+    assert (two.mean, two.low) == (pytest.approx(2.0), None)
     with pytest.raises(ValueError, match="expected as many"):
         cluster_slope([1.0], [1.0, 2.0], [0, 1], rng())
 
 
-def test_the_interval_covers_the_true_slope_about_as_often_as_it_says():
+@pytest.mark.parametrize("number", [8, 40])
+def test_the_interval_covers_the_true_slope_about_as_often_as_it_says(number):
     draws, covered = rng(3), 0
     for _ in range(200):
-        clusters = np.repeat(np.arange(40), 3)
-        x, own = draws.random(120), np.repeat(draws.normal(0.0, 0.1, 40), 3)
-        y = (draws.random(120) < np.clip(0.7 - 0.4 * x + own, 0.0, 1.0)).astype(float)
+        clusters = np.repeat(np.arange(number), 3)
+        x, own = draws.random(3 * number), np.repeat(draws.normal(0.0, 0.1, number), 3)
+        y = (draws.random(3 * number) < np.clip(0.7 - 0.4 * x + own, 0.0, 1.0)).astype(float)
         found = cluster_slope(x, y, clusters, draws)
         covered += found.low <= -0.4 <= found.high
     assert 0.89 <= covered / 200 <= 0.99
