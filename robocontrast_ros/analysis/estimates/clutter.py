@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise, permutations
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -374,9 +374,8 @@ def clutter_of(runs: Sequence[Results], bins: int = BINS) -> Clutter | None:
         for policy in policies
         if len(found := by_policy[policy].filter(group.chosen))
     ]
-    pairs = [(a, b) for a, b in combinations(policies, 2)]
     wide = _side_by_side(cluttered, policies)
-    changes = [_change(wide, policies, b) for a, b in pairs if a == policies[0]]
+    changes = [_change(wide, policies, second) for second in policies[1:]]
     return Clutter(
         policies,
         tuple(rows),
@@ -490,12 +489,12 @@ def _values(trials: pl.DataFrame, measure: Measure) -> pl.DataFrame:
 
 
 def _trend(policy: str, trials: pl.DataFrame) -> Trend:
-    columns = (trials[name].to_numpy() for name in ("dvfc", "success", "cluster", "distractors"))
-    dvfc, success, clusters, sizes = columns
+    known = trials.drop_nulls("success")
+    dvfc, success, clusters, sizes = (known[name].to_numpy() for name in ("dvfc", "success", "cluster", "distractors"))
     slopes = (
         cluster_slope(dvfc, success, clusters, np.random.default_rng(DRAWS_SEED), strata) for strata in (None, sizes)
     )
-    return Trend(policy, *slopes, len(trials), len(np.unique(clusters)))
+    return Trend(policy, *slopes, len(known), len(np.unique(clusters)))
 
 
 def _side_by_side(cluttered: pl.DataFrame, policies: Sequence[str]) -> pl.DataFrame:

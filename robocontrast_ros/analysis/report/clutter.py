@@ -9,6 +9,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.estimates.clutter import (
     ALL,
+    BINS,
     BY,
     DVFC,
     MEASURES,
@@ -17,6 +18,7 @@ from robocontrast_ros.analysis.estimates.clutter import (
     Measure,
     Row,
     clutter_of,
+    equal_bins,
     failures,
 )
 from robocontrast_ros.analysis.estimates.results import Results
@@ -107,7 +109,7 @@ def clutter_section(run: RunFolder, results: Results, attempts: Sequence[Attempt
         results: of the run.
         attempts: its executions, with their pictures.
     """
-    clutter = clutter_of([results])
+    clutter = clutter_of([results], BINS)
     if clutter is None:
         return None
     pictured = {a.row["index"]: a for a in attempts if a.row["counts"] and a.pictures.frames}
@@ -132,14 +134,14 @@ def clutter_section(run: RunFolder, results: Results, attempts: Sequence[Attempt
 
 def _scenes(run: RunFolder, clutter: Clutter, pictured: dict[int, Attempt]) -> tuple[ShownScene, ...]:
     """Return, of each bin, the recorded scene whose DvFC is nearest to the bin's mean."""
-    recorded = clutter.trials.filter(pl.col("cluttered") & pl.col("index").is_in(list(pictured)))
+    cluttered = clutter.trials.filter("cluttered")
+    recorded = cluttered.filter(pl.col("index").is_in(list(pictured)))
     dvfc = dict(recorded.select("index", "dvfc").rows())
-    places = {row.group: row.place or 0.0 for row in clutter.by(DVFC)}
-    nearest = {index: min(places, key=lambda group: abs(places[group] - dvfc[index])) for index in dvfc}
+    bins = equal_bins(cluttered["dvfc"].to_numpy(), BINS)
     chosen, images = [], []
-    for group, place in places.items():
-        own = sorted((abs(dvfc[index] - place), index) for index in dvfc if nearest[index] == group)
-        for _, index in own[:1]:
+    for group, values in zip(clutter.groups(DVFC), bins, strict=True):
+        own = [(abs(value - values.mean()), index) for index, value in dvfc.items() if value in values]
+        for _, index in sorted(own)[:1]:
             try:
                 images.append(read_images(run.path / pictured[index].row["bag"])[0].pixels)
             except BagError:
