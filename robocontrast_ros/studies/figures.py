@@ -39,6 +39,9 @@ EARLY = 0.04
 BINS = 6
 """Bins of a measure of scenes, where it has more values."""
 
+UPRIGHT = 5
+"""Perturbations up to which their names have room side by side."""
+
 STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
 
 
@@ -245,7 +248,7 @@ def _draw_perturbations(axes: Axes, picture: Picture) -> None:
             markeredgecolor=COLOURS[6],
             label=shown.control,
         )
-    axes.set_xticks(range(len(names)), ticks)
+    axes.set_xticks(range(len(names)), ticks, rotation=90 if len(names) > UPRIGHT else 0)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylim(0.0, 1.15)
     axes.set_yticks(np.linspace(0.0, 1.0, 6))
