@@ -35,6 +35,7 @@ class Distractors:
 
     axes = "S"
     parameters = DistractorParameters
+    measures = ("distractors", "alike", "occlusion", "congestion_robot", "congestion_top", "dvfc")
 
     def __init__(self, parameters: DistractorParameters | None = None) -> None:
         """Take what the session says; the defaults without it."""

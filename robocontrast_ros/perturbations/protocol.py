@@ -15,7 +15,8 @@ class Perturbation(Protocol):
 
     Its entry point names the class, which is called without arguments. One that takes parameters names their record
     in the class attribute ``parameters``, is also called with such a record, and tells by its ``name`` what it was
-    called with, so that a session can have it more than once.
+    called with, so that a session can have it more than once. One whose instances' proofs have the same numbers every
+    time names them in the class attribute ``measures``, so that a study's claims can be about them.
 
     Attributes:
         name: the name in parameter files and tables, for instance ``LB1``.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.changes import difference_in_differences
-from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean
+from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.unpaired import unpaired_difference
 from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Kind, Measure
@@ -43,6 +44,7 @@ class Evidence:
         resamples: int,
         rng: np.random.Generator,
         control: Evidence | None = None,
+        others: Callable[[str], Sequence[SeedRun]] | None = None,
     ) -> None:
         """Draw the instances.
 
@@ -52,8 +54,9 @@ class Evidence:
             resamples: number of draws.
             rng: the only source of randomness.
             control: the same for the study's control, with the same instances drawn.
+            others: the trials of another policy, by its name, with the same score and the same seeds.
         """
-        self._seed_runs, self._bins, self._control = seed_runs, bins, control
+        self._seed_runs, self._bins, self._control, self._others = seed_runs, bins, control, others
         self._expected: dict[tuple[str, Estimator, str], ExpectedError] = {}
         self._weights = []
         for seed_run in seed_runs:
@@ -155,14 +158,84 @@ class Evidence:
     def _changes(self, measure: Measure) -> list[Array]:
         """Return, for each seed and instance, mean score under a perturbation minus that of base, shape (size,).
 
-        NaN where an instance lacks one of the two.
+        Under all perturbations where the measure names none. NaN where an instance lacks one of the two, or is of
+        none of the measure's families, if it names any.
         """
         found = []
         for seed, trials in self._sessions(measure.of[0]):
-            size = self._seed_runs[seed].size
-            perturbed = _by_instance(trials, trials.perturbation == measure.perturbation, size)
-            found.append(perturbed - _by_instance(trials, trials.is_base, size))
+            size, family = self._seed_runs[seed].size, self._seed_runs[seed].family
+            chosen = trials.perturbation == measure.perturbation if measure.perturbation else ~trials.is_base
+            changes = _by_instance(trials, chosen, size) - _by_instance(trials, trials.is_base, size)
+            found.append(np.where(np.isin(family, measure.families), changes, np.nan) if measure.families else changes)
         return found
+
+    def _family_difference(self, measure: Measure) -> Estimate:
+        """Return the difference between two disjoint groups of base instances, seeds pooled."""
+        groups = (measure, replace(measure, kind="change", families=measure.other_families, other_families=()))
+        return unpaired_difference(*(_mean(np.concatenate(self._changes(one)), DIFFERENCES) for one in groups))
+
+    def _slope(self, measure: Measure) -> Estimate:
+        """Return the slope of the least-squares line through the trials of all seeds."""
+        found = self._controlled(measure, lambda own: own._slopes(measure))
+        # Trials of one score say nothing of how much others would vary.
+        return found if found.low != found.high else Estimate(found.mean)
+
+    def _slopes(self, measure: Measure) -> Array:
+        """Return the slope and its draws, shape (resamples + 1,); NaN where the measure does not vary."""
+        chosen = [self._placed(trials, measure) for _, trials in self._sessions(measure.of[0])]
+        levels = np.unique(np.concatenate([level for _, _, _, level in chosen]))
+        middle, mean = (np.mean(np.concatenate([one[i] for one in chosen])) if len(levels) else 0.0 for i in (0, 1))
+        sums = np.zeros((5, len(self._weights[0]), len(levels)))
+        for seed, (x, y, instance, level) in enumerate(chosen):
+            size, number = self._seed_runs[seed].size, len(levels)
+            cells = instance * number + np.searchsorted(levels, level)
+            # Around the means rounding is smallest, and equal scores have no slope at all.
+            x, y = x - middle, y - mean
+            for total, values in zip(sums, (np.ones_like(x), x, y, x * x, x * y), strict=True):
+                total += self._weights[seed] @ np.bincount(cells, values, size * number).reshape(size, number)
+        n, x, y, xx, xy = sums
+        many = np.maximum(n, 1.0)
+        along = np.sum(xx - x * x / many, axis=1)
+        varies = along > ROUNDING * np.maximum(np.sum(xx, axis=1), ROUNDING)
+        return np.where(varies, np.sum(xy - x * y / many, axis=1) / np.where(varies, along, 1.0), np.nan)
+
+    @staticmethod
+    def _placed(trials: Trials, measure: Measure) -> tuple[Array, Array, NDArray[np.int64], Array]:
+        """Return measure, score, instance, and the measure that both are centred within, of the trials of a slope."""
+        unknown = np.full(len(trials.score), np.nan)
+        x = np.where(trials.is_base, np.nan, trials.measures.get(measure.by, unknown))
+        if measure.base is not None:
+            x[trials.is_base] = measure.base
+        level = trials.measures.get(measure.within, unknown) if measure.within else np.zeros(len(x))
+        known = ~np.isnan(x) & ~np.isnan(level)
+        if measure.range is not None:
+            known &= (x >= measure.range[0]) & (x <= measure.range[1])
+        return x[known], trials.score[known], trials.instance[known], level[known]
+
+    def _policy_difference(self, measure: Measure) -> Estimate:
+        own, other, clusters = self._shared(measure)
+        return paired_difference(own, other, clusters)
+
+    def _agreement(self, measure: Measure) -> Estimate:
+        own, other, clusters = self._shared(measure)
+        solved = own == 1.0
+        return cluster_mean(other[solved] == 1.0, clusters[solved])
+
+    def _shared(self, measure: Measure) -> tuple[Array, Array, NDArray[np.int64]]:
+        """Return the scores of both policies, and the base instance, of the perturbed trials that both ran."""
+        if self._others is None:
+            return np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
+        parts, first = [], 0
+        for seed_run, other_run in zip(self._seed_runs, self._others(measure.than), strict=True):
+            own, other = (
+                s.sessions[measure.of[0]].taken(np.flatnonzero(~s.sessions[measure.of[0]].is_base))
+                for s in (seed_run, other_run)
+            )
+            _, a, b = np.intersect1d(own.key, other.key, return_indices=True)
+            parts.append((own.score[a], other.score[b], own.instance[a] + first))
+            first += seed_run.size
+        own, other, clusters = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return own, other, clusters
 
     def _selection(self, measure: Measure) -> Estimate:
         """Return the difference between two disjoint groups of base instances, seeds pooled."""
@@ -340,6 +413,11 @@ _ESTIMATES: Mapping[Kind, Callable[[Evidence, Measure], Estimate]] = {
     "closer": Evidence._closer,
     "error_at_equal_cost": Evidence._error_at_equal_cost,
     "expected_error": Evidence._expected_error,
+    "change": Evidence._paired_sensitivity,
+    "family_difference": Evidence._family_difference,
+    "slope": Evidence._slope,
+    "policy_difference": Evidence._policy_difference,
+    "agreement": Evidence._agreement,
 }
 
 

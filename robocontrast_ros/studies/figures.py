@@ -36,6 +36,12 @@ DASHES: tuple[object, ...] = (
 EARLY = 0.04
 """Errors in this first share of the cost axis, those of the very first trials, do not stretch the error axis."""
 
+BINS = 6
+"""Bins of a measure of scenes, where it has more values."""
+
+UPRIGHT = 5
+"""Perturbations up to which their names have room side by side."""
+
 STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
 
 
@@ -147,12 +153,63 @@ def draw_trials(picture: Picture, path: Path) -> None:
         _save(figure, path)
 
 
+def draw_by_measures(pictures: Sequence[Picture], measures: Sequence[str], path: Path) -> None:
+    """Draw the mean score of the perturbed trials against measures of their scenes, a line for each policy.
+
+    A measure of few values has a point at each; any other has bins of equal numbers of trials, whose edges are those of
+    the first policy's scenes.
+
+    Args:
+        pictures: one per policy.
+        measures: names, one panel each.
+        path: of the PDF and the PNG, without suffix.
+    """
+    with rc_context(STYLE):
+        figure = Figure(figsize=(2.6 * len(measures) + 1.4, 2.9), layout="constrained")
+        panels = figure.subplots(1, len(measures), squeeze=False, sharey=True)[0]
+        for axes, measure in zip(panels, measures, strict=True):
+            edges = _edges(_perturbed(pictures[0], measure)[0])
+            for picture, colour, dash in zip(pictures, *_styles(len(pictures)), strict=True):
+                x, score, clusters = _perturbed(picture, measure)
+                if not len(x):
+                    continue
+                cells = np.searchsorted(edges, x, side="right")
+                groups = [cells == cell for cell in np.unique(cells)]
+                found = [cluster_mean(score[group], clusters[group]) for group in groups]
+                ends = [(e.mean, e.mean) if e.low is None else (e.low, e.high) for e in found]
+                at, means = [x[group].mean() for group in groups], [e.mean for e in found]
+                axes.plot(at, means, color=colour, linestyle=dash, marker=".", label=picture.shown.policy)
+                axes.fill_between(at, *np.transpose(ends), color=colour, alpha=0.10, linewidth=0.0)
+            axes.set_xlabel(measure)
+            axes.set_ylim(0.0, 1.05)
+        panels[0].set_ylabel(f"mean {pictures[0].shown.metric} (95 % intervals)")
+        figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, fontsize=7, loc="outside right upper")
+        _save(figure, path)
+
+
 FIGURES: Mapping[str, Callable[[Picture, Path], None]] = {
     "estimate": draw_estimate,
     "trials": draw_trials,
     "estimators": draw_estimators,
 }
 """Start of a file's name -> what draws it."""
+
+
+def _perturbed(picture: Picture, measure: str) -> tuple[NDArray[np.float64], ...]:
+    """Return measure, score and cluster of the perturbed trials of the contrast set whose scenes have the measure."""
+    parts = []
+    for seed, seed_run in enumerate(picture.seed_runs):
+        trials = seed_run.sessions[picture.shown.contrast]
+        x = trials.measures.get(measure, np.full(len(trials.score), np.nan))
+        known = ~trials.is_base & ~np.isnan(x)
+        parts.append((x[known], trials.score[known], trials.instance[known] + seed * 1_000_000))
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+def _edges(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the lower edges of all bins but the first."""
+    values = np.unique(x)
+    return values[1:] if len(values) <= BINS else np.unique(np.quantile(x, np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
 
 
 def _styles(number: int) -> tuple[list[str], list[object]]:
@@ -191,7 +248,7 @@ def _draw_perturbations(axes: Axes, picture: Picture) -> None:
             markeredgecolor=COLOURS[6],
             label=shown.control,
         )
-    axes.set_xticks(range(len(names)), ticks)
+    axes.set_xticks(range(len(names)), ticks, rotation=90 if len(names) > UPRIGHT else 0)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylim(0.0, 1.15)
     axes.set_yticks(np.linspace(0.0, 1.0, 6))

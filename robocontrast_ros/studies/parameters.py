@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from robocontrast_ros.configuration import (
     resolve_uri,
 )
 from robocontrast_ros.configuration.files import SUFFIXES, find_file, is_path
-from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve_parameters
 from robocontrast_ros.sessions.schema import (
@@ -32,7 +31,7 @@ from robocontrast_ros.sessions.schema import (
 )
 from robocontrast_ros.statistics.curves import BINS
 from robocontrast_ros.strategies.effort import HandlingTimes
-from robocontrast_ros.studies.claims import Claim, Claims, check_claims
+from robocontrast_ros.studies.claims import Claim, Claims, Offered, check_claims
 
 LABEL = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
@@ -71,6 +70,10 @@ class StudyParameters:
     )
     seeds: tuple[int, ...] = Field(min_length=1, description="of the test sets; each is a repetition of the study")
     test_set: TestSetParameters
+    scores: tuple[str, ...] = Field(
+        default=(),
+        description="scores beside the task's own, as in a session's file; claims may be about those from 0 to 1",
+    )
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
     cost: str = Field(default="metres_moved", description="cost model: metres_moved or seconds_to_move")
     # `mover`, its name in release 0.1, is still read.
@@ -165,6 +168,7 @@ class Study:
             policy=str(self.policies[policy]),
             strategy=StrategyParameters(name=strategy.name, perturbations=strategy.perturbations),
             test_set=study.test_set,
+            scores=study.scores,
             repeats=study.repeats,
             cost=study.cost,
             handling_times=study.handling_times,
@@ -250,30 +254,39 @@ def load_study(study: str | Path) -> Study:
         load_plugin("strategies", strategy.name, str(source), f"strategies.{number}.name")
     stems = dict(zip(parameters.policies, policies, strict=True))
     beside = tuple(stems[name] for name in parameters.beside)
-    found = Study(source, parameters, policies, _claims(parameters, source), stems.get(parameters.control, ""), beside)
+    found = Study(source, parameters, policies, (), stems.get(parameters.control, ""), beside)
     first, *others = policies
-    for strategy in parameters.strategies:
-        found.session(first, strategy.label, parameters.seeds[0], None)
+    sessions = {
+        strategy.label: found.session(first, strategy.label, parameters.seeds[0], None)
+        for strategy in parameters.strategies
+    }
     for policy in others:
         found.session(policy, parameters.standard, parameters.seeds[0], None)
-    metric = found.session(first, parameters.standard, parameters.seeds[0], None).evaluation().metric_spec
+    metric = sessions[parameters.standard].evaluation().metric_spec
     if (metric.low, metric.high) != (0.0, 1.0):
         expected = f"a task whose metric is between 0 and 1, for a study's claims; {metric.symbol} is not"
         raise ConfigurationError(str(source), "task", parameters.task, expected)
-    return found
+    return replace(found, claims=_claims(found, sessions))
 
 
-def _claims(parameters: StudyParameters, source: Path) -> tuple[Claim, ...]:
-    if not parameters.claims:
+def _claims(study: Study, sessions: Mapping[str, ResolvedSession]) -> tuple[Claim, ...]:
+    """Return the claims of a study, checked against a session of each strategy."""
+    if not study.parameters.claims:
         return ()
-    file = resolve_uri(parameters.claims, source.parent)
+    file = resolve_uri(study.parameters.claims, study.source.parent)
     claims = load_record(Claims, file).claims
-    perturbations = {
-        strategy.label: tuple(
-            load_perturbation(entry, str(source), f"strategies.{number}.perturbations").name
-            for entry in strategy.perturbations
-        )
-        for number, strategy in enumerate(parameters.strategies)
+    some = sessions[study.parameters.standard]
+    of_scenes = {
+        label: (name for perturbation in session.perturbations for name in getattr(perturbation, "measures", ()))
+        for label, session in sessions.items()
     }
-    check_claims(claims, perturbations, str(file), parameters.control)
+    offered = Offered(
+        perturbations={label: tuple(p.name for p in session.perturbations) for label, session in sessions.items()},
+        measures={label: tuple(dict.fromkeys(names)) for label, names in of_scenes.items()},
+        control=study.control,
+        policies=tuple(study.policies),
+        families=tuple(study.parameters.test_set.families or some.task.families),
+        scores={score.spec.name: (score.spec.low, score.spec.high) == (0.0, 1.0) for score in some.scores},
+    )
+    check_claims(claims, offered, str(file))
     return claims

@@ -10,7 +10,7 @@ import polars as pl
 
 from robocontrast_ros.studies.claims import Decided
 from robocontrast_ros.studies.curves import curves_table
-from robocontrast_ros.studies.figures import FIGURES
+from robocontrast_ros.studies.figures import FIGURES, draw_by_measures
 from robocontrast_ros.studies.parameters import Study
 from robocontrast_ros.studies.results import StudyResults, analyse
 from robocontrast_ros.studies.run import StudyFolder, jobs_of
@@ -49,6 +49,9 @@ def write_results(study: Study, folder: StudyFolder) -> StudyResults:
     for name, picture in analysis.pictures.items():
         for what, draw in FIGURES.items():
             draw(picture, folder.path / f"{what}_{name}")
+    measures = list(dict.fromkeys(claim.measure.by for claim in study.claims if claim.measure.by))
+    if measures:
+        draw_by_measures([analysis.pictures[policy] for policy in study.policies], measures, folder.path / "measures")
     table = curves_table(analysis.curves, results.metric, results.unit)
     table.write_parquet(folder.path / "curves.parquet")
     table.write_csv(folder.path / "curves.csv")

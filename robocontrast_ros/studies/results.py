@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.studies.claims import Cost, Decided, Estimator, Kind, Measure, Score
+from robocontrast_ros.studies.claims import Cost, Decided, Estimator, Kind, Measure
 from robocontrast_ros.studies.curves import Curve, draw_curves
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.figures import Picture, Shown
@@ -166,6 +166,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
     metric, unit = some.evaluation().metric_spec, some.cost_model.unit
     symbols = {perturbation.name: perturbation.symbol for perturbation in some.perturbations}
     labels = [strategy.label for strategy in parameters.strategies]
+    columns = {score.spec.name: score.spec.column for score in some.scores} | {"metric": metric.column}
     instances = _instances(read)
 
     def same(cost: Cost) -> Cost:
@@ -175,16 +176,15 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
     costs: list[Cost] = list(dict.fromkeys(["budget", *(same(claim.measure.cost) for claim in study.claims)]))
 
     @cache
-    def seed_runs(policy: str, score: Score, cost: Cost) -> list[SeedRun]:
-        column = metric.column if score == "metric" else "success"
+    def seed_runs(policy: str, score: str, cost: Cost) -> list[SeedRun]:
         return [
-            SeedRun(table, labels, parameters.standard, column, cost, instances[job.seed])
+            SeedRun(table, labels, parameters.standard, columns[score], cost, instances[job.seed])
             for job, (table, _) in read.items()
             if job.policy == policy
         ]
 
     @cache
-    def evidence(policy: str, score: Score, cost: Cost) -> Evidence:
+    def evidence(policy: str, score: str, cost: Cost) -> Evidence:
         control = study.control and policy != study.control
         return Evidence(
             seed_runs(policy, score, cost),
@@ -192,6 +192,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
             parameters.resamples,
             np.random.default_rng(BOOTSTRAP_SEED),
             evidence(study.control, score, cost) if control else None,
+            lambda other: seed_runs(other, score, cost),
         )
 
     def drawn(policy: str, cost: Cost) -> Picture:
@@ -217,6 +218,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         for claim in study.claims
         for policy in study.policies
         if policy != study.control or not claim.measure.less_control
+        if claim.measure.policy in ("", policy)
     ]
     results = StudyResults(
         metric=metric.name,
@@ -264,7 +266,7 @@ def _errors(policy: str, estimator: Estimator, parameters: StudyParameters, evid
 def _perturbation(
     policy: str, name: str, symbol: str, contrast: str, evidence: Callable[..., Evidence]
 ) -> PerturbationRow:
-    def estimate(kind: Kind, score: Score = "metric", less_control: bool = False) -> Estimate:
+    def estimate(kind: Kind, score: str = "metric", less_control: bool = False) -> Estimate:
         measure = Measure(kind=kind, of=(contrast,), perturbation=name, score=score, less_control=less_control)
         return evidence(policy, score, "budget").estimate(measure)
 

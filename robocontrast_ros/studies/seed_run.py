@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,12 @@ Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """A sum of costs may exceed a limit by this much, for rounding."""
+
+SAME = ("base_id", "perturbation", "repeat", "instruction", "proof")
+"""Columns of the table; trials of two policies in which these are equal are the same trial.
+
+Scenes are drawn from the seed, the instance and the perturbation; what a proof says of one is then equal, too.
+"""
 
 COLUMN_OF_COST: dict[Cost, str] = {"metres": "setup_metres", "seconds": "setup_seconds"}
 """Cost -> column of the table; the budget's cost has a cumulative column already."""
@@ -34,6 +41,8 @@ class Trials:
         perturbation: ``base`` or the perturbation's name, shape (n,).
         covariates: known before the trial: family (one-hot), length of the planner's path, perturbation
             (one-hot); shape (n, p).
+        key: what the trial is, whichever policy runs it (``SAME``), shape (n,).
+        measures: numbers of the proofs: name -> value of each trial, NaN where there is none, shape (n,).
     """
 
     instance: NDArray[np.int64]
@@ -41,6 +50,8 @@ class Trials:
     cost: Array
     perturbation: NDArray[np.str_]
     covariates: Array
+    key: NDArray[np.str_]
+    measures: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def cumulative_cost(self) -> Array:
@@ -67,7 +78,8 @@ class Trials:
 
     def taken(self, chosen: slice | NDArray[np.int64]) -> Trials:
         """Return the chosen trials, in the order chosen."""
-        return Trials(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
+        arrays = {f.name: getattr(self, f.name)[chosen] for f in fields(self) if f.name != "measures"}
+        return Trials(**arrays, measures={name: values[chosen] for name, values in self.measures.items()})
 
     def same(self, other: Trials) -> bool:
         """Tell whether these are the same trials in the same order."""
@@ -126,6 +138,8 @@ class SeedRun:
                         *(known["perturbation"].to_numpy() == name for name in perturbations),
                     ]
                 ).astype(float),
+                key=_keys(known),
+                measures=_measures(known),
             )
 
     @property
@@ -166,3 +180,20 @@ class SeedRun:
             every.covariates[np.sort(one_each)],
             finite=True,
         )
+
+
+def _keys(trials: pl.DataFrame) -> NDArray[np.str_]:
+    """Return what each trial is, whichever policy runs it, shape (n,)."""
+    columns = [name for name in SAME if name in trials.columns]
+    return np.array([json.dumps(row) for row in trials.select(columns).iter_rows()], dtype=np.str_)
+
+
+def _measures(trials: pl.DataFrame) -> dict[str, Array]:
+    """Return the numbers of the trials' proofs: name -> value of each trial, NaN where there is none, shape (n,)."""
+    if "proof" not in trials.columns:
+        return {}
+    proofs = [json.loads(proof) if proof else {} for proof in trials["proof"]]
+    return {
+        name: np.array([proof.get(name, np.nan) for proof in proofs], dtype=float)
+        for name in sorted({name for proof in proofs for name in proof})
+    }

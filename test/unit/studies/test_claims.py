@@ -11,7 +11,7 @@ import pytest
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.studies.claims import Claim, Claims, Measure, Region, check_claims
+from robocontrast_ros.studies.claims import Claim, Claims, Measure, Offered, Region, check_claims
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.orders import expected_error
 from robocontrast_ros.studies.report import write_claims
@@ -350,14 +350,15 @@ def test_a_region_that_is_none_is_refused(region):
 
 
 def test_a_claim_about_what_the_study_does_not_have_is_refused_with_what_it_has():
+    offered = Offered({"both": ("LB1",), "standard": ()})
     claim = Claim(id="it", source="ours", says="it", measure=Measure(kind="bias", of=("bth",)), holds=Region(above=0))
     with pytest.raises(ConfigurationError, match=r"claims\.it\.measure.*'bth'.*Did you mean 'both'"):
-        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml", "")
+        check_claims([claim], offered, "claims.yaml")
     measure = Measure(kind="sensitivity", of=("both",), perturbation="LB2")
     claim = Claim(id="it", source="ours", says="it", measure=measure, holds=Region(above=0))
     with pytest.raises(ConfigurationError, match=r"'LB2', expected a known perturbation of 'both': LB1"):
-        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml", "")
+        check_claims([claim], offered, "claims.yaml")
     measure = Measure(kind="sensitivity", of=("both",), perturbation="LB1", less_control=True)
     claim = Claim(id="it", source="ours", says="it", measure=measure, holds=Region(above=0))
     with pytest.raises(ConfigurationError, match=r"a study that has a `control`"):
-        check_claims([claim], {"both": ("LB1",), "standard": ()}, "claims.yaml", "")
+        check_claims([claim], offered, "claims.yaml")

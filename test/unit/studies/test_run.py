@@ -258,6 +258,8 @@ def test_a_strategy_that_is_not_known_is_refused_with_the_known_ones(tmp_path):
         ("navigation_small", "contrast"),
         ("tabletop", "contrast"),
         ("tabletop_small", "contrast"),
+        ("clutter", "contrast"),
+        ("clutter_small", "contrast"),
     ],
 )
 def test_shipped_studies_load_and_have_an_oracle_as_control(name, second):

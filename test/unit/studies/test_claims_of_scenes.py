@@ -1,0 +1,276 @@
+"""Claims about measures of perturbed scenes, families and pairs of policies, from trials made by hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from robocontrast_ros.configuration import ConfigurationError, parse_record
+from robocontrast_ros.statistics.clusters import DIFFERENCES, cluster_mean
+from robocontrast_ros.studies.claims import Claim, Claims, Measure, Offered, Region, check_claims
+from robocontrast_ros.studies.evidence import Evidence
+from robocontrast_ros.studies.figures import Shown, draw_by_measures
+from robocontrast_ros.studies.results import Picture
+from robocontrast_ros.studies.seed_run import SeedRun
+
+SIZES = (1, 2, 4, 8, 16)
+LABELS = ("standard", "contrast")
+
+
+def table_of(solved, seed=0, instances=30, proof=lambda values: values):
+    """Return trials of one seed: each instance without distractors, and with each number of them.
+
+    Args:
+        solved: called with distractors, DvFC, family and a generator; returns the score.
+        seed: of the scenes; the scores have a generator of their own.
+        instances: their number.
+        proof: what it says of a scene's measures.
+    """
+    scenes, luck = np.random.default_rng(seed), np.random.default_rng(1000 + seed)
+    rows = []
+    for i in range(instances):
+        family = ("pick", "stack")[i % 2]
+        for size in (0, *SIZES):
+            dvfc = 2.0 + 0.1 * size + scenes.uniform(0.0, 1.0)
+            values = {"distractors": float(size), "dvfc": dvfc}
+            row = {
+                "counts": True,
+                "base_id": f"x{i:04d}",
+                "perturbation": f"P{size}" if size else "base",
+                "repeat": 0,
+                "instruction": "lift it",
+                "proof": json.dumps(proof(values)) if size else "",
+                "family": family,
+                "optimal_path_length_m": 0.5,
+                "success": float(solved(size, dvfc, family, luck)),
+                "setup_cost": 1.0,
+                "setup_metres": 1.0,
+                "setup_seconds": 10.0,
+            }
+            rows.append(row | {"strategy": "contrast"})
+            if not size:
+                rows.append(row | {"strategy": "standard"})
+    return pl.DataFrame(rows).with_columns(pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost"))
+
+
+def runs(solved, seeds=2, **given):
+    return [SeedRun(table_of(solved, seed, **given), LABELS, "standard", "success") for seed in range(seeds)]
+
+
+def evidence(solved, others=None, control=None, **given):
+    of_control = None if control is None else evidence(control)
+    rng = np.random.default_rng(0)
+    return Evidence(runs(solved, **given), 10, 500, rng, of_control, others and others.get)
+
+
+def slope(found, **given):
+    return found.estimate(Measure(kind="slope", of=("contrast",), **given))
+
+
+def chance(share):
+    """Return what solves a trial with a probability that depends on the scene."""
+    return lambda size, dvfc, family, rng: rng.random() < share(size, dvfc, family)
+
+
+FALLS = chance(lambda size, dvfc, family: 1.0 - 0.2 * min(size, 4))
+
+
+def perturbed(seed_runs):
+    """Return distractors, DvFC and score of all perturbed trials."""
+    parts = []
+    for seed_run in seed_runs:
+        trials = seed_run.sessions["contrast"]
+        own = ~trials.is_base
+        parts.append((trials.measures["distractors"][own], trials.measures["dvfc"][own], trials.score[own]))
+    return (np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+def test_trials_carry_the_measures_of_their_scenes_and_base_trials_have_none():
+    trials = runs(FALLS)[0].sessions["contrast"]
+    assert set(trials.measures) == {"distractors", "dvfc"}
+    assert np.isnan(trials.measures["dvfc"][trials.is_base]).all()
+    assert not np.isnan(trials.measures["dvfc"][~trials.is_base]).any()
+    assert np.array_equal(trials.taken(np.array([3, 1])).measures["distractors"], [4.0, 1.0])
+    assert len(set(trials.key)) == len(trials.key)
+
+
+def test_the_slope_is_that_of_the_least_squares_line_and_falls_until_it_is_flat():
+    found = evidence(FALLS)
+    sizes, dvfc, score = perturbed(runs(FALLS))
+    assert slope(found, by="dvfc").mean == pytest.approx(np.polyfit(dvfc, score, 1)[0])
+    early, late = slope(found, by="distractors", range=(0, 5), base=0), slope(found, by="distractors", range=(4, 16))
+    chosen = sizes >= 4
+    assert late.mean == pytest.approx(np.polyfit(sizes[chosen], score[chosen], 1)[0])
+    # The score is 1 without distractors and 0.2 less with each, up to four.
+    assert early.low < -0.2 < early.high < -0.15
+    assert late.low < 0.0 < late.high
+    # Trials without distractors are part of it only where the claim says how many they have.
+    without = slope(found, by="distractors", range=(0, 5))
+    chosen = sizes <= 5
+    assert without.mean == pytest.approx(np.polyfit(sizes[chosen], score[chosen], 1)[0])
+    assert without.mean != pytest.approx(early.mean)
+
+
+def test_clutter_and_set_size_are_told_apart_by_the_slope_among_scenes_of_one_set_size():
+    by_size = evidence(chance(lambda size, dvfc, family: 1.0 - 0.05 * size), seeds=4)
+    by_clutter = evidence(chance(lambda size, dvfc, family: 1.5 - 0.3 * dvfc), seeds=4)
+    assert slope(by_size, by="dvfc").high < 0.0
+    within = slope(by_size, by="dvfc", within="distractors")
+    assert within.low < 0.0 < within.high
+    within = slope(by_clutter, by="dvfc", within="distractors")
+    assert within.low < -0.3 < within.high < 0.0
+    sizes, dvfc, score = perturbed(runs(FALLS))
+    for size in SIZES:
+        dvfc[sizes == size] -= dvfc[sizes == size].mean()
+        score[sizes == size] -= score[sizes == size].mean()
+    wanted = (dvfc @ score) / (dvfc @ dvfc)
+    assert slope(evidence(FALLS), by="dvfc", within="distractors").mean == pytest.approx(wanted)
+
+
+def test_a_slope_through_equal_scores_or_along_one_value_has_no_interval():
+    always = evidence(lambda *_: 1.0)
+    assert slope(always, by="dvfc").mean == pytest.approx(0.0)
+    assert slope(always, by="dvfc").low is None
+    assert slope(evidence(FALLS), by="distractors", range=(3, 5)).mean is None
+    assert slope(evidence(FALLS), by="occlusion").mean is None
+    claim = Claim(
+        id="flat",
+        source="ours",
+        says="it is flat",
+        measure=Measure(kind="slope", of=("contrast",), by="dvfc"),
+        holds=Region(about_zero=0.1),
+    )
+    assert always.decide(claim, "policy").verdict == "undecided"
+    # A control without a slope leaves what there is.
+    beyond = slope(evidence(FALLS, control=lambda *_: 1.0), by="dvfc", less_control=True)
+    assert beyond.mean == pytest.approx(slope(evidence(FALLS), by="dvfc").mean)
+    assert beyond.low is not None
+
+
+def test_intervals_of_a_slope_cover_what_is_there():
+    rng, covered, number = np.random.default_rng(2), 0, 60
+    for _ in range(number):
+        seed = int(rng.integers(2**31))
+        own = [SeedRun(table_of(chance(lambda size, *_: 0.9 - 0.04 * size), seed), LABELS, "standard", "success")]
+        found = slope(Evidence(own, 10, 200, rng), by="distractors")
+        covered += found.low <= -0.04 <= found.high
+    # Three standard errors below 95 %, and what a percentile bootstrap lacks with 30 instances.
+    assert covered / number > 0.95 - 3.0 * np.sqrt(0.95 * 0.05 / number) - 0.03
+
+
+def test_the_change_is_of_all_perturbed_trials_and_may_differ_between_families():
+    harder = chance(lambda size, dvfc, family: 1.0 if not size else 0.9 if family == "pick" else 0.3)
+    found = evidence(harder)
+    changes = {"pick": [], "stack": []}
+    for seed_run in runs(harder):
+        trials = seed_run.sessions["contrast"]
+        for i in range(seed_run.size):
+            own = trials.instance == i
+            base = own & trials.is_base
+            changes[seed_run.family[i]].append(trials.score[own & ~base].mean() - trials.score[base].mean())
+
+    def change(**given):
+        return found.estimate(Measure(kind="change", of=("contrast",), **given))
+
+    both = changes["pick"] + changes["stack"]
+    assert change().mean == pytest.approx(np.mean(both))
+    of_stack = change(families=("stack",))
+    assert of_stack == cluster_mean(changes["stack"], np.arange(len(changes["stack"])), bounds=DIFFERENCES)
+    grows = Measure(kind="family_difference", of=("contrast",), families=("stack",), other_families=("pick",))
+    difference = found.estimate(grows)
+    assert difference.mean == pytest.approx(np.mean(changes["stack"]) - np.mean(changes["pick"]))
+    assert difference.low < -0.6 < difference.high < 0.0
+
+
+def test_two_policies_are_compared_in_the_trials_that_both_ran():
+    weak, strong = (lambda size, *_: size <= 2), (lambda size, *_: size <= 8 and size != 1)
+    found = evidence(weak, {"strong": runs(strong)})
+
+    def two(kind):
+        return found.estimate(Measure(kind=kind, of=("contrast",), policy="weak", than="strong"))
+
+    # Of five set sizes one is solved by both, one by the weak policy alone, two by the strong one alone.
+    difference = two("policy_difference")
+    assert difference.mean == pytest.approx((1 - 2) / 5)
+    assert difference.low < -0.2 < difference.high < 0.0
+    agreement = two("agreement")
+    assert agreement.mean == pytest.approx(1 / 2)
+    assert agreement.low < 0.5 < agreement.high
+
+
+def test_trials_that_start_in_other_scenes_are_not_the_same_trials():
+    def moved(values):
+        return values | {"dvfc": values["dvfc"] + (0.1 if values["distractors"] == 16 else 0.0)}
+
+    others = {"other": runs(lambda size, *_: True, proof=moved)}
+    found = evidence(lambda size, *_: size == 16, others)
+    measure = Measure(kind="policy_difference", of=("contrast",), policy="one", than="other")
+    # Those with 16 distractors, the only ones that are solved, are left out.
+    assert found.estimate(measure).mean == -1.0
+    assert evidence(FALLS).estimate(measure).mean is None
+
+
+def test_success_is_drawn_against_each_measure_for_all_policies(tmp_path):
+    def picture(name):
+        return Picture(runs(FALLS), (), Shown(name, "contrast", {}, "success", "m"), {})
+
+    draw_by_measures([picture("one"), picture("other")], ("dvfc", "distractors"), tmp_path / "measures")
+    assert (tmp_path / "measures.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "measures.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        ({"kind": "slope"}, "a value for `by` where `kind` is slope"),
+        ({"kind": "bias", "by": "dvfc"}, "no value for `by` where `kind` is bias"),
+        ({"kind": "bias", "range": [0, 5]}, "no `range` where `kind` is bias"),
+        ({"kind": "change", "base": 0}, "no `base` where `kind` is change"),
+        ({"kind": "slope", "by": "dvfc", "range": [5, 0]}, "less for the first number of `range`"),
+        ({"kind": "slope", "by": "dvfc", "within": "dvfc"}, "for `within` another measure than `by`"),
+        ({"kind": "slope", "by": "dvfc", "families": ["pick"]}, "no `families` where `kind` is slope"),
+        ({"kind": "family_difference", "families": ["pick"]}, "a value for `other_families`"),
+        ({"kind": "family_difference", "other_families": ["pick"]}, "values for `families` and `other_families`"),
+        ({"kind": "policy_difference", "policy": "a"}, "a value for `than` where `kind` is policy_difference"),
+        ({"kind": "agreement", "policy": "a", "than": "a"}, "another policy for `than`"),
+        ({"kind": "agreement", "policy": "a", "than": "b", "less_control": True}, "no `less_control`"),
+    ],
+)
+def test_keys_that_do_not_fit_the_kind_are_refused(measure, reason):
+    claim = {"id": "it", "source": "ours", "says": "it", "measure": {"of": ["both"], **measure}, "holds": {"above": 0}}
+    with pytest.raises(ConfigurationError) as caught:
+        parse_record(Claims, {"claims": [claim]}, "claims.yaml")
+    assert reason in str(caught.value)
+
+
+OFFERED = Offered(
+    perturbations={"both": ("D",), "standard": ()},
+    measures={"both": ("distractors", "dvfc"), "standard": ()},
+    policies=("one", "other"),
+    families=("pick", "stack"),
+    scores={"h_success": True, "success": True, "nearest_distance": False},
+)
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ({"kind": "slope", "by": "dvcf"}, "'dvcf', expected a known measure of the scenes of 'both'"),
+        ({"kind": "slope", "by": "dvfc", "within": "size"}, "'size', expected a known measure of the scenes of 'both'"),
+        ({"kind": "change", "families": ("pik",)}, "Did you mean 'pick'"),
+        ({"kind": "agreement", "policy": "one", "than": "othr"}, "Did you mean 'other'"),
+        ({"kind": "change", "score": "h_sucess"}, "Did you mean 'h_success'"),
+        ({"kind": "change", "score": "nearest_distance"}, "got 'nearest_distance', expected a score between 0 and 1"),
+    ],
+)
+def test_what_the_study_does_not_have_is_refused_by_name(measure, words):
+    def claim(measure):
+        return Claim(id="it", source="ours", says="it", measure=Measure(of=("both",), **measure), holds=Region(above=0))
+
+    with pytest.raises(ConfigurationError, match=r"claims\.it\.measure") as caught:
+        check_claims([claim(measure)], OFFERED, "claims.yaml")
+    assert words in str(caught.value)
+    check_claims([claim({"kind": "change", "score": "h_success", "families": ("pick",)})], OFFERED, "claims.yaml")
