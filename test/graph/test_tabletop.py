@@ -1,4 +1,4 @@
-"""The session `tabletop_demo` on both arms over a real ROS graph, run as a user runs it."""
+"""The sessions `tabletop_demo` and `tabletop_clutter` on both arms over a real ROS graph, run as a user runs it."""
 
 from __future__ import annotations
 
@@ -41,11 +41,43 @@ def test_an_arm_with_a_hand_solves_trials_which_one_process_and_the_bags_give_ag
     assert [event.result.outcome for event in trials] == [Outcome.SUCCESS] * len(trials)
     base, redirected, changed = (event.trial.instance for event in trials)
     assert redirected.instruction.arguments != base.instruction.arguments == changed.instruction.arguments
-    assert all(event.recording.missing == () for event in trials)
+    check_again(place, run, len(trials))
+
+
+def check_again(place, run, trials):
+    """Assert that nothing is missing of the trials, and that one process and the bags give them again."""
+    assert all(event.recording.missing == () for event in finished(run))
     fast = recorded_fast(run)
     assert scores(run) == scores(fast), "one process and the graph agree to the last bit"
     assert unequal(run, fast) == []
     for folder in (run, fast):
         code, output = place.run("score", folder)
         assert code == 0, output
-        assert f"{len(trials)} of {len(trials)} trials" in output
+        assert f"{trials} of {trials} trials" in output
+
+
+def test_among_distractors_what_is_touched_is_the_same_in_the_graph_in_one_process_and_from_the_bags(tmp_path):
+    place = Workplace(tmp_path)
+    shipped = read_yaml(resolve_uri("package://robocontrast_ros/config/sessions/tabletop_clutter.yaml"))
+    added = {"name": "distractors", "count": 16, "occluder": True}
+    session = place.session(
+        **shipped
+        | {
+            "robot": "ur5e_2f85",
+            "policy": "tabletop_oracle",
+            "strategy": shipped["strategy"] | {"perturbations": [added]},
+            "test_set": {"size": 1, "families": ["put_in"]},
+            "cameras": [],
+        }
+    )
+    code, output = place.run("evaluate", session)
+    assert code == 0, output
+    (run,) = place.runs
+    trials = finished(run)
+    assert [event.trial.perturbation for event in trials] == [BASE, "distractors_16_occluder"]
+    assert [len(event.trial.instance.scene.objects) for event in trials] == [5, 21]
+    assert [event.result.scores["h_success"] for event in trials] == [1.0, 1.0]
+    check_again(place, run, len(trials))
+    code, output = place.run("clutter-tables", run)
+    assert code == 0, output
+    assert "SR_base" in output
