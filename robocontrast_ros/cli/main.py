@@ -323,6 +323,28 @@ def clutter(
     show_clutter([image, *([top_image] if top_image else [])], to, Console())
 
 
+@app.command("clutter-tables")
+@one_line_errors
+def clutter_tables(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Run folders with cluttered trials; the first is compared with each of the others."),
+    ],
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the tables, as CSV and LaTeX, and the figures.", show_default=False),
+    ] = None,
+    bins: Annotated[int, typer.Option(help="Bins by DvFC.", min=1)] = 8,
+) -> None:
+    """Show how policies do among distractors: success, contacts, grasps and failures, by DvFC, set size and occlusion.
+
+    With several runs, also which policies solve the same scenes, and what changes from the first to each other.
+    """
+    from robocontrast_ros.cli.clutter_tables import show_clutter_tables
+
+    show_clutter_tables(runs, to, bins, Console())
+
+
 @app.command()
 @one_line_errors
 def train(

@@ -33,6 +33,8 @@ class Scene:
         robot: pose of a mobile robot's base, which is part of the scene (seed 000, section 6.1); None for a
             robot that is fixed, or where it is not known.
         contacts: names of what the robot has touched since the scene before, sorted, without the floor.
+        carried: names of movable things that have touched, since the scene before, a movable thing which the robot
+            touched in the same control step: what it carried or pushed; sorted. Empty where nobody reports it.
 
     Raises:
         ValueError: two objects have one name.
@@ -42,6 +44,7 @@ class Scene:
     frame_id: str = "world"
     robot: Pose | None = None
     contacts: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = self.names

@@ -57,7 +57,8 @@ def scene_from_msg(message: Any) -> Scene:
     """
     objects = tuple(ObjectState(o.name, o.model, pose_from_msg(o.pose)) for o in message.objects)
     robot = pose_from_msg(message.robot) if getattr(message, "has_robot", False) else None
-    return Scene(objects, message.header.frame_id, robot, tuple(getattr(message, "contacts", ())))
+    contacts, carried = (tuple(getattr(message, name, ())) for name in ("contacts", "carried"))
+    return Scene(objects, message.header.frame_id, robot, contacts, carried)
 
 
 def instance_from_msg(message: Any) -> TestInstance:

@@ -88,6 +88,7 @@ class Encoder:
             has_robot=scene.robot is not None,
             robot=pose(scene.robot or Pose()),
             contacts=list(scene.contacts),
+            carried=list(scene.carried),
         )
 
     def instance(self, instance: domain.TestInstance) -> Any:

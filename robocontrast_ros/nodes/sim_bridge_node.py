@@ -106,7 +106,7 @@ class SimBridge(Node):
 
     def _on_contacts(self, message: Contacts) -> None:
         stamp = stamp_from_msg(message.header.stamp)
-        self._publish(self._join.add_contacts(stamp, tuple(message.entities)))
+        self._publish(self._join.add_contacts(stamp, tuple(message.entities), tuple(message.carried)))
 
     def _publish(self, complete: list[Stamped]) -> None:
         for stamp, scene in complete:

@@ -284,9 +284,7 @@ def loaded_perturbations(
             f"none, for strategy '{strategy.name}' uses no perturbations",
             "Take `contrast_set`, or leave them out.",
         )
-    found = tuple(
-        load_perturbation(entry, source, f"{key}.{index}") for index, entry in enumerate(parameters.perturbations)
-    )
+    found = tuple(load_perturbation(entry, source, key) for entry in parameters.perturbations)
     names = [perturbation.name for perturbation in found]
     if len(set(names)) != len(names):
         raise ConfigurationError(source, key, names, "each of the perturbations once")

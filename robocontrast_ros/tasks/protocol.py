@@ -250,6 +250,12 @@ class Clutter(Protocol):
     def distance(self, scene: Scene, name: str, point: tuple[float, float, float]) -> float:
         """Return how far a point is from a thing's box, all in the scene's frame [m]; 0 inside."""
 
+    def lowest(self, scene: Scene, name: str) -> float:
+        """Return the height of the lowest corner of a thing's box, in the scene's frame [m].
+
+        Tipping a thing over does not raise it, as it raises the thing's origin.
+        """
+
     def most(self, wanted: int) -> int:
         """Return how many distractors there is room for, up to a number, as far as was tried."""
 

@@ -1,4 +1,4 @@
-"""Pair the states of a control step with what the robot touched in it."""
+"""Pair the states of a control step with what the robot, and what it carried, touched in it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from robocontrast_ros.domain import Scene
 Stamped = tuple[int, Scene]
 """A scene, and its stamp [ns]."""
 
+_Touched = tuple[tuple[str, ...], tuple[str, ...]]
+"""What the robot touched, and what was touched by what it carried."""
+
 
 class ContactsJoin:
-    """Puts what the robot touched into scenes by stamp, whichever arrives first.
+    """Puts what the robot, and what it carried, touched into scenes by stamp, whichever arrives first.
 
     Contacts come in the order of their stamps, so those of a time are complete once a message of that time, or a
     later one, has arrived. Contacts between two scenes belong to the later one: none is dropped. Any thread
@@ -22,18 +25,18 @@ class ContactsJoin:
     def __init__(self) -> None:
         """Begin with nothing touched."""
         self._changed = threading.Condition()
-        self._contacts: dict[int, tuple[str, ...]] = {}
+        self._contacts: dict[int, _Touched] = {}
         self._waiting: dict[int, Scene] = {}
         self._latest = -1
 
-    def add_contacts(self, stamp: int, entities: tuple[str, ...]) -> list[Stamped]:
+    def add_contacts(self, stamp: int, entities: tuple[str, ...], carried: tuple[str, ...] = ()) -> list[Stamped]:
         """Take what was touched up to a time [ns]; return the scenes that completes, in the order of time."""
         with self._changed:
             if stamp < self._latest:
                 # The simulator's time was set back.
                 self._contacts.clear()
                 self._waiting.clear()
-            self._contacts[stamp] = entities
+            self._contacts[stamp] = entities, carried
             self._latest = stamp
             self._changed.notify_all()
             return [self._pair(waiting) for waiting in sorted(self._waiting) if waiting <= stamp]
@@ -56,6 +59,7 @@ class ContactsJoin:
             return complete
 
     def _pair(self, stamp: int) -> Stamped:
-        touched = {name for s, names in self._contacts.items() if s <= stamp for name in names}
+        since = [both for s, both in self._contacts.items() if s <= stamp]
+        contacts, carried = (tuple(sorted({name for both in since for name in both[k]})) for k in (0, 1))
         self.forget(stamp)
-        return stamp, replace(self._waiting.pop(stamp), contacts=tuple(sorted(touched)))
+        return stamp, replace(self._waiting.pop(stamp), contacts=contacts, carried=carried)

@@ -104,7 +104,8 @@ class DriverEncoder:
         )
 
     def _contacts(self, contacts: Contacts, header: Any) -> Any:
-        return self._make("robocontrast_ros/msg/Contacts", header=header, entities=list(contacts.entities))
+        entities, carried = list(contacts.entities), list(contacts.carried)
+        return self._make("robocontrast_ros/msg/Contacts", header=header, entities=entities, carried=carried)
 
     def _joint_state(self, joints: JointState, header: Any) -> Any:
         return self._make(

@@ -147,8 +147,9 @@ class WorldSurroundings:
     def located(self, stamp: float, pose: Pose) -> None:
         """Read the scene of this time, to be scored with the robot's own estimate of its pose."""
         _, scene = self._scene.read()
-        seen = replace(scene, contacts=self._world.touched()) if self._contacts else scene
-        self._sample = Sample(self._world.time_ns, seen, pose)
+        if self._contacts:
+            scene = replace(scene, contacts=self._world.touched(), carried=self._world.carried())
+        self._sample = Sample(self._world.time_ns, scene, pose)
 
     def scene(self, stamp: float) -> Scene:
         """Return the scene of this time."""

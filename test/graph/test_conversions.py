@@ -61,6 +61,7 @@ scenes = st.builds(
     st.just("world"),
     st.none() | poses,
     st.lists(words, max_size=3).map(tuple),
+    st.lists(words, max_size=3).map(tuple),
 )
 proofs = st.builds(Proof, words.filter(bool), st.lists(st.tuples(words, numbers), max_size=3).map(tuple))
 instructions = st.builds(
@@ -205,7 +206,7 @@ sensors = st.one_of(
     st.builds(JointState, names, several, several, several),
     st.builds(Odometry, words, poses, numbers, numbers),
     st.builds(Transform, words, poses),
-    st.builds(Contacts, names),
+    st.builds(Contacts, names, names),
 )
 commands = st.one_of(
     st.builds(JointTrajectoryCommand, names, several, st.floats(0.0, 10.0), st.none() | numbers),

@@ -53,8 +53,8 @@ class Bridge:
         self.simulator.wait(future.done)
         return future.result()
 
-    def touch(self, stamp: int, *entities: str) -> None:
-        message = Contacts(entities=list(entities))
+    def touch(self, stamp: int, *entities: str, carried: tuple[str, ...] = ()) -> None:
+        message = Contacts(entities=list(entities), carried=list(carried))
         message.header.stamp = time_to_msg(stamp / 1e9)
         self._bumpers.publish(message)
 
@@ -103,9 +103,10 @@ def test_a_scene_waits_for_the_contacts_of_its_time_and_where_none_come_set_up_s
     simulator.wait(lambda: simulator.now() >= 1_100_000_000)
     due = simulator.now()
     seen = len(bridge.scenes)
-    bridge.touch(due, "bed", "couch")
+    bridge.touch(due, "bed", "couch", carried=("lamp",))
     simulator.wait(lambda: len(bridge.scenes) > seen)
     last = bridge.scenes[-1]
     assert stamp_from_msg(last.header.stamp) == due
     assert scene_from_msg(last).contacts == ("bed", "couch", "walls")
+    assert scene_from_msg(last).carried == ("lamp",)
     assert scene_from_msg(last).robot.distance_to(START) < 0.01

@@ -58,3 +58,4 @@ def test_what_is_sent_to_arm_and_hand_before_a_step_is_carried_out_in_it_to_the_
         assert tuple(message.effort) == expected.efforts
         assert simulator.heard[CONTACTS][k].header.stamp == message.header.stamp
         assert tuple(simulator.heard[CONTACTS][k].entities) == world.touched()
+        assert tuple(simulator.heard[CONTACTS][k].carried) == world.carried()

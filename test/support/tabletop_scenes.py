@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from robocontrast_ros.configuration import load_record, resolve_uri
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
@@ -12,15 +14,19 @@ from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
 from robocontrast_ros.tasks.tabletop.scenes import objects_in_use, views_of
 
 TASK_FILE = resolve_uri("package://robocontrast_ros/config/tasks/tabletop.yaml")
+CLUTTER_FILE = resolve_uri("package://robocontrast_ros/config/tasks/tabletop_clutter.yaml")
 
 
-def fresh(objects: tuple[str, ...] = (), **sampling: object) -> Tabletop:
-    """Return the shipped task, made afresh, with some of its objects; in its scenes all is at rest where it is put."""
-    parameters = load_record(TabletopParameters, TASK_FILE)
+def fresh(
+    file: Path = TASK_FILE, objects: tuple[str, ...] = (), distracting: Mapping[str, object] = {}, **sampling: object
+) -> Tabletop:
+    """Return a shipped task, made afresh, with some of its objects; in its scenes all is at rest where it is put."""
+    parameters = load_record(TabletopParameters, file)
     parameters = replace(parameters, objects=objects, sampling=replace(parameters.sampling, **sampling))
-    return Tabletop(
-        parameters, objects_in_use(parameters, str(TASK_FILE)), lambda scene: scene, views_of(parameters, {})
-    )
+    if distracting:
+        parameters = replace(parameters, distracting=replace(parameters.distracting, **distracting))
+    library = objects_in_use(parameters, str(file))
+    return Tabletop(parameters, library, lambda scene: scene, views_of(parameters, library))
 
 
 tabletop = cache(fresh)

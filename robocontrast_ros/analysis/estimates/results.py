@@ -76,7 +76,8 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         for e, p in zip(journal.events, serving, strict=True)
         if isinstance(e, TrialSkipped)
     ]
-    planned = tuple(strategy.get("perturbations", ()))
+    # The names that they tell, which their parameters are part of; older journals have names alone.
+    planned = tuple(started.symbols) or tuple(strategy.get("perturbations", ()))
     # A journal written without a session's file names its perturbations in its trials alone.
     found = tuple(table["perturbation"].unique(maintain_order=True))
     names = tuple(name for name in dict.fromkeys((*planned, *found, *(name for _, name, _ in skips))) if name != BASE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -63,18 +63,32 @@ def write_figures(run: RunFolder, results: Results) -> tuple[Path, ...]:
     """
     if results.trials.filter("counts").is_empty():
         return ()
-    make_folder(run.figures)
+    drawings = {
+        "perturbations": (perturbations_of(results), 2.6),
+        "estimate": (estimate_of(results), 2.6),
+        "budget": (budget_of(results), 2.6),
+    }
+    return write_drawings(run.figures, drawings)
+
+
+def write_drawings(folder: Path, drawings: Mapping[str, tuple[Draw, float]]) -> tuple[Path, ...]:
+    """Write figures as vector PDF, and as PNG in 300 dpi, a column wide; return the files.
+
+    Args:
+        folder: in which; it is made where it does not exist.
+        drawings: name of each -> the function that draws it, and its height [inch].
+
+    Raises:
+        DiskError: a file cannot be written.
+    """
+    make_folder(folder)
     written = []
-    for name, draw in {
-        "perturbations": perturbations_of(results),
-        "estimate": estimate_of(results),
-        "budget": budget_of(results),
-    }.items():
+    for name, (draw, height) in drawings.items():
         with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(COLUMN, 2.6), layout="constrained")
+            figure = Figure(figsize=(COLUMN, height), layout="constrained")
             draw(figure)
             for ending in ("pdf", "png"):
-                path = run.figures / f"{name}.{ending}"
+                path = folder / f"{name}.{ending}"
                 metadata = {"CreationDate": None} if ending == "pdf" else None
                 with new_file(path) as part:
                     figure.savefig(part, dpi=PRINT_DPI, metadata=metadata)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from robocontrast_ros.analysis.figures.trial_picture import images_of, images_only, pick_at_equal_times
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_bag
+from robocontrast_ros.images.congestion import SMALLEST, feature_congestion
+from robocontrast_ros.images.files import resized
 from robocontrast_ros.messages.decoding import NANOSECONDS
 
 KEY_FRAMES = 4
@@ -76,6 +79,28 @@ def trial_pictures(run: Path, bag: str, map_file: Path, what: str) -> TrialPictu
         missing = (*missing, "There is no map of this trial.")
         return TrialPictures(frames, None, missing)
     return TrialPictures(frames, _picture(above, LOSSLESS, f"{what} from above"), missing)
+
+
+def congestion_pictures(images: Sequence[NDArray[np.uint8]], words: Sequence[str]) -> tuple[Picture | None, ...]:
+    """Return where images are congested, on one scale of colours; None for an image that is too small for it.
+
+    Args:
+        images: RGB, shape (rows, columns, 3) each.
+        words: the caption of each.
+    """
+    views = [resized(image) for image in images]
+    maps = [feature_congestion(view).map if min(view.shape[:2]) >= SMALLEST else None for view in views]
+    top = max((float(found.max()) for found in maps if found is not None), default=1.0)
+    return tuple(
+        None if found is None else _picture(_narrowed(_over(view, found / top)), FRAME_QUALITY, caption)
+        for view, found, caption in zip(views, maps, words, strict=True)
+    )
+
+
+def _over(image: NDArray[np.uint8], shares: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Return shares of 0 to 1 as colours over a grey image; channels are in OpenCV's order."""
+    colours = cv2.applyColorMap(np.round(255.0 * shares).astype(np.uint8), cv2.COLORMAP_INFERNO)
+    return np.round(0.75 * colours + 0.25 * image.mean(axis=2, keepdims=True)).astype(np.uint8)
 
 
 def _frames(run: Path, bag: str, what: str) -> tuple[tuple[Picture, ...], tuple[str, ...]]:

@@ -18,6 +18,7 @@ from robocontrast_ros.analysis.figures.paper import (
     perturbations_of,
     write_figures,
 )
+from robocontrast_ros.analysis.report.clutter import clutter_section
 from robocontrast_ros.analysis.report.headline import estimators_of, headlines_of
 from robocontrast_ros.analysis.report.rendering import check_folder, number, render, write_page
 from robocontrast_ros.analysis.report.reproduction import policies_loaded, reproduction_of
@@ -125,6 +126,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "headlines": tuple(headlines_of(summary)),
         "sample_sizes": sample_sizes(results),
         "charts": _charts(journal, results),
+        "clutter": clutter_section(run, results, attempts),
         "latencies": latencies(journal.events),
         "loaded": policies_loaded(journal.events),
         "sequential": sequential,

@@ -45,7 +45,7 @@ def scores_tex(summary: Summary) -> str:
     """Return a tabular with a row a perturbation and a column a score: means with intervals."""
     columns = {"perturbation": "l", "n": "r"} | {spec.heading: "l" for spec in summary.scores}
     rows = [
-        (row.symbol, str(row.trials), *(_estimate(row.scores[spec.name]) for spec in summary.scores))
+        (row.symbol, str(row.trials), *(estimate_tex(row.scores[spec.name]) for spec in summary.scores))
         for row in summary.rows
     ]
     note = "95 % intervals. n: trials that count; a mean is over those that have the score."
@@ -59,8 +59,8 @@ def estimates_tex(summary: Summary) -> str:
     for policy, found in summary.estimates.items():
         for name, of_domain, of_test_set in found.by_name:
             policies.append(policy)
-            exact = _estimate(of_test_set, exact=found.no_sampling_error)
-            rows.append((name, _estimate(of_domain), exact))
+            exact = estimate_tex(of_test_set, exact=found.no_sampling_error)
+            rows.append((name, estimate_tex(of_domain), exact))
     note = "95 % intervals. domain: what the test set was drawn from."
     return _tabular(summary, policies, columns, rows, note)
 
@@ -69,16 +69,16 @@ def _row(row: Row, metric: str) -> tuple[str, ...]:
     return (
         row.symbol,
         str(row.trials),
-        _estimate(row.scores[metric]),
-        _estimate(row.success),
-        _estimate(row.difference, "+.2f"),
-        _estimate(row.success_difference, "+.2f"),
+        estimate_tex(row.scores[metric]),
+        estimate_tex(row.success),
+        estimate_tex(row.difference, "+.2f"),
+        estimate_tex(row.success_difference, "+.2f"),
         str(row.void),
         f"{row.cost:.2f}",
     )
 
 
-def _estimate(estimate: Estimate | None, form: str = ".2f", exact: str = "") -> str:
+def estimate_tex(estimate: Estimate | None, form: str = ".2f", exact: str = "") -> str:
     r"""Return ``$0.71\;[0.52, 0.88]$``, where a minus is one; with exact words, if any, in the interval's place."""
     found = estimate or NO_ESTIMATE
     if found.mean is None:
@@ -105,14 +105,29 @@ def _tabular(
         content = [
             [p if firsts[p] == i else "", *row] for i, (p, row) in enumerate(zip(policies, content, strict=True))
         ]
-    table = pd.DataFrame(content, columns=list(columns))
-    names = [name for name in table.columns if name in ("policy", "perturbation") or name.startswith("test-set")]
-    styler = table.style.hide(axis="index").format(escape="latex", subset=names)
+    names = ("policy", "perturbation", *(name for name in columns if name.startswith("test-set")))
+    title = f"{summary.session}: {summary.strategy}, {summary.policy} on {summary.robot}, seed {summary.seed}"
+    return booktabs(columns, content, names, (f"{title}.", note))
+
+
+def booktabs(
+    columns: dict[str, str], rows: Sequence[Sequence[str]], names: Sequence[str], comments: Sequence[str]
+) -> str:
+    """Return a tabular.
+
+    Args:
+        columns: heading -> ``l`` or ``r``.
+        rows: their cells.
+        names: headings of the columns whose cells are escaped; the others are LaTeX already.
+        comments: lines above it.
+    """
+    table = pd.DataFrame([list(row) for row in rows], columns=list(columns))
+    escaped = [name for name in table.columns if name in names]
+    styler = table.style.hide(axis="index").format(escape="latex", subset=escaped)
     text = styler.format_index(escape="latex", axis="columns").to_latex(
         hrules=True, column_format="".join(columns.values())
     )
     for symbol, latex in SYMBOLS.items():
         text = text.replace(symbol, latex)
-    title = f"{summary.session}: {summary.strategy}, {summary.policy} on {summary.robot}, seed {summary.seed}"
-    lines = (f"{title}.", note, r"Needs \usepackage{booktabs}.")
+    lines = (*comments, r"Needs \usepackage{booktabs}.")
     return "".join(f"% {' '.join(line.split())}\n" for line in lines) + text

@@ -78,7 +78,7 @@ class VisitNeighbourhood:
         rng: np.random.Generator,
     ) -> Perturbed | NotApplicable:
         """Change the instance; the robot starts where the unperturbed instance says."""
-        start = replace(scene, robot=base.scene.robot, contacts=())
+        start = replace(scene, robot=base.scene.robot, contacts=(), carried=())
         before = self.routes.route(base.instruction, start)
         if isinstance(before, Infeasible):
             return NotApplicable(f"there is no path to compare with: {before.reason}")

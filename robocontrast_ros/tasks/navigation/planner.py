@@ -43,7 +43,7 @@ class RoutePlanner:
             return Plan(route.path, scene)
         end, before = route.path[-1], route.path[-2]
         yaw = float(np.arctan2(end[1] - before[1], end[0] - before[0]))
-        return Plan(route.path, replace(scene, robot=Pose.planar(*end, yaw), contacts=()))
+        return Plan(route.path, replace(scene, robot=Pose.planar(*end, yaw), contacts=(), carried=()))
 
     def route(self, instruction: Instruction, scene: Scene) -> Route | Infeasible:
         """Return the shortest path and where on it the first place is reached, or why there is none."""

@@ -108,6 +108,10 @@ class TabletopClutter:
         beyond = np.maximum(np.abs(inside) - np.array([x, y, z]) / 2.0, 0.0)
         return float(np.sqrt((beyond * beyond).sum()))
 
+    def lowest(self, scene: Scene, name: str) -> float:
+        """Return the height of the lowest corner of a thing's box, in the scene's frame [m]."""
+        return shapes.lowest(self._library[scene[name].model], scene[name].pose)
+
     def most(self, wanted: int) -> int:
         """Return how many distractors there is room for, up to a number, as far as was tried."""
         rng = np.random.default_rng(0)
@@ -139,23 +143,29 @@ class TabletopClutter:
 
     def add(self, base: TestInstance, crowd: Crowd, rng: np.random.Generator) -> Perturbed | NotApplicable:
         """Add distractors to an instance's own scene; see ``Clutter.add``."""
+        wanted = float(rng.uniform(0.0, self._p.occluded)) if crowd.occluder and crowd.count else None
         reason = ""
         for _ in range(self._p.scene_draws):
             try:
-                return self._drawn(base, crowd, rng)
+                return self._drawn(base, crowd, wanted, rng)
             except NoScene as error:
                 reason = str(error)
         return NotApplicable(f"none of {self._p.scene_draws} scenes drawn is one; of the last: {reason}")
 
-    def _drawn(self, base: TestInstance, crowd: Crowd, rng: np.random.Generator) -> Perturbed:
+    def _drawn(self, base: TestInstance, crowd: Crowd, wanted: float | None, rng: np.random.Generator) -> Perturbed:
         """Draw a scene.
+
+        Args:
+            base: the instance.
+            crowd: what is asked for.
+            wanted: share of the target that an occluder hides; None for no occluder.
+            rng: the only source of randomness.
 
         Raises:
             NoScene: it is none of those wanted.
         """
         said = base.instruction
         scene = self._with_looks(base.scene, rng) if crowd.looks else base.scene
-        wanted = float(rng.uniform(0.0, self._p.occluded)) if crowd.occluder and crowd.count else None
         candidates = self._candidates(said, scene, crowd)
         if wanted is not None:
             scene = self._with_occluder(said, scene, candidates, wanted, rng)

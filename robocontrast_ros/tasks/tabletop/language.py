@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, Scene
+from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.grammar import Choose, Derivation, change_wording, drawn, keep_wording, means
 from robocontrast_ros.tasks.tabletop.grammar import ROLES, features, in_role, tabletop_grammar, understood, words_of
@@ -40,13 +40,35 @@ class TabletopLanguage:
                 said = {role: plain(self._objects[model]) for role, model in arguments.items()}
                 yield self._said(Instruction("", family, tuple(arguments.items())), said, lambda fitting: fitting[0])
 
-    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+    def realise(
+        self, instruction: Instruction, scene: Scene, rng: np.random.Generator, clear: bool = False
+    ) -> Instruction:
         """Return the instruction in words: expressions uniform among those that mean one thing alone, then the words.
+
+        Args:
+            instruction: its structure.
+            scene: in which it is given.
+            rng: the only source of randomness.
+            clear: whether the words also stay clear when any other things are added.
 
         Raises:
             ValueError: something cannot be named alone in this scene.
         """
-        said = {role: _draw(self._ways(name, scene), rng) for role, name in _named(instruction).items()}
+        named = _named(instruction)
+        ways = {role: self._ways(name, scene) for role, name in named.items()}
+        if clear:
+            models = {scene[name].model for name in scene.names}
+            others = (ObjectState(model, model, Pose()) for model in self._objects if model not in models)
+            every = replace(scene, objects=(*scene.objects, *others))
+            # Something larger, or farther left, may always be added.
+            ways = {
+                role: [e for e in ways[role] if not (e.size or e.place) and e in self._ways(name, every)]
+                for role, name in named.items()
+            }
+            for role, name in named.items():
+                if not ways[role]:
+                    raise ValueError(f"no words name the {name.replace('_', ' ')} alone whatever is added")
+        said = {role: _draw(ways[role], rng) for role in ways}
         return self._said(instruction, said, drawn(rng))
 
     def parse(self, text: str, scene: Scene, apart: float = APART) -> Instruction:

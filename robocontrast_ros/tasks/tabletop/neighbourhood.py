@@ -141,7 +141,7 @@ class TabletopNeighbourhood:
             NoPlan: something that is named is not there, something else than the target is in the air, or there is no
                 plan even in the instance's own scene.
         """
-        scene, reason = replace(scene, contacts=()), ""
+        scene, reason = replace(scene, contacts=(), carried=()), ""
         for name in named(base.instruction):
             if name not in scene:
                 raise NoPlan(f"{words(name)} is not there")

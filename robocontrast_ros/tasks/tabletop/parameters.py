@@ -130,6 +130,9 @@ class Sampling:
     scene_draws: int = Field(gt=0, description="scenes drawn for one pair of objects, at most")
     place_draws: int = Field(gt=0, description="places tried for one object, at most")
     settled: float = Field(gt=0, description="farthest that an object may move while a drawn scene settles [m]")
+    clear: bool = Field(
+        default=False, description="whether words name things such that they stay clear whatever else is added"
+    )
 
     def __post_init__(self) -> None:
         fewest, most = self.objects

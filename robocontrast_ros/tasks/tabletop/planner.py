@@ -107,7 +107,7 @@ class TabletopPlanner:
             return Infeasible(str(reason))
         end = scene.moved(argument(instruction, "target"), handling.target)
         touched = (argument(instruction, "target"),) if handling.place is None else ()
-        return Plan(handling.path, replace(end, contacts=touched))
+        return Plan(handling.path, replace(end, contacts=touched, carried=()))
 
     def handling(self, instruction: Instruction, scene: Scene) -> Handling:
         """Return how the shortest plan holds, carries and puts down the target.

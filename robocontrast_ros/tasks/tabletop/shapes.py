@@ -52,6 +52,11 @@ def heights(model: ObjectModel, pose: Pose) -> tuple[float, float]:
     return float(z.min()), float(z.max())
 
 
+def lowest(model: ObjectModel, pose: Pose) -> float:
+    """Return the height of the lowest corner of an object's box, however little it is tilted, world frame [m]."""
+    return float(_corners(model, pose)[:, 2].min())
+
+
 def centre(model: ObjectModel, pose: Pose) -> NDArray[np.float64]:
     """Return the centre of an object's box, shape (3,), world frame [m]."""
     return np.asarray(pose.position) + _matrix(pose.orientation)[:, 2] * (model.size[2] / 2.0)

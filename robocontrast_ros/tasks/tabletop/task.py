@@ -134,6 +134,7 @@ class Tabletop(Task):
         Raises:
             NoRoom: not everything found a place.
         """
+        p = self.parameters.sampling
         scene = self._draw.scene(wanted, rng)
         first = self.make_instance(instance_id, wanted, scene)
         if isinstance(first, Infeasible):
@@ -146,6 +147,6 @@ class Tabletop(Task):
         if isinstance(found, Infeasible):
             return found
         try:
-            return replace(found, instruction=self.language.realise(wanted, rested, rng))
+            return replace(found, instruction=self.language.realise(wanted, rested, rng, p.clear))
         except ValueError as error:
             return Infeasible(str(error))

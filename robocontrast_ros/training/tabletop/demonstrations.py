@@ -254,7 +254,7 @@ class _Demonstrator:
         return self._scene.set_up(scene)[1]
 
     def _read(self) -> tuple[RobotState, Scene]:
-        scene = replace(self._scene.read()[1], contacts=self._world.touched())
+        scene = replace(self._scene.read()[1], contacts=self._world.touched(), carried=self._world.carried())
         return self._estimator.update(self._world.reading()), scene
 
     def _episode(self, instance: TestInstance, start: Scene, rng: np.random.Generator) -> list[dict] | None:

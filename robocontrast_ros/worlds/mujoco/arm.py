@@ -124,13 +124,13 @@ class Arm(Embodiment):
         joints = self.joint_state()
         return JointReading(stamp, joints.names, joints.positions)
 
-    def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
+    def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:
         """Return the joints, and the contacts where the driver reports them."""
         profile = self._profile
         joints = Sensor(profile.state.topic, profile.base_frame, self.joint_state())
         if not profile.reports_contacts:
             return (joints,)
-        return (joints, Sensor(profile.contacts_topic, profile.base_frame, Contacts(touched)))
+        return (joints, Sensor(profile.contacts_topic, profile.base_frame, contacts))
 
     def _grip(self, position: float) -> None:
         if self._hand is None:

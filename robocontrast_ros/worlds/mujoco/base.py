@@ -125,7 +125,7 @@ class Base(Embodiment):
         """Return the odometry."""
         return OdometryReading(stamp, self._odometry())
 
-    def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
+    def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:
         """Return odometry, wheels, contacts, and odometry again for tf."""
         profile, pose = self._profile, self._odometry()
         left, right = (float(self._data.qvel[index]) for index in self._qvel)
@@ -134,7 +134,7 @@ class Base(Embodiment):
         return (
             Sensor(profile.state.topic, profile.odom_frame, odometry),
             Sensor(profile.joint_states_topic, profile.base_frame, self.joint_state()),
-            Sensor(profile.contacts_topic, "", Contacts(touched)),
+            Sensor(profile.contacts_topic, "", contacts),
             Sensor(profile.transforms_topic, profile.odom_frame, Transform(profile.base_frame, pose)),
         )
 

@@ -55,6 +55,10 @@ class Bodies:
         body = self.body(name)
         return self._free_joint(body) is not None or self._mocap(body) is not None
 
+    def yields(self, name: str) -> bool:
+        """Tell whether an entity moves when it is pushed: one on a mocap body is put elsewhere, but never yields."""
+        return self._free_joint(self.body(name)) is not None
+
     def poses(self) -> dict[str, Pose]:
         """Return the pose of every entity."""
         return {name: self._pose(body) for name, body in self._roots.items()}

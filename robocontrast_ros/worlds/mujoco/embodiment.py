@@ -12,7 +12,7 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
-from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
 
 
 class Embodiment(Protocol):
@@ -70,8 +70,8 @@ class Embodiment(Protocol):
     def reading(self, stamp: float) -> Reading:
         """Return what the driver publishes as the state, for the state estimator."""
 
-    def sensors(self, touched: tuple[str, ...]) -> tuple[Sensor, ...]:
-        """Return what the driver publishes at every step, given the names of the entities that the robot touched."""
+    def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:
+        """Return what the driver publishes at every step, given what the robot, and what it carries, touched."""
 
     def latched_sensors(self) -> tuple[Sensor, ...]:
         """Return what the driver publishes once."""

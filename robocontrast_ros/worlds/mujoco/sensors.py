@@ -60,9 +60,11 @@ class Contacts:
 
     Attributes:
         entities: their names, sorted; the floor is none.
+        carried: names of movable entities that touched a movable one which the robot touched then too, sorted.
     """
 
     entities: tuple[str, ...]
+    carried: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ from robocontrast_ros.worlds.mujoco.entities import (
     Triple,
     UnknownEntity,
 )
-from robocontrast_ros.worlds.mujoco.sensors import JointState, Sensor
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 NANOSECONDS = 1_000_000_000
@@ -130,6 +130,7 @@ class World:
         """
         model, data = self._bodies.model, self._bodies.data
         self._touched.clear()
+        self._pairs = None
         for _ in range(count):
             self._robot.before_step()
             mujoco.mj_step(model, data)
@@ -168,7 +169,7 @@ class World:
 
     def sensors(self) -> tuple[Sensor, ...]:
         """Return what the robot's driver publishes besides images, after the last `step` call."""
-        return self._robot.sensors(self.touched())
+        return self._robot.sensors(Contacts(self.touched(), self.carried()))
 
     def latched_sensors(self) -> tuple[Sensor, ...]:
         """Return what the robot's driver publishes once."""
@@ -183,6 +184,16 @@ class World:
         own = self.profile.name
         others = ((a if b == own else b) for a, b in self.contacts() if own in (a, b))
         return tuple(sorted(others))
+
+    def carried(self) -> tuple[str, ...]:
+        """Return the names of entities that can be pushed and that what the robot carried or pushed touched, sorted.
+
+        Each touched, during the last `step` call, an entity that can be pushed and that the robot touched then, too.
+        """
+        own, yields = self.profile.name, self._bodies.yields
+        things = [pair for pair in self.contacts() if own not in pair and all(map(yields, pair))]
+        touched = set(self.touched())
+        return tuple(sorted({b for pair in things for a, b in (pair, pair[::-1]) if a in touched}))
 
     def joint_state(self) -> JointState:
         """Return positions, velocities and torques of the robot's joints."""
@@ -296,7 +307,9 @@ class World:
 
         Pairs of entities that both sleep in the physics engine, as resting blocks on the board do, are not among them.
         """
-        return self._bodies.touching(self._touched)
+        if self._pairs is None:
+            self._pairs = self._bodies.touching(self._touched)
+        return self._pairs
 
     @property
     def description(self) -> str:
@@ -332,6 +345,7 @@ class World:
         model.opt.timestep = self._physics_step or model.opt.timestep
         before, self._bodies = self._bodies, Bodies(model, roots)
         self._touched: set[bytes] = set()
+        self._pairs: frozenset[tuple[str, str]] | None = None
         self._robot.bind(model, self._bodies.data, robot_prefix(self.profile.name))
         self.cameras.bind(self._bodies)
         if before is not None:

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import cv2
 import numpy as np
 import pytest
+from cluttered_runs import HAND_MADE, Ran, cluttered_run
 from line_world import LineBench, SwappingLineBench, line_evaluation
 from PIL import Image
 from recorded_runs import recorded_run
@@ -183,6 +184,33 @@ def test_a_bag_that_is_torn_or_gone_or_never_was_is_told_of_where_its_pictures_w
     assert "bags/0001: no such bag" in page.words
     assert "The trial was not recorded." in page.words
     assert str(tmp_path) not in "".join(page.alts) + page.words.partition("Resolved parameters")[0]
+
+
+def test_a_run_with_distractors_has_a_section_about_clutter_with_scenes_and_failures(tmp_path):
+    page = page_of(cluttered_run(tmp_path / "run", "first", images=True))
+    for words in (
+        *("SR_base", "h-SR", "fail: reach", "By DvFC bin", "By occlusion", "A scene of each DvFC bin"),
+        *("bin 1: 2.00 to 2.00; this one 2.00", "within set size", "Reached the target and failed to grasp it"),
+    ):
+        assert words in page.words, words
+    assert {"clutter", "chart-clutter-sr_by_dvfc", "chart-clutter-failure_stages"} <= set(page.ids)
+    assert "#clutter" in page.links
+    congested = [alt for alt in page.alts if alt.startswith("Congestion at the start of trial")]
+    assert len(congested) == sum(ran.distractors > 0 for ran in HAND_MADE)
+    shown = decoded(page.sources[page.alts.index(congested[0])])
+    assert shown.shape == (72, 96, 3)
+
+
+def test_without_pictures_the_section_about_clutter_has_numbers_alone(tmp_path):
+    page = page_of(cluttered_run(tmp_path / "run", "first"))
+    assert "SR_noocc" in page.words and "A scene of each DvFC bin" not in page.words
+    assert not page.alts and "Failed after the grasp" not in page.words
+
+
+def test_a_run_without_distractors_has_no_section_about_clutter(tmp_path):
+    for run in (line_run(tmp_path / "line", max_trials=3), cluttered_run(tmp_path / "run", "first", [Ran(0), Ran(1)])):
+        page = page_of(run)
+        assert "clutter" not in page.ids and "#clutter" not in page.links
 
 
 CASES = {

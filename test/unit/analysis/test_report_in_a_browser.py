@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 from chromium import CHROMIUM, chromium_missing
+from cluttered_runs import cluttered_run
 from line_world import LineBench, line_evaluation
 from recorded_runs import recorded_run
 
@@ -164,6 +165,19 @@ def test_on_paper_there_are_charts_and_what_was_opened_but_no_tools(report, open
         assert page.locator("#chart-estimate .wide").is_visible()
         assert page.locator("#trial-0001 img:visible").count() == 5
         assert page.pdf().startswith(b"%PDF")
+
+
+@WIDTHS
+def test_the_section_about_clutter_fits_the_window_and_its_tables_open(tmp_path, opened, size):
+    run = cluttered_run(tmp_path / "run", "first", images=True)
+    journal = read_journal(run.journal)
+    write_page(run_page(run, journal, compute_results(journal)), run.path / "report.html")
+    with opened(run.path / "report.html", size, "#clutter") as page:
+        assert page.locator("#chart-clutter-sr_by_dvfc svg:visible").count() == 1
+        assert all(drawn(image) for image in page.locator("#clutter img:visible").all())
+        page.locator("#clutter summary").first.click()
+        assert page.locator("#clutter details[open] table:visible").count() == 1
+        assert overflow(page) == 0
 
 
 @WIDTHS

@@ -61,7 +61,7 @@ def test_everything_that_was_recorded_comes_back_equal(recorded):
 
 
 NEW_FIELDS = {
-    "Scene": ("has_robot", "robot", "contacts"),
+    "Scene": ("has_robot", "robot", "contacts", "carried"),
     "TestInstance": ("reference_path", "path_dimensions", "claim", "proof"),
     "Trial": ("start", "twin", "block"),
     "Progress": ("scores",),
@@ -151,7 +151,7 @@ def test_where_the_robot_is_and_what_it_touches_is_read_back(tmp_path, messages)
         reference_path=((1.0, 2.0), (1.5, 2.5)),
         proof=Proof("the path stays", (("path_before_m", 3.5),)),
     )
-    start = replace(instance.scene, robot=Pose.planar(1.01, 2.0, 0.5), contacts=("couch", "lamp"))
+    start = replace(instance.scene, robot=Pose.planar(1.01, 2.0, 0.5), contacts=("couch", "lamp"), carried=("mug",))
     with closing(BagWriter(tmp_path / "bag", TRIAL_TOPICS)) as writer:
         message = messages.trial(replace(trial, instance=instance), start, 7)
         writer.write("/eval/trial", 1, messages.cdr(message))

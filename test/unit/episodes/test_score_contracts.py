@@ -1,10 +1,12 @@
 """Every score of the package keeps its contract."""
 
 from language_table_instances import EIGHT
+from tabletop_scenes import tabletop
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.contracts.score import ScoreContract
 from robocontrast_ros.episodes.scoring import STANDARD
+from robocontrast_ros.episodes.scoring.clutter import OF_CLUTTER
 
 
 class OnTheTable(ScoreContract):
@@ -21,9 +23,18 @@ class InTheApartment(ScoreContract):
         return APARTMENT
 
 
+class AmongDistractors(ScoreContract):
+    """Where something is lifted among other things."""
+
+    draws = 2
+
+    def task(self):
+        return tabletop()
+
+
 def contract(kind, name):
     """Return the contract of the score of a name."""
-    (score,) = [score for score in STANDARD if score.spec.name == name]
+    (score,) = [score for score in (*STANDARD, *OF_CLUTTER) if score.spec.name == name]
     return type(f"Test_{name}", (kind,), {"make": lambda self: score, "__module__": __name__})
 
 
@@ -35,8 +46,16 @@ TestProgress = contract(OnTheTable, "progress")
 TestSpl = contract(OnTheTable, "spl")
 TestSubgoalsReached = contract(InTheApartment, "subgoals_reached")
 TestSuccess = contract(OnTheTable, "success")
+TestHSuccess = contract(AmongDistractors, "h_success")
+TestTouchedByRobot = contract(AmongDistractors, "touched_by_robot")
+TestTouchedByCarried = contract(AmongDistractors, "touched_by_carried")
+TestReached = contract(AmongDistractors, "reached")
+TestGrasped = contract(AmongDistractors, "grasped")
+TestNearestDistance = contract(AmongDistractors, "nearest_distance")
+TestWrongGrasped = contract(AmongDistractors, "wrong_grasped")
+TestWrongMoved = contract(AmongDistractors, "wrong_moved")
 
 
 def test_no_score_is_without_a_contract():
-    made = [case().make() for kind in (OnTheTable, InTheApartment) for case in kind.__subclasses__()]
-    assert set(made) == set(STANDARD)
+    made = [case().make() for kind in (OnTheTable, InTheApartment, AmongDistractors) for case in kind.__subclasses__()]
+    assert set(made) == {*STANDARD, *OF_CLUTTER}

@@ -11,10 +11,12 @@ import pytest
 from line_world import LineTask
 from own_scores import Grade, Turning
 from scorers import sample_of, scorer_of
+from tabletop_scenes import tabletop
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import SCORES_ONCE_FIELDS, ObjectState, Outcome, Pose, Scene, ScoreSpec, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD, STANDARD_SPECS, load_scores
+from robocontrast_ros.episodes.scoring.clutter import OF_CLUTTER
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.tasks.protocol import path_dimensions
@@ -32,6 +34,7 @@ def row_of(spec: ScoreSpec) -> str:
 def test_the_document_has_a_line_for_every_score_in_the_order_of_tables():
     text = DOCUMENT.read_text(encoding="utf-8")
     assert "\n".join(map(row_of, STANDARD_SPECS)) in text
+    assert "\n".join(row_of(score.spec) for score in OF_CLUTTER) in text
 
 
 def test_every_standard_score_is_an_entry_point_under_its_own_name():
@@ -39,6 +42,12 @@ def test_every_standard_score_is_an_entry_point_under_its_own_name():
     assert {name: found[name] for name in sorted(SCORES_ONCE_FIELDS)} == {
         score.spec.name: score for score in sorted(STANDARD, key=lambda score: score.spec.name)
     }
+
+
+def test_a_session_may_add_every_score_of_clutter_by_its_name():
+    added = [score.spec.name for score in OF_CLUTTER]
+    assert load_scores(LineTask(), added, "session.yaml")[-len(added) :] == OF_CLUTTER
+    assert not set(added) & set(tabletop().scores)
 
 
 def test_a_row_names_its_column_its_heading_and_its_best_value():

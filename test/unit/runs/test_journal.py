@@ -206,7 +206,7 @@ def test_the_scene_of_a_void_attempt_may_be_unknown():
 
 
 NEW_KEYS = {
-    *("robot", "contacts", "reference_path", "proof"),
+    *("robot", "contacts", "carried", "reference_path", "proof"),
     *("stopped", "subgoals", "subgoals_reached", "ndtw", "collisions"),
     *("metric", "symbols", "measured", "scores"),
 }

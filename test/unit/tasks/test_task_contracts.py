@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from language_table_instances import EIGHT
-from tabletop_scenes import fresh
+from tabletop_scenes import CLUTTER_FILE, fresh
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.configuration import make_plugin, plugin_names, resolve_uri
@@ -27,6 +27,7 @@ FEW = ("banana", "basket", "bowl", "brick", "can", "cube", "golf_ball", "mug", "
 
 
 THINGS = fresh(objects=FEW)
+CLUTTERED = fresh(CLUTTER_FILE)
 
 
 class TestTabletop(TaskContract):
@@ -120,7 +121,21 @@ class TestSBAmongThings(AmongThings):
         return make_plugin("perturbations", "SB", "test", "")
 
 
+class AmongFew(PerturbationContract):
+    draws = 5
+
+    def task(self):
+        return CLUTTERED
+
+
+class TestDistractors(AmongFew):
+    def make(self):
+        return make_plugin("perturbations", "distractors", "test", "")
+
+
 def test_no_perturbation_is_without_a_contract():
-    kinds = (OnTheTable, InTheApartment, AmongThings)
+    kinds = (OnTheTable, InTheApartment, AmongThings, AmongFew)
     tested = {made().make().name for kind in kinds for made in kind.__subclasses__()}
+    # One with parameters tells by its name what it was called with.
+    tested = {"distractors" if name == "distractors_4" else name for name in tested}
     assert tested == set(plugin_names("perturbations"))

@@ -11,11 +11,11 @@ from robocontrast_ros.worlds.contacts import ContactsJoin
 names = st.lists(st.sampled_from(["bed", "couch", "walls"]), unique=True).map(tuple)
 
 
-def scene_at(stamp, contacts=()):
-    return Scene(robot=Pose.planar(stamp, 0.0), contacts=contacts)
+def scene_at(stamp, contacts=(), carried=()):
+    return Scene(robot=Pose.planar(stamp, 0.0), contacts=contacts, carried=carried)
 
 
-@given(st.lists(names, min_size=1, max_size=12), st.integers(1, 3), st.randoms(use_true_random=False))
+@given(st.lists(st.tuples(names, names), min_size=1, max_size=12), st.integers(1, 3), st.randoms(use_true_random=False))
 def test_each_scene_has_what_was_touched_since_the_one_before_whichever_arrives_first(touched, every, random):
     stamps = range(len(touched))
     wanted = [stamp for stamp in stamps if stamp % every == every - 1]
@@ -27,14 +27,13 @@ def test_each_scene_has_what_was_touched_since_the_one_before_whichever_arrives_
     join, complete = ContactsJoin(), []
     for kind, stamp in arrivals:
         if kind == "contacts":
-            complete += join.add_contacts(stamp, touched[stamp])
+            complete += join.add_contacts(stamp, *touched[stamp])
         else:
             stamp = next(scenes)
             complete += join.add_scene(stamp, scene_at(stamp))
-    since = [set().union(*touched[stamp - every + 1 : stamp + 1]) for stamp in wanted]
-    assert complete == [
-        (stamp, scene_at(stamp, tuple(sorted(names)))) for stamp, names in zip(wanted, since, strict=True)
-    ]
+    since = [zip(*touched[stamp - every + 1 : stamp + 1], strict=True) for stamp in wanted]
+    both = [[tuple(sorted(set().union(*lists))) for lists in pair] for pair in since]
+    assert complete == [(stamp, scene_at(stamp, *pair)) for stamp, pair in zip(wanted, both, strict=True)]
 
 
 def test_scenes_without_contacts_wait_for_them():

@@ -48,10 +48,10 @@ class Rig:
         self.world.spawn("cube", Pose.planar(*PLACE, yaw), **(model or {"uri": f"{OBJECTS}/cube.yaml#red"}))
         self.world.step(100)
 
-    def go(self, height: float) -> None:
-        """Move the tool straight to a height above the cube's place."""
+    def go(self, height: float, aside: tuple[float, float] = (0.0, 0.0)) -> None:
+        """Move the tool straight to a height above the cube's place, or beside it [m]."""
         here = np.array(self.kinematics.tool_pose(self.joints).position)
-        there = np.array([*PLACE, height])
+        there = np.array([PLACE[0] + aside[0], PLACE[1] + aside[1], height])
         steps = max(math.ceil(np.linalg.norm(there - here) / 0.01), 1)
         for k in range(1, steps + 1):
             self.joints = self.kinematics.step(self.joints, tuple(here + (there - here) * k / steps), HAND).positions
@@ -196,9 +196,40 @@ def test_the_driver_publishes_the_hands_joints_after_the_arms_and_what_is_touche
     joints, contacts = rig.world.sensors()
     assert isinstance(joints.value, JointState)
     assert joints.value.names == (*rig.profile.joint_names, *rig.profile.hand_joint_names)
-    assert (contacts.topic, contacts.value) == (rig.profile.contacts_topic, Contacts(("cube",)))
+    assert (contacts.topic, contacts.value) == (rig.profile.contacts_topic, Contacts(("cube",), ()))
     assert isinstance(rig.world.reading(), JointReading)
     assert rig.world.reading().names == joints.value.names
+
+
+def test_a_cube_that_is_carried_into_a_bottle_touches_it_and_the_hand_does_not(rig):
+    rig.put_cube()
+    yaw = rig.world.entity_state("cube").pose.yaw
+    along = np.array([math.cos(yaw), math.sin(yaw)])  # square to the fingers, so that the cube comes first
+    bottle = model_of_uri(f"{OBJECTS}/water_bottle.yaml#blue")
+    across = np.array([-along[1], along[0]])
+    # It lies across the way, so that the palm passes above it.
+    x, y = np.array(PLACE) + 0.09 * along - bottle.size[2] / 2 * across
+    half = math.sqrt(0.5)
+    lying = Pose((x, y, bottle.size[0] / 2), (*(-half * along), 0.0, half))
+    rig.world.spawn("bottle", lying, uri=bottle.uri)
+    rig.go(0.15)
+    rig.go(0.03)
+    rig.grip(1.0)
+    assert ("cube", "table") in rig.world.contacts()
+    assert (rig.world.touched(), rig.world.carried()) == (("cube",), ()), "the table cannot be pushed away"
+    rig.go(0.034)
+    before = rig.world.entity_state("bottle").pose
+    seen = set()
+    for share in np.linspace(0.0, 0.06, 25):
+        rig.go(0.034, tuple(share * along))
+        assert rig.world.touched() == ("cube",)
+        seen.add(rig.world.carried())
+        contacts = rig.world.sensors()[-1].value
+        assert contacts == Contacts(rig.world.touched(), rig.world.carried())
+    assert ("bottle",) in seen and seen <= {(), ("bottle",)}
+    assert rig.world.entity_state("bottle").pose.distance_to(before) > 0.005
+    rig.go(0.15)
+    assert (rig.world.touched(), rig.world.carried()) == (("cube",), ())
 
 
 def test_a_hand_that_presses_on_the_table_says_so(rig):

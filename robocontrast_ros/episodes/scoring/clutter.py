@@ -1,0 +1,287 @@
+"""Scores of trials among distractors (seed 001, section IV): who touched what, and how far the robot came.
+
+All are made from scenes and tool poses, so a bag is enough. They are NaN where the task has no distractors
+(``Task.clutter``), and where the scene of a control step is not known. Of a robot that reports no contacts they say
+that nothing was touched.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from robocontrast_ros.domain import Scene, ScoreSpec
+from robocontrast_ros.episodes.scoring.joining import Sample
+from robocontrast_ros.episodes.scoring.score import End, ScoredTrial
+
+Point = tuple[float, float, float]
+
+LIFTED = 0.005
+"""A thing whose lowest corner is farther above where that was at the start is lifted [m].
+
+Seed 001 gives no number for "grasped"; RoboLab's "picked up" (seed 002) takes 5 cm. This one says no more than that the
+thing is off what it stood on. Contacts name the things that a robot touches, not which of its fingers do. So what is
+lifted and touched counts as grasped, also where it lies on the hand.
+"""
+
+NEAR = 0.05
+"""A tool that is no farther from the target's box has reached it [m]; of our own, seed 001 gives no number."""
+
+MOVED = 0.05
+"""A thing farther from where it started was moved [m]: RoboLab's least distance of "object bumped" (seed 002)."""
+
+
+def _spec(
+    name: str,
+    symbol: str,
+    description: str,
+    source: str = "contacts",
+    unit: str = "count",
+    high: float = math.inf,
+    better: Literal["higher", "lower"] = "lower",
+    live: bool = True,
+) -> ScoreSpec:
+    return ScoreSpec(name, symbol, unit, 0.0, high, better, live, source, description)
+
+
+class OfClutter:
+    """What the scores of this file share.
+
+    Attributes:
+        clutter: what the task says of its distractors; None where it has none.
+        start: the scene that the trial starts in.
+        target: name of what is to be handled; empty without distractors.
+        distractors: names of the distractors of the start scene.
+    """
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial."""
+        self.clutter, self.start = trial.task.clutter, trial.start_scene
+        self.target, self.distractors = "", frozenset()
+        self._known = self.clutter is not None
+        if self._known:
+            instruction = trial.instance.instruction
+            self.target = self.clutter.target(instruction)
+            self.distractors = frozenset(self.clutter.distractors(instruction, self.start))
+
+    def update(self, sample: Sample) -> None:
+        """Take one control step."""
+        self._known = self._known and sample.scene is not None
+        if self._known:
+            self.look(sample.scene, sample.tool_pose.position)
+
+    def value(self, end: End) -> float:
+        """Return the score so far; NaN where it does not exist."""
+        return float(self.found(end)) if self._known else math.nan
+
+    def look(self, scene: Scene, tool: Point) -> None:
+        """Take the scene of one control step, and where the tool is [m]."""
+        raise NotImplementedError
+
+    def found(self, end: End) -> float:
+        """Return the score so far."""
+        raise NotImplementedError
+
+    def held(self, scene: Scene) -> frozenset[str]:
+        """Return the names of what the robot touches while it is lifted."""
+        return frozenset(
+            name
+            for name in scene.contacts
+            if name in self.start
+            and name in scene
+            and self.clutter.lowest(scene, name) - self.clutter.lowest(self.start, name) > LIFTED
+        )
+
+
+class HandlingSuccess(OfClutter):
+    """Success without touching a distractor: the h-SR of seed 001."""
+
+    spec = _spec(
+        "h_success",
+        "h-SR",
+        "success, where neither the robot nor what it carried touched a distractor",
+        source="judgement, contacts",
+        unit="",
+        high=1.0,
+        better="higher",
+        live=False,
+    )
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial."""
+        super().__init__(trial)
+        self._touched = False
+
+    def look(self, scene: Scene, tool: Point) -> None:
+        """Note whether a distractor is touched."""
+        self._touched = self._touched or not self.distractors.isdisjoint((*scene.contacts, *scene.carried))
+
+    def found(self, end: End) -> float:
+        """Return 1 or 0; NaN while the trial goes on."""
+        return 0.0 if self._touched and not math.isnan(end.success) else end.success
+
+
+class _Things(OfClutter):
+    """Counts things, each once."""
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial."""
+        super().__init__(trial)
+        self._seen: set[str] = set()
+
+    def look(self, scene: Scene, tool: Point) -> None:
+        """Note which of them are seen."""
+        self._seen |= self.seen(scene)
+
+    def found(self, end: End) -> float:
+        """Return how many there were so far."""
+        return len(self._seen)
+
+    def seen(self, scene: Scene) -> frozenset[str]:
+        """Return the names of those that count in a scene."""
+        raise NotImplementedError
+
+
+class TouchedByRobot(_Things):
+    """Distractors that the robot touched."""
+
+    spec = _spec("touched_by_robot", "touched by robot", "distractors that the robot touched, each once")
+
+    def seen(self, scene: Scene) -> frozenset[str]:
+        """Return those of this control step."""
+        return self.distractors.intersection(scene.contacts)
+
+
+class TouchedByCarried(_Things):
+    """Distractors that what the robot carried or pushed touched; the robot itself may have touched them, too."""
+
+    spec = _spec(
+        "touched_by_carried",
+        "touched by carried",
+        "distractors that what the robot carried or pushed touched, each once",
+    )
+
+    def seen(self, scene: Scene) -> frozenset[str]:
+        """Return those of this control step."""
+        return self.distractors.intersection(scene.carried)
+
+
+class Grasped(_Things):
+    """Whether the robot ever lifted the target; 1 - its mean is the GFR of seed 001."""
+
+    spec = _spec(
+        "grasped",
+        "grasped",
+        f"whether the robot lifted the target by more than {LIFTED * 1000:g} mm",
+        unit="",
+        high=1.0,
+        better="higher",
+        source="scene, contacts",
+    )
+
+    def seen(self, scene: Scene) -> frozenset[str]:
+        """Return the target where it is lifted."""
+        return self.held(scene) & {self.target}
+
+
+class WrongGrasped(_Things):
+    """Other things that the robot lifted: distractors, and what the target is to be brought to."""
+
+    spec = _spec(
+        "wrong_grasped",
+        "wrong grasped",
+        f"things other than the target that the robot lifted by more than {LIFTED * 1000:g} mm, each once",
+        source="scene, contacts",
+    )
+
+    def seen(self, scene: Scene) -> frozenset[str]:
+        """Return those that are lifted."""
+        return self.held(scene) - {self.target}
+
+
+class WrongMoved(_Things):
+    """Distractors that were moved, by whatever."""
+
+    spec = _spec(
+        "wrong_moved",
+        "wrong moved",
+        f"distractors that were ever more than {MOVED * 100:g} cm from where they started, each once",
+        source="scene",
+    )
+
+    def seen(self, scene: Scene) -> frozenset[str]:
+        """Return those that are away."""
+        return frozenset(
+            thing.name
+            for thing in scene
+            if thing.name in self.distractors and thing.pose.distance_to(self.start[thing.name].pose) > MOVED
+        )
+
+
+class Reached(OfClutter):
+    """Whether the robot ever came to the target."""
+
+    spec = _spec(
+        "reached",
+        "reached",
+        f"whether the tool came within {NEAR * 100:g} cm of the target's box, or the robot touched it",
+        source="scene, tool pose, contacts",
+        unit="",
+        high=1.0,
+        better="higher",
+    )
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial."""
+        super().__init__(trial)
+        self._reached = False
+
+    def look(self, scene: Scene, tool: Point) -> None:
+        """Note whether it is there."""
+        self._reached = (
+            self._reached or self.target in scene.contacts or self.clutter.distance(scene, self.target, tool) <= NEAR
+        )
+
+    def found(self, end: End) -> float:
+        """Return 1 or 0."""
+        return self._reached
+
+
+class NearestDistance(OfClutter):
+    """How near the tool came to the target before it was grasped; NaN before the first control step."""
+
+    spec = _spec(
+        "nearest_distance",
+        "nearest distance",
+        "least distance of the tool to the target's box up to the first grasp",
+        source="scene, tool pose",
+        unit="m",
+    )
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial."""
+        super().__init__(trial)
+        self._nearest, self._grasped = math.inf, False
+
+    def look(self, scene: Scene, tool: Point) -> None:
+        """Take the distance, also that of the control step of the grasp."""
+        if not self._grasped:
+            self._nearest = min(self._nearest, self.clutter.distance(scene, self.target, tool))
+            self._grasped = self.target in self.held(scene)
+
+    def found(self, end: End) -> float:
+        """Return the least distance so far [m]."""
+        return self._nearest if math.isfinite(self._nearest) else math.nan
+
+
+OF_CLUTTER = (
+    HandlingSuccess,
+    TouchedByRobot,
+    TouchedByCarried,
+    Reached,
+    Grasped,
+    NearestDistance,
+    WrongGrasped,
+    WrongMoved,
+)
+"""In the order of tables."""
