@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from language_table_instances import EIGHT
-from tabletop_scenes import asked, scene, tabletop
+from tabletop_scenes import CLUTTER_FILE, asked, fresh, scene
 from trial_bags import TRIAL_TOPICS, Messages
 
 from robocontrast_ros.bags.reader import read_trial
@@ -20,7 +20,7 @@ from robocontrast_ros.domain import BASE, Fault, Pose, TestInstance, Trial
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
 from robocontrast_ros.episodes.scoring.clutter import LIFTED, MOVED, NEAR, OF_CLUTTER
 
-TASK = tabletop()
+TASK = fresh(CLUTTER_FILE)
 START = scene(
     oak_table=(0.5, 0.0, 0.0, -0.74),
     red_cube=(0.42, 0.15),

@@ -1,12 +1,14 @@
 """Every score of the package keeps its contract."""
 
 from language_table_instances import EIGHT
-from tabletop_scenes import tabletop
+from tabletop_scenes import CLUTTER_FILE, fresh
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.contracts.score import ScoreContract
 from robocontrast_ros.episodes.scoring import STANDARD
 from robocontrast_ros.episodes.scoring.clutter import OF_CLUTTER
+
+CLUTTERED = fresh(CLUTTER_FILE)
 
 
 class OnTheTable(ScoreContract):
@@ -29,7 +31,7 @@ class AmongDistractors(ScoreContract):
     draws = 2
 
     def task(self):
-        return tabletop()
+        return CLUTTERED
 
 
 def contract(kind, name):

@@ -218,7 +218,7 @@ def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
         ),
         (
             {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB1"]}},
-            "`strategy`: got",
+            "`strategy.perturbations`: got",
         ),
         ({"test_set": {"size": 0}}, "`test_set.size`: got 0, expected greater than or equal to 1"),
         (

@@ -130,12 +130,12 @@ def test_more_things_on_the_table_are_more_congestion():
 
 def test_occluders_hide_every_share_up_to_the_greatest():
     hidden = []
-    for seed in range(40):
+    for seed in range(24):
         answer = quick().clutter.add(base(seed), Crowd(1, occluder=True), np.random.default_rng(seed))
         if isinstance(answer, Perturbed):
             hidden.append(measures(answer)["occlusion"])
     counts, _ = np.histogram(hidden, bins=[0.0, 0.1, 0.2, 0.3, 0.4, P.occluded + 1e-9])
-    assert len(hidden) >= 30 and counts.min() >= 2, (len(hidden), counts)
+    assert len(hidden) >= 20 and counts.min() >= 1, (len(hidden), counts)
 
 
 def test_an_instruction_stays_clear_among_things_of_its_kind():
@@ -166,7 +166,7 @@ def test_the_distance_to_a_thing_is_that_to_its_box():
 def test_the_table_has_room_for_sixteen_and_a_small_one_is_refused_with_the_number_that_fits():
     assert quick().clutter.most(18) == 18
     small = {"region": replace(P.region, x_min=0.4, x_max=0.6, y_min=-0.1, y_max=0.1)}
-    crowded = fresh(CLUTTER_FILE, distracting=small)
+    crowded = fresh(CLUTTER_FILE, distracting=small | {"place_draws": 40})
     fits = crowded.clutter.most(40)
     assert 1 <= fits < 16
     with pytest.raises(ValueError, match=f"at most {fits} distractors, for which there is room"):
