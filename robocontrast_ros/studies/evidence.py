@@ -185,12 +185,13 @@ class Evidence:
         if measure.less_control:
             values = values - self._control._slopes(measure) if self._control else np.full_like(values, np.nan)
         found = self._interval(values)
-        if found.mean is None or found.low == found.high:
-            # Trials of one score say nothing of how much others would vary.
+        spread = 0.0 if found.low is None else float(np.nanstd(values[1:]))
+        if spread <= ROUNDING:
+            # Scores that are all equal, also within one value of a measure, do not say how much others would vary.
             return Estimate(found.mean)
         instances = [len(np.unique(self._placed(trials, measure)[2])) for _, trials in self._sessions(measure.of[0])]
         quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, max(sum(instances) - len(instances), 1))
-        reach = float(quantile * np.nanstd(values[1:]))
+        reach = float(quantile) * spread
         return Estimate(found.mean, found.mean - reach, found.mean + reach)
 
     def _slopes(self, measure: Measure) -> Array:

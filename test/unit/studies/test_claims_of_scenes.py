@@ -144,6 +144,8 @@ def test_a_slope_through_equal_scores_or_along_one_value_has_no_interval():
         holds=Region(about_zero=0.1),
     )
     assert always.decide(claim, "policy").verdict == "undecided"
+    # The score depends on the number of distractors alone.
+    assert slope(evidence(lambda size, *_: size < 8), by="dvfc", within="distractors").low is None
     # A control without a slope leaves what there is.
     beyond = slope(evidence(FALLS, control=lambda *_: 1.0), by="dvfc", less_control=True)
     assert beyond.mean == pytest.approx(slope(evidence(FALLS), by="dvfc").mean)
