@@ -13,6 +13,10 @@ from scipy import stats
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
 RESAMPLES = 1999
+
+VARIES = 1e-12
+"""Share of the sum of squares of x that has to be within strata for x to vary there."""
+
 UNDEFINED = 0.05
 """Without interval where x does not vary in more than this share of the draws."""
 
@@ -61,14 +65,14 @@ def cluster_slope(
             for weights in (np.ones_like(a), a, b, a * a, a * b)
         ]
     )
-    least = 1e-12 * max(float(np.sum(a * a)), 1e-300)
-    slope = float(_slopes(sums.sum(axis=1), least))
+    least = VARIES * max(float(np.sum(a * a)), 1e-300)
+    slope = float(slopes_of(sums.sum(axis=1), least))
     if np.isnan(slope):
         return NO_ESTIMATE
     if number < 2:
         return Estimate(slope)
     drawn = rng.multinomial(number, np.full(number, 1.0 / number), RESAMPLES).astype(float)
-    slopes = _slopes(np.stack([drawn @ part for part in sums]), least)
+    slopes = slopes_of(np.stack([drawn @ part for part in sums]), least)
     known = slopes[~np.isnan(slopes)]
     if len(known) < (1.0 - UNDEFINED) * RESAMPLES:
         return Estimate(slope)
@@ -76,7 +80,7 @@ def cluster_slope(
     return Estimate(slope, slope - reach, slope + reach)
 
 
-def _slopes(sums: NDArray[np.float64], least: float) -> NDArray[np.float64]:
+def slopes_of(sums: NDArray[np.float64], least: float) -> NDArray[np.float64]:
     """Return slopes from the sums of 1, x, y, x^2 and xy over trials.
 
     Args:

@@ -15,11 +15,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.slopes import VARIES, slopes_of
 from robocontrast_ros.statistics.unpaired import unpaired_difference
 from robocontrast_ros.studies.claims import COMPARING, Claim, Decided, Estimator, Kind, Measure
 from robocontrast_ros.studies.orders import ExpectedError, expected_error, expected_trials
@@ -175,10 +177,22 @@ class Evidence:
         return unpaired_difference(*(_mean(np.concatenate(self._changes(one)), DIFFERENCES) for one in groups))
 
     def _slope(self, measure: Measure) -> Estimate:
-        """Return the slope of the least-squares line through the trials of all seeds."""
-        found = self._controlled(measure, lambda own: own._slopes(measure))
-        # Trials of one score say nothing of how much others would vary.
-        return found if found.low != found.high else Estimate(found.mean)
+        """Return the slope of the least-squares line through the trials of all seeds, with Student's interval.
+
+        Its standard error is the standard deviation of the draws, as in ``statistics.slopes``.
+        """
+        values = self._slopes(measure)
+        if measure.less_control:
+            values = values - self._control._slopes(measure) if self._control else np.full_like(values, np.nan)
+        found = self._interval(values)
+        spread = 0.0 if found.low is None else float(np.nanstd(values[1:]))
+        if spread <= ROUNDING:
+            # Scores that are all equal, also within one value of a measure, do not say how much others would vary.
+            return Estimate(found.mean)
+        instances = [len(np.unique(self._placed(trials, measure)[2])) for _, trials in self._sessions(measure.of[0])]
+        quantile = stats.t.ppf(0.5 + CONFIDENCE / 2, max(sum(instances) - len(instances), 1))
+        reach = float(quantile) * spread
+        return Estimate(found.mean, found.mean - reach, found.mean + reach)
 
     def _slopes(self, measure: Measure) -> Array:
         """Return the slope and its draws, shape (resamples + 1,); NaN where the measure does not vary."""
@@ -193,11 +207,8 @@ class Evidence:
             x, y = x - middle, y - mean
             for total, values in zip(sums, (np.ones_like(x), x, y, x * x, x * y), strict=True):
                 total += self._weights[seed] @ np.bincount(cells, values, size * number).reshape(size, number)
-        n, x, y, xx, xy = sums
-        many = np.maximum(n, 1.0)
-        along = np.sum(xx - x * x / many, axis=1)
-        varies = along > ROUNDING * np.maximum(np.sum(xx, axis=1), ROUNDING)
-        return np.where(varies, np.sum(xy - x * y / many, axis=1) / np.where(varies, along, 1.0), np.nan)
+        # The first is no draw: every trial once.
+        return slopes_of(sums, VARIES * max(float(np.sum(sums[3, 0])), 1e-300))
 
     @staticmethod
     def _placed(trials: Trials, measure: Measure) -> tuple[Array, Array, NDArray[np.int64], Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from robocontrast_ros.domain import Scene
+from robocontrast_ros.objects import load_library
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.description import describe
@@ -144,13 +146,19 @@ class TabletopBc:
             raise ValueError(f"{self._name}: {error}") from None
 
 
+@cache
+def shipped_fixtures() -> frozenset[str]:
+    """Return the tables, backgrounds and lights of the library: a scene may have others than those of the training."""
+    return frozenset(name for name, model in load_library().items() if model.fixed)
+
+
 def true_things(scene: Scene, catalogue: Catalogue) -> Things:
-    """Return a scene's things, a batch of one, in the scene's order.
+    """Return a scene's things, a batch of one, in the scene's order, without tables, backgrounds and lights.
 
     Raises:
         ValueError: the scene has none, or one whose model is not in the catalogue.
     """
-    found = [o for o in scene if o.model not in catalogue.fixtures]
+    found = [o for o in scene if o.model not in catalogue.fixtures and o.model not in shipped_fixtures()]
     unknown = [o.model for o in found if o.model not in catalogue.names]
     if unknown or not found:
         named = f"the scene has {', '.join(unknown)}" if unknown else "the scene has none"

@@ -253,6 +253,14 @@ def test_only_words_tell_what_to_do(networks, policy):
     assert not torch.equal(answers[0].skill, answers[1].skill)
 
 
+def test_other_tables_rooms_and_lights_than_those_of_the_training_are_no_things(networks):
+    catalogue = networks[0].catalogue
+    there = _scene("red_cube", "marble_table", "blue_mug", "brick_room", "evening_lamp")
+    assert not {"marble_table", "brick_room", "evening_lamp"} & set(catalogue.fixtures)
+    found, wanted = (true_things(scene, catalogue) for scene in (there, _scene("red_cube", "blue_mug")))
+    assert torch.equal(found.models, wanted.models)
+
+
 def test_padding_of_words_and_things_changes_nothing(networks):
     grounding = networks[0].double()
     encoder = SentenceEncoder.shipped()
