@@ -73,6 +73,10 @@ def scores_table(summary: Summary) -> Table:
     """Return the means of all scores: a row a score, a column the base trials, each perturbation, and all together."""
     first = [row for row in summary.rows if row.policy == summary.policies[0]]
     table = small_table("mean of all scores", *(row.symbol for row in first))
+    # Of many perturbations, or long symbols, the heads are broken, not the names of the scores.
+    table.columns[0].no_wrap = True
+    for column in table.columns[1:]:
+        column.no_wrap = False
     for policy in summary.policies:
         if len(summary.policies) > 1:
             table.add_row(Text(policy), style="italic")
