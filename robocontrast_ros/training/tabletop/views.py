@@ -156,8 +156,9 @@ class Photographer:
             fronts.append(front)
             # What is lifted is the hand's, not the table's.
             seen = [item for item in things if held is None or item is not things[0] or held.position[2] < LIFTED]
-            models[index, : len(seen)] = [self.names.index(item.name) for item in seen]
-            poses[index, : len(seen)] = [(*item.pose.xy, item.pose.yaw) for item in seen]
+            for slot, item in enumerate(seen):
+                models[index, slot] = self.names.index(item.name)
+                poses[index, slot] = *item.pose.xy, item.pose.yaw
         return Views(np.array(self.names), np.stack(tops), np.stack(fronts), models, poses, at_start)
 
     def image(
