@@ -7,12 +7,26 @@ from typing import Literal
 
 from pydantic import Field
 
-from robocontrast_ros.configuration import record
+from robocontrast_ros.configuration import ConfigurationError, record
 
 FAMILIES = ("pick", "move_near", "stack", "put_on", "put_in")
 """Families of instructions, which are the skills."""
 
+NAMED = 2
+"""Things that an instruction names, at most: target and reference."""
+
 Triple = tuple[float, float, float]
+
+
+def check_objects(objects: tuple[int, int]) -> None:
+    """Refuse a fewest and a most number of objects of which one is below 1, or that are in the wrong order.
+
+    Raises:
+        ConfigurationError: they are; it names the key ``objects``.
+    """
+    fewest, most = objects
+    if not 1 <= fewest <= most:
+        raise ConfigurationError("", "objects", list(objects), "two numbers of 1 or more, the smaller one first")
 
 
 @record
@@ -121,7 +135,7 @@ class Sampling:
     """How scenes are drawn; reaching a bound is an error, never a wrong instance."""
 
     objects: tuple[int, int] = Field(
-        description="fewest and most objects of a scene; what is named always stands there"
+        description="fewest and most objects of a scene; those that the instruction names stand there in any case"
     )
     gap: float = Field(ge=0, description="least gap between the footprints of two objects [m]")
     named_gap: float = Field(ge=0, description="the same to an object that the instruction names [m]")
@@ -135,9 +149,12 @@ class Sampling:
     )
 
     def __post_init__(self) -> None:
-        fewest, most = self.objects
-        if not 1 <= fewest <= most:
-            raise ValueError(f"objects: 1 or more, the smaller number first; got {list(self.objects)}")
+        check_objects(self.objects)
+
+    @property
+    def most(self) -> int:
+        """How many objects a scene can have."""
+        return max(self.objects[1], NAMED)
 
 
 @record

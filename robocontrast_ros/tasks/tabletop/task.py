@@ -62,13 +62,19 @@ class Tabletop(Task):
             self.clutter = TabletopClutter(self, parameters.distracting, library, settle, views)
 
     @classmethod
-    def from_file(cls, path: Path) -> Tabletop:
+    def from_file(cls, path: Path, objects: tuple[int, int] | None = None) -> Tabletop:
         """Return the task that a parameter file describes.
+
+        Args:
+            path: of the file.
+            objects: fewest and most objects of a scene, in place of the file's ``sampling.objects``; None for those.
 
         Raises:
             ConfigurationError: the file, or that of an object, does not fit.
         """
         parameters = load_record(TabletopParameters, path)
+        if objects is not None:
+            parameters = replace(parameters, sampling=replace(parameters.sampling, objects=objects))
         library = objects_in_use(parameters, str(path))
         return cls(parameters, library, lambda s: at_rest(s, library, parameters.world), views_of(parameters, library))
 

@@ -54,7 +54,8 @@ class Data:
         steps: control steps of those kept.
         models: of objects in them.
         things: least and greatest number of objects in a scene.
-        instructions: in scenes without physics; then those that were held out.
+        instructions: in scenes without physics, 0 where the network that understands was given; then those that were
+            held out.
         images: of scenes without physics, by each camera, 0 for none; then those that were held out.
     """
 
@@ -92,7 +93,9 @@ class Data:
         lines = [
             f"{sum(self.kept)} episodes, {self.steps} control steps; those that succeeded, of those tried: {by_skill}",
             f"{self.models} models of objects, {least} to {most} of them in a scene",
-            "{} instructions in scenes drawn without physics, and {} held out".format(*self.instructions),
+            "{} instructions in scenes drawn without physics, and {} held out".format(*self.instructions)
+            if self.instructions[0]
+            else "no instructions: the network that understands them was given, trained before",
         ]
         if self.images[0]:
             lines.append(

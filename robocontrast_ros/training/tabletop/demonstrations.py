@@ -30,7 +30,7 @@ from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.protocol import Infeasible, robot_start
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import named
-from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, check_objects
 from robocontrast_ros.tasks.tabletop.scenes import suits
 from robocontrast_ros.training.shards import Stored
 from robocontrast_ros.worlds.in_process import WorldSimulation
@@ -59,6 +59,15 @@ class TabletopDemonstrations:
     drift_steps: int = Field(gt=0, description="longest drift [control steps]")
     drift_length: float = Field(ge=0, description="longest displacement of a drifting step [m]")
     drift_turn: float = Field(ge=0, description="largest turn of a drifting step [rad]")
+    objects: tuple[int, int] | None = Field(
+        default=None,
+        description="fewest and most things of a scene, those that its first instruction names in any case; "
+        "none: the task's `sampling.objects`",
+    )
+
+    def __post_init__(self) -> None:
+        if self.objects is not None:
+            check_objects(self.objects)
 
 
 @dataclass
@@ -178,8 +187,8 @@ class _Demonstrator:
     def __init__(self, parameters: TabletopDemonstrations, robot: str) -> None:
         self._p = parameters
         oracle, task_file = read_oracle(parameters)
-        self._task = task = Tabletop.from_file(task_file)
-        self._slots = task.parameters.sampling.objects[1]
+        self._task = task = Tabletop.from_file(task_file, parameters.objects)
+        self._slots = task.parameters.sampling.most
         self._oracle = TabletopOracle(oracle, task)
         profile = load_profile(robot)
         self._world = World(profile, task.scenes.world, task.scenes.start_position, (), parameters.physics_step)

@@ -10,10 +10,12 @@ from pathlib import Path
 import yaml
 from pydantic import Field
 
-from robocontrast_ros.configuration import ConfigurationError, load_record, record
+from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.policies.checkpoints import restored
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.description import describe
+from robocontrast_ros.policies.tabletop_bc.grounding import Grounding
 from robocontrast_ros.policies.tabletop_bc.motion import STEP, TURN
 from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
@@ -50,10 +52,22 @@ class TabletopRecipe:
 
     recipe: str = Field(description="plug-in that reads this file")
     demonstrations: TabletopDemonstrations
-    sentences: SentenceParameters
-    grounding: GroundingTraining
+    sentences: SentenceParameters | None = Field(default=None, description="none: there is a `grounding_file`")
+    grounding: GroundingTraining | None = Field(default=None, description="none: there is a `grounding_file`")
+    grounding_file: str = Field(
+        default="",
+        description="URI of a checkpoint of the network that understands, in place of `sentences` and `grounding`",
+    )
     motion: MotionTraining
     sight: SightRecipe | None = Field(default=None, description="none: no policy that sees is made")
+
+    def __post_init__(self) -> None:
+        for key, part in (("sentences", self.sentences), ("grounding", self.grounding)):
+            if part is None and not self.grounding_file:
+                expected = "a value for this key, or a `grounding_file` in place of `sentences` and `grounding`"
+                raise ConfigurationError("", key, "nothing", expected)
+            if part is not None and self.grounding_file:
+                raise ConfigurationError("", "grounding_file", self.grounding_file, f"none beside `{key}`")
 
 
 class TabletopFile:
@@ -84,6 +98,19 @@ class TabletopFile:
                     made.oracle, f"handling.{key}", got, f"{own:g}, as in the policy that is trained"
                 )
         task = Tabletop.from_file(task_file)
+        names = Catalogue.of(task.library.values()).names
+        drawn = [("demonstrations", made.objects)]
+        if parameters.sight is not None:
+            drawn.append(("sight.views", parameters.sight.views.objects))
+        for part, objects in drawn:
+            if objects is not None and objects[1] > len(names):
+                expected = f"at most the {len(names)} objects of the task"
+                raise ConfigurationError(str(path), f"{part}.objects", list(objects), expected)
+        if parameters.grounding_file:
+            given = restored(Grounding, parameters.grounding_file, path, "grounding_file")
+            if tuple(given.catalogue.names) != tuple(names):
+                expected = f"a network that was trained with the {len(names)} objects of the task"
+                raise ConfigurationError(str(path), "grounding_file", parameters.grounding_file, expected)
         shown = parameters.sight.views.robots if parameters.sight else ()
         for robot in dict.fromkeys((*made.robots, *shown)):
             check_fit(describe(path.stem, sees=False), load_profile(robot), task.control_rate, {}, str(path))
@@ -104,13 +131,17 @@ class TabletopFile:
             return f"{what}/{trainer.CHECKPOINT}"
 
         demonstrations = all_shards(make_shard, recipe.demonstrations, folder / "demonstrations", processes, say)
-        sentences = all_shards(
-            partial(make_sentences, str(self._task_file)), recipe.sentences, folder / "sentences", processes, say
-        )
-        encoder = SentenceEncoder.shipped()
-        told, told_held = (Told.of(paths, catalogue, encoder) for paths in split(sentences))
-        say(f"grounding: {len(told)} instructions, {len(told_held)} held out")
-        grounding = trained(GroundingTrainer(recipe.grounding, catalogue, told, told_held), "grounding")
+        if recipe.sentences is None or recipe.grounding is None:
+            grounding, instructions = str(resolve_uri(recipe.grounding_file, self._path.parent)), (0, 0)
+        else:
+            sentences = all_shards(
+                partial(make_sentences, str(self._task_file)), recipe.sentences, folder / "sentences", processes, say
+            )
+            encoder = SentenceEncoder.shipped()
+            told, told_held = (Told.of(paths, catalogue, encoder) for paths in split(sentences))
+            instructions = len(told), len(told_held)
+            say(f"grounding: {len(told)} instructions, {len(told_held)} held out")
+            grounding = trained(GroundingTrainer(recipe.grounding, catalogue, told, told_held), "grounding")
         steps, steps_held = (Steps.of(paths, catalogue) for paths in split(demonstrations))
         say(f"motion: {len(steps)} steps, {len(steps_held)} held out")
         motion = trained(MotionTrainer(recipe.motion, catalogue, steps, steps_held), "motion")
@@ -131,7 +162,7 @@ class TabletopFile:
             policies.append(_parameter_file(folder, f"{name}_camera", {**networks, "sight": sight}))
         card = folder / "README.md"
         made = [path.stem for path in policies]
-        data = Data.of(demonstrations, (len(told), len(told_held)), images)
+        data = Data.of(demonstrations, instructions, images)
         card.write_text(model_card(made, self._path.name, data, measured), encoding="utf-8")
         numbers = {"data": asdict(data), "validation": measured}
         (folder / "card.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")

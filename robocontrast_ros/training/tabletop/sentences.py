@@ -61,7 +61,7 @@ def make_sentences(task_file: str, parameters: SentenceParameters, index: int) -
     """
     task, draw = _drawing(task_file)
     rng = np.random.default_rng([parameters.seed, index])
-    scenes, each, slots = parameters.scenes, parameters.each, task.parameters.sampling.objects[1]
+    scenes, each, slots = parameters.scenes, parameters.each, task.parameters.sampling.most
     models = np.full((scenes, slots), "", dtype=f"U{max(map(len, task.library))}")
     poses = np.zeros((scenes, slots, 4), np.float32)
     texts: list[list[str]] = []

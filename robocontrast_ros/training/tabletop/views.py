@@ -25,6 +25,7 @@ from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace, grasp_place
+from robocontrast_ros.tasks.tabletop.parameters import check_objects
 from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw
 from robocontrast_ros.tasks.tabletop.task import Tabletop
 from robocontrast_ros.training.shards import Stored
@@ -56,6 +57,13 @@ class ViewParameters:
     in_hand: float = Field(
         ge=0, le=1, description="share of the others with a thing in the hand, off the table or on it"
     )
+    objects: tuple[int, int] | None = Field(
+        default=None, description="fewest and most things of a scene; none: the task's `sampling.objects`"
+    )
+
+    def __post_init__(self) -> None:
+        if self.objects is not None:
+            check_objects(self.objects)
 
 
 @dataclass
@@ -89,12 +97,13 @@ def make_views(task: str, parameters: ViewParameters, index: int) -> Views:
     """
     # The files of one robot follow each other, so that a process seldom compiles another world.
     robot = parameters.robots[index * len(parameters.robots) // parameters.shards]
-    return _photographer(task, robot).views(parameters, np.random.default_rng([parameters.seed, index]))
+    rng = np.random.default_rng([parameters.seed, index])
+    return _photographer(task, robot, parameters.objects).views(parameters, rng)
 
 
 @functools.lru_cache(maxsize=1)
-def _photographer(task: str, robot: str) -> Photographer:
-    return Photographer(Tabletop.from_file(resolve_uri(task)), robot)
+def _photographer(task: str, robot: str, objects: tuple[int, int] | None) -> Photographer:
+    return Photographer(Tabletop.from_file(resolve_uri(task), objects), robot)
 
 
 class Photographer:
@@ -129,7 +138,7 @@ class Photographer:
 
     def views(self, parameters: ViewParameters, rng: np.random.Generator) -> Views:
         """Return the images of one file."""
-        slots = self._task.parameters.sampling.objects[1]
+        slots = self._task.parameters.sampling.most
         count = parameters.images
         models, poses = np.full((count, slots), -1), np.zeros((count, slots, 3), np.float32)
         tops, fronts, at_start = [], [], rng.random(count) < parameters.at_start
@@ -147,8 +156,9 @@ class Photographer:
             fronts.append(front)
             # What is lifted is the hand's, not the table's.
             seen = [item for item in things if held is None or item is not things[0] or held.position[2] < LIFTED]
-            models[index, : len(seen)] = [self.names.index(item.name) for item in seen]
-            poses[index, : len(seen)] = [(*item.pose.xy, item.pose.yaw) for item in seen]
+            for slot, item in enumerate(seen):
+                models[index, slot] = self.names.index(item.name)
+                poses[index, slot] = *item.pose.xy, item.pose.yaw
         return Views(np.array(self.names), np.stack(tops), np.stack(fronts), models, poses, at_start)
 
     def image(

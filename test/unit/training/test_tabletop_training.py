@@ -25,6 +25,7 @@ from robocontrast_ros.training.tabletop.demonstrations import Shard, make_shard,
 from robocontrast_ros.training.tabletop.recipe import TabletopRecipe  # noqa: E402
 
 RECIPE_FILE = resolve_uri("package://robocontrast_ros/config/training/tabletop.yaml")
+GROUNDING = "package://robocontrast_ros/models/tabletop_bc/grounding.pt"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -66,6 +67,14 @@ def test_a_shard_depends_on_parameters_and_number_alone(few, shard):
     again = make_shard(few, 0)
     for name, values in vars(shard).items():
         assert np.array_equal(values, getattr(again, name)), name
+
+
+def test_a_shard_without_distractors_holds_only_what_is_named(few):
+    alone = make_shard(replace(few, objects=(1, 1), scenes=5, instructions=1), 0)
+    assert alone.tried.tolist() == [1, 1, 1, 1, 1]
+    for models, target, reference in zip(alone.models, alone.target, alone.reference, strict=True):
+        assert set(np.flatnonzero(models >= 0)) == {target, reference} - {-1}
+    assert alone.things.shape[1] == alone.models.shape[1] == 2
 
 
 def test_a_shard_says_what_is_asked_and_where_things_are(shard):
@@ -143,13 +152,42 @@ def test_a_limit_within_which_nothing_succeeds_is_refused(few):
     [
         ("demonstrations", "robots", ["franka"], "robot 'franka' has none"),
         ("views", "robots", ["franka"], "robot 'franka' has none"),
+        (
+            "demonstrations",
+            "objects",
+            [2, 1],
+            "`demonstrations.objects`: got [2, 1], expected two numbers of 1 or more",
+        ),
+        (
+            "demonstrations",
+            "objects",
+            [0, 4],
+            "`demonstrations.objects`: got [0, 4], expected two numbers of 1 or more",
+        ),
+        ("demonstrations", "objects", [1, 99], "`demonstrations.objects`: got [1, 99], expected at most the "),
+        ("demonstrations", "objects", "few", "`demonstrations.objects"),
+        ("views", "objects", [0, 1], "`sight.views.objects`: got [0, 1], expected two numbers of 1 or more"),
+        ("views", "objects", [4, 99], "`sight.views.objects`: got [4, 99], expected at most the "),
+        (
+            "recipe",
+            "sentences",
+            None,
+            "`sentences`: got 'nothing', expected a value for this key, or a `grounding_file`",
+        ),
+        (
+            "recipe",
+            "grounding",
+            None,
+            "`grounding`: got 'nothing', expected a value for this key, or a `grounding_file`",
+        ),
+        ("recipe", "grounding_file", "some.pt", "`grounding_file`: got 'some.pt', expected none beside `sentences`"),
         ("grounding", "width", 66, "`grounding.width`: got 66, expected a multiple of 4"),
         ("handling", "step", 0.02, "`handling.step`: got 0.02, expected 0.03, as in the policy"),
     ],
 )
 def test_what_does_not_fit_the_policy_is_refused_before_anything_is_made(oracle_file, tmp_path, part, key, value, says):
     recipe, oracle = (yaml.safe_load(path.read_text()) for path in (RECIPE_FILE, oracle_file))
-    parts = {**recipe, "views": recipe["sight"]["views"], "handling": oracle["handling"]}
+    parts = {**recipe, "recipe": recipe, "views": recipe["sight"]["views"], "handling": oracle["handling"]}
     parts[part][key] = value
     made = tmp_path / "oracle.yaml"
     made.write_text(yaml.safe_dump(oracle | {"task": str(oracle_file.parent / "few.yaml")}))
@@ -159,6 +197,36 @@ def test_what_does_not_fit_the_policy_is_refused_before_anything_is_made(oracle_
     with pytest.raises(ConfigurationError) as refusal:
         load_configured("recipes", file)
     assert says in str(refusal.value)
+
+
+def test_a_given_network_that_does_not_fit_is_refused_by_name(oracle_file, tmp_path):
+    recipe = yaml.safe_load(RECIPE_FILE.read_text())
+    del recipe["sentences"], recipe["grounding"]
+    recipe["demonstrations"]["oracle"] = str(oracle_file)
+    file = tmp_path / "given.yaml"
+    for given, says in (
+        (str(resolve_uri(GROUNDING)), "a network that was trained with the "),
+        ("nowhere.pt", "a checkpoint of a Grounding network"),
+    ):
+        file.write_text(yaml.safe_dump(recipe | {"grounding_file": given}))
+        with pytest.raises(ConfigurationError) as refusal:
+            load_configured("recipes", file)
+        assert "`grounding_file`: got " in str(refusal.value)
+        assert says in str(refusal.value)
+
+
+def test_the_condition_without_distractors_differs_from_the_shipped_recipe_in_nothing_else():
+    other = resolve_uri("package://robocontrast_ros/config/training/tabletop_without_distractors.yaml")
+    with_them, without = (load_record(TabletopRecipe, file) for file in (RECIPE_FILE, other))
+    assert with_them.demonstrations.objects is with_them.sight.views.objects is None
+    assert without.demonstrations.objects == (1, 1)
+    assert without.sight.views.objects == (1, 2)
+    ours, theirs = with_them.demonstrations, without.demonstrations
+    assert theirs.scenes * theirs.instructions == ours.scenes * ours.instructions
+    assert replace(theirs, objects=None, scenes=ours.scenes, instructions=ours.instructions) == ours
+    assert replace(without.sight.views, objects=None) == with_them.sight.views
+    assert (without.motion, without.sight.training) == (with_them.motion, with_them.sight.training)
+    assert without.grounding_file == GROUNDING
 
 
 def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(oracle_file, tmp_path):
@@ -192,3 +260,18 @@ def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(orac
     assert "epoch" not in again.output
     assert "shards" not in again.output
     assert (folder / "README.md").read_text() == card
+
+    # Without distractors, with the network that understands as it is.
+    del recipe["sentences"], recipe["grounding"], recipe["sight"]
+    recipe["demonstrations"]["objects"] = [1, 1]
+    given = "training/small/grounding/grounding.pt"
+    (tmp_path / "alone.yaml").write_text(yaml.safe_dump(recipe | {"grounding_file": given}))
+    alone = CliRunner().invoke(app, [command[0], str(tmp_path / "alone.yaml"), *command[2:]])
+    assert alone.exit_code == 0, alone.output
+    folder = tmp_path / "training" / "alone"
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"demonstrations", "motion"}
+    policy = yaml.safe_load((folder / "alone_state.yaml").read_text())
+    assert policy["grounding"] == str(tmp_path / given)
+    assert load_configured("policies", folder / "alone_state.yaml").describe().privileged
+    assert "- no instructions: " in (folder / "README.md").read_text()
+    assert json.loads((folder / "card.json").read_text())["validation"].keys() == {"motion"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,6 +97,14 @@ def test_a_lifted_thing_is_no_thing_of_the_table(views):
     assert standing.min() >= 1
     for models in views.models:
         assert len(set(models[models >= 0].tolist())) == (models >= 0).sum()
+
+
+def test_images_without_distractors_show_as_many_things_as_the_recipe_says(task_file):
+    few = replace(FEW, objects=(1, 2))
+    made = make_views(str(task_file), few, 0)
+    standing = (made.models >= 0).sum(axis=1)
+    assert made.models.shape[1] == 2
+    assert set(standing[made.at_start]) == {1, 2}
 
 
 def test_a_shard_depends_on_parameters_and_number_alone(views, task_file, tmp_path):
