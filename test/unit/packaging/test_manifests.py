@@ -215,7 +215,7 @@ def test_setup_py_requires_exactly_what_is_imported(described, imported):
 def test_package_xml_names_what_setup_py_requires_by_its_rosdep_key(described, manifest):
     keys = {name for name in depends(manifest, "exec_depend") if name.startswith("python3-")}
     named = {key.removeprefix("python3-").removesuffix("-pip") for key in keys}
-    other_names = {"opencv": "opencv-python-headless", "opengl": "pyopengl", "yaml": "pyyaml"}
+    other_names = {"opencv": "opencv-python-headless", "opengl": "pyopengl", "pil": "pillow", "yaml": "pyyaml"}
     assert {other_names.get(name, name) for name in named} | WITHOUT_ROSDEP_KEY == required(described)
 
 
