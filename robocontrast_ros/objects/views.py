@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import mujoco
 import numpy as np
@@ -96,17 +97,11 @@ class SceneViews:
         pixels = np.stack([across / focal, -down / focal, np.full(across.shape, -1.0)], axis=1)
         return eye, product(pixels, axes.T)
 
-    def position(self, camera: str) -> tuple[float, float, float]:
-        """Return where a camera is, world frame [m].
-
-        Raises:
-            KeyError: the world has no such camera.
-        """
-        found = mujoco.MjSpec.from_file(str(resolve_uri(self._world))).camera(camera)
-        if found is None:
-            raise KeyError(f"the world has no camera '{camera}'")
-        x, y, z = found.pos.tolist()
-        return x, y, z
+    @cached_property
+    def positions(self) -> dict[str, tuple[float, float, float]]:
+        """Where each camera of the world is, world frame [m]."""
+        spec = mujoco.MjSpec.from_file(str(resolve_uri(self._world)))
+        return {camera.name: tuple(camera.pos.tolist()) for camera in spec.cameras}
 
     def _placed(self, scene: Scene, looks: bool) -> tuple[mujoco.MjModel, mujoco.MjData]:
         items = sorted(scene, key=_name)

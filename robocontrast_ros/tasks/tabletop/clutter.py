@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -12,8 +12,10 @@ import shapely
 from numpy.typing import NDArray
 from shapely import Polygon
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Perturbed, Pose, Proof, Scene, TestInstance
 from robocontrast_ros.images.congestion import feature_congestion
+from robocontrast_ros.images.rendering import RenderingUnavailable
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.protocol import Crowd, Infeasible, Task
 from robocontrast_ros.tasks.tabletop import shapes
@@ -43,8 +45,9 @@ class Views(Protocol):
     def occlusion(self, scene: Scene, name: str, camera: str) -> float:
         """Return which share of a thing others hide from a camera."""
 
-    def position(self, camera: str) -> tuple[float, float, float]:
-        """Return where a camera is, world frame [m]."""
+    @property
+    def positions(self) -> Mapping[str, tuple[float, float, float]]:
+        """Where each camera of the world is, world frame [m]."""
 
 
 class NoScene(Exception):
@@ -126,12 +129,16 @@ class TabletopClutter:
         """Return what describes the clutter of a scene; see ``Clutter.add``.
 
         Raises:
-            RenderingUnavailable: images cannot be drawn on this machine.
+            ConfigurationError: images cannot be drawn on this machine.
         """
         others = self.distractors(instruction, scene)
         alike = sum(self._alike(self._library[scene[name].model], instruction, scene) for name in others)
         cameras = self._p.robot_view, self._p.top_view
-        congestion = [feature_congestion(self._views.image(scene, camera)).total for camera in cameras]
+        try:
+            congestion = [feature_congestion(self._views.image(scene, camera)).total for camera in cameras]
+        except RenderingUnavailable as error:
+            expected = f"a machine that can draw images, for distractors ({error})"
+            raise ConfigurationError(f"task '{self._task.name}'", "distracting", list(cameras), expected) from None
         return {
             "distractors": float(len(others)),
             "alike": float(alike),
@@ -291,7 +298,7 @@ class TabletopClutter:
             raise NoScene("nothing may stand there and leave the words clear")
         model = candidates[int(rng.integers(len(candidates)))]
         x, y = scene[self.target(said)].pose.xy
-        camera = self._views.position(self._p.robot_view)
+        camera = self._views.positions[self._p.robot_view]
         to_x, to_y = camera[0] - x, camera[1] - y
         far = math.hypot(to_x, to_y)
         ahead, aside = (to_x / far, to_y / far), (-to_y / far, to_x / far)

@@ -38,11 +38,28 @@ def at_rest(scene: Scene, library: Library, world: str) -> Scene | None:
     return settled.scene if settled.still else None
 
 
-def views_of(parameters: TabletopParameters, library: Library) -> SceneViews:
-    """Return what looks at scenes of the task, by the two cameras that distractors are judged by."""
+def views_of(parameters: TabletopParameters, library: Library, source: str = "") -> SceneViews:
+    """Return what looks at scenes, by the two cameras that distractors are judged by.
+
+    Args:
+        parameters: the task file.
+        library: the objects in use.
+        source: the task file's path, for the error.
+
+    Raises:
+        ConfigurationError: the world has no such camera.
+    """
     p = parameters.distracting
-    names = () if p is None else dict.fromkeys((p.robot_view, p.top_view))
-    return SceneViews(library, parameters.world, tuple(Camera(name, *p.size) for name in names))
+    if p is None:
+        return SceneViews(library, parameters.world, ())
+    named = {"robot_view": p.robot_view, "top_view": p.top_view}
+    views = SceneViews(
+        library, parameters.world, tuple(Camera(name, *p.size) for name in dict.fromkeys(named.values()))
+    )
+    for key, name in named.items():
+        if name not in views.positions:
+            raise ConfigurationError.unknown(source, f"distracting.{key}", name, views.positions, "camera of the world")
+    return views
 
 
 class TabletopScenes:

@@ -76,7 +76,12 @@ class Tabletop(Task):
         if objects is not None:
             parameters = replace(parameters, sampling=replace(parameters.sampling, objects=objects))
         library = objects_in_use(parameters, str(path))
-        return cls(parameters, library, lambda s: at_rest(s, library, parameters.world), views_of(parameters, library))
+        return cls(
+            parameters,
+            library,
+            lambda s: at_rest(s, library, parameters.world),
+            views_of(parameters, library, str(path)),
+        )
 
     def premise(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return why an instruction makes no sense in a scene: something is not there, or its words are ambiguous."""

@@ -100,7 +100,7 @@ def test_looking_does_not_change_what_is_looked_at():
         looking.occlusion(there, "banana", "front")
 
 
-def test_a_camera_that_the_world_lacks_is_named():
-    assert views().position("front") == pytest.approx((1.446, 0.0, 0.575))
-    with pytest.raises(KeyError, match="the world has no camera 'left'"):
-        views().position("left")
+def test_the_cameras_of_the_world_are_where_its_file_says():
+    found = views().positions
+    assert list(found) == ["front", "top"]
+    assert found["front"] == pytest.approx((1.446, 0.0, 0.575))

@@ -15,6 +15,7 @@ from tabletop_scenes import CLUTTER_FILE, TASK_FILE, fresh, tabletop
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml, resolve_uri
 from robocontrast_ros.domain import NotApplicable, ObjectState, Perturbed, Pose
+from robocontrast_ros.images.rendering import RenderingUnavailable
 from robocontrast_ros.objects.views import SceneViews
 from robocontrast_ros.perturbations.distractors import DistractorParameters, Distractors
 from robocontrast_ros.perturbations.loading import load_perturbation
@@ -221,6 +222,23 @@ def test_a_task_that_says_nothing_of_distractors_has_none(tmp_path):
     assert not load_perturbation("distractors", "test", "").supports(tabletop())
     with pytest.raises(ConfigurationError, match="expected perturbations that task 'tabletop' supports: L, LB, S, SB"):
         session(tmp_path, {"name": "distractors", "count": 4}, task="tabletop")
+
+
+def test_a_camera_that_the_world_lacks_is_refused_with_those_it_has(tmp_path):
+    file = tmp_path / "task.yaml"
+    file.write_text(CLUTTER_FILE.read_text().replace("robot_view: front", "robot_view: fron"))
+    expected = r"task\.yaml: `distracting\.robot_view`: got 'fron', expected a known camera of the world: front, top"
+    with pytest.raises(ConfigurationError, match=expected):
+        Tabletop.from_file(file)
+
+
+def test_without_opengl_distractors_end_in_one_line(monkeypatch):
+    def broken(self, scene, camera):
+        raise RenderingUnavailable("no EGL")
+
+    monkeypatch.setattr(WithoutImages, "image", broken)
+    with pytest.raises(ConfigurationError, match=r"`distracting`: .*a machine that can draw images, .*\(no EGL\)"):
+        quick().clutter.add(base(0), Crowd(1), np.random.default_rng(0))
 
 
 def test_distractors_are_added_to_the_scene_of_the_instance_alone():
