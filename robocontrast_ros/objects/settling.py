@@ -55,7 +55,7 @@ def settle(scene: Scene, library: Mapping[str, ObjectModel], world: str = WORLD)
     Raises:
         KeyError: the library has no such model.
     """
-    model = _compile(scene, library, world)
+    model = compiled(scene, library, world)
     data = mujoco.MjData(model)
     movable = [item for item in scene if not library[item.model].fixed]
     if not movable:
@@ -80,12 +80,23 @@ def settle(scene: Scene, library: Mapping[str, ObjectModel], world: str = WORLD)
     return Settled(replace(scene, objects=objects), still, steps * float(model.opt.timestep))
 
 
-def _compile(scene: Scene, library: Mapping[str, ObjectModel], world: str) -> mujoco.MjModel:
+def compiled(scene: Scene, library: Mapping[str, ObjectModel], world: str, looks: bool = False) -> mujoco.MjModel:
+    """Return the model of a world with a scene's objects; what can move is at the origin until it is put somewhere.
+
+    Args:
+        scene: objects of the library.
+        library: models by name.
+        world: URI of the world.
+        looks: as in ``object_spec``.
+
+    Raises:
+        KeyError: the library has no such model.
+    """
     spec = mujoco.MjSpec.from_file(str(resolve_uri(world)))
     parts = []  # a part must outlive the compilation of what it is attached to
     for item in sorted(scene, key=_name):
         model = library[item.model]
-        part = object_spec(model, looks=False)
+        part = object_spec(model, looks)
         parts.append(part)
         body = part.worldbody.first_body()
         if model.fixed:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain.products import product
-from robocontrast_ros.domain.scene import ObjectState, Scene
+from robocontrast_ros.domain.scene import Scene
 from robocontrast_ros.images.rendering import Camera, Renderer
-from robocontrast_ros.objects.mjcf import FREE, object_spec
+from robocontrast_ros.objects.mjcf import FREE
 from robocontrast_ros.objects.model import ObjectModel
+from robocontrast_ros.objects.settling import compiled
 
 ALL_HIDDEN = 1.0
 """Occlusion of what is outside a camera's image."""
@@ -104,13 +105,12 @@ class SceneViews:
         return {camera.name: tuple(camera.pos.tolist()) for camera in spec.cameras}
 
     def _placed(self, scene: Scene, looks: bool) -> tuple[mujoco.MjModel, mujoco.MjData]:
-        items = sorted(scene, key=_name)
-        standing = tuple((item.name, item.model) for item in items)
+        standing = tuple(sorted((item.name, item.model) for item in scene))
         if looks not in self._compiled or self._compiled[looks][0] != standing:
-            model = self._compile(items, looks)
+            model = compiled(scene, self._library, self._world, looks)
             self._compiled[looks] = standing, model, mujoco.MjData(model)
         _, model, data = self._compiled[looks]
-        for item in items:
+        for item in scene:
             x, y, z, w = item.pose.orientation
             if self._library[item.model].fixed:
                 body = model.body(f"{item.name}/{item.model}").mocapid[0]
@@ -122,23 +122,10 @@ class SceneViews:
         mujoco.mj_camlight(model, data)
         return model, data
 
-    def _compile(self, items: Sequence[ObjectState], looks: bool) -> mujoco.MjModel:
-        spec = mujoco.MjSpec.from_file(str(resolve_uri(self._world)))
-        parts = []  # a part must outlive the compilation of what it is attached to
-        for item in items:
-            part = object_spec(self._library[item.model], looks)
-            parts.append(part)
-            spec.worldbody.add_frame().attach_body(part.worldbody.first_body(), f"{item.name}/", "")
-        return spec.compile()
-
     def _opened(self) -> Renderer:
         if self._renderer is None:
             self._renderer = Renderer(self._cameras)
         return self._renderer
-
-
-def _name(item: ObjectState) -> str:
-    return item.name
 
 
 def _hit(
