@@ -3,6 +3,7 @@
 Cost counts what a person does to the objects of the scene (seed 000, sections 4 and 5.1). Resetting the
 robot is free, and so is a new instruction. What is brought in from outside the scene, or taken out of it, is carried
 from or to the task's store; where the task has none it costs nothing in either model, for its place is not known.
+What a simulator has thrown out of every room is no longer there: another one is brought in.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.domain.products import norm
+
+OUT_OF_THE_ROOM = 10.0
+"""A thing that is so far or farther from where it is wanted is not fetched from there [m]."""
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -201,7 +205,8 @@ def _carried(moves: Sequence[SetupMove], store: Vector3 | None) -> Iterator[tupl
         start = store if move.start is None else move.start.position
         goal = store if move.goal is None else move.goal.position
         if start is not None and goal is not None:
-            yield start, goal
+            gone = store is not None and math.dist(start, goal) >= OUT_OF_THE_ROOM
+            yield (store if gone else start), goal
 
 
 def transition_costs(left: Sequence[Scene], wanted: Sequence[Scene], model: CostModel, tolerance: Tolerance) -> Floats:

@@ -16,6 +16,7 @@ from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.effort import (
     COST_MODELS,
+    OUT_OF_THE_ROOM,
     HandlingTimes,
     MetresMoved,
     SecondsToMove,
@@ -194,3 +195,11 @@ def test_with_a_store_what_is_brought_in_and_taken_out_is_carried_from_and_to_it
     assert transition_costs([left, wanted], [wanted, left], model, EXACT) == pytest.approx(
         np.array([[model.cost(moves), 0.0], [0.0, model.cost(setup_moves(wanted, left, EXACT))]])
     )
+
+
+@pytest.mark.parametrize("model", [MetresMoved(STORE), SecondsToMove(TIMES, STORE)], ids=lambda m: m.name)
+def test_what_was_thrown_out_of_the_room_is_brought_in_from_the_store(model):
+    wanted, gone = line(a=1.0), line()
+    brought_in = model.cost(setup_moves(gone, wanted, EXACT))
+    assert model.cost(setup_moves(line(a=1.0 + OUT_OF_THE_ROOM), wanted, EXACT)) == brought_in
+    assert model.cost(setup_moves(line(a=0.9 + OUT_OF_THE_ROOM), wanted, EXACT)) > brought_in
