@@ -55,6 +55,9 @@ OF_STUDY = (
 )
 """Columns of a study's trials that are kept, beside the task's metric."""
 
+OF_SCENES = ("repeat", "instruction", "proof")
+"""The same of a study that names further scores, beside these: policies are compared by them, trial by trial."""
+
 
 class MakingError(Exception):
     """A command failed; the message names it."""
@@ -204,8 +207,10 @@ def study(command: str, work: Path) -> Made:
     seconds = time.monotonic() - began
     loaded = load_study(shlex.split(command)[2])
     read = {job: JobFiles(work / loaded.parameters.name / "jobs", job).read() for job in jobs_of(loaded)}
-    metric = loaded.session(next(iter(loaded.policies)), loaded.parameters.standard, 0, None).task.metric
-    trials = pl.concat([table for table, _ in read.values()]).select(*dict.fromkeys((*OF_STUDY, metric)))
+    some = loaded.session(next(iter(loaded.policies)), loaded.parameters.standard, 0, None)
+    further = [spec.column for spec in (score.spec for score in some.scores) if spec.name in loaded.parameters.scores]
+    kept = (*OF_STUDY, some.task.metric, *((*OF_SCENES, *further) if further else ()))
+    trials = pl.concat([table for table, _ in read.values()]).select(*dict.fromkeys(kept))
     packed = gzip.compress(trials.with_columns(pl.col(pl.Float64).round(DECIMALS)).write_csv().encode(), mtime=0)
     sessions = [asdict(session) for _, ended in read.values() for session in ended]
     values = {
@@ -214,8 +219,8 @@ def study(command: str, work: Path) -> Made:
         "rows": [list(session.values()) for session in sessions],
     }
     drawn = pictures.of_study(values, packed, work)
-    kept = f"docs/results/{study_trials(loaded.parameters.name)}"
-    return Made(values, loaded.parameters.seeds, {kept: packed, **drawn}, {"seconds": round(seconds)})
+    file = f"docs/results/{study_trials(loaded.parameters.name)}"
+    return Made(values, loaded.parameters.seeds, {file: packed, **drawn}, {"seconds": round(seconds)})
 
 
 def rooms(command: str, work: Path) -> Made:

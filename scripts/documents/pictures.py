@@ -17,7 +17,8 @@ from robocontrast_ros.analysis.figures.trial_map import TrialMap, draw_map
 from robocontrast_ros.analysis.figures.trial_picture import draw_trial
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import BASE, Trial
-from robocontrast_ros.studies.figures import FIGURES
+from robocontrast_ros.studies.figures import FIGURES, draw_by_measures
+from robocontrast_ros.studies.parameters import load_study
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from scripts.documents.tables import sessions_of_study, study_analysis
 
@@ -100,6 +101,7 @@ OF_STUDY = {
     ),
     "navigation": ("estimate_vln_modular", "estimate_vln_modular_seconds", "trials_vln_modular"),
     "tabletop": ("estimate_tabletop_state", "estimate_tabletop_state_seconds", "trials_tabletop_state"),
+    "clutter": ("measures_clutter",),
 }
 """Study -> its figures that docs/study.md shows."""
 
@@ -110,7 +112,12 @@ def of_study(values: Mapping[str, Any], packed: bytes, work: Path) -> dict[str, 
     found = {}
     for name in OF_STUDY[values["study"].removesuffix("_small")]:
         what, _, policy = name.partition("_")
-        FIGURES[what](analysis.pictures[policy], work / name)
+        if what == "measures":
+            study = load_study(values["study"])
+            shown = list(dict.fromkeys(claim.measure.by for claim in study.claims if claim.measure.by))
+            draw_by_measures([analysis.pictures[one] for one in study.policies], shown, work / name)
+        else:
+            FIGURES[what](analysis.pictures[policy], work / name)
         found[f"docs/images/study_{name}.png"] = compact(work / f"{name}.png", 256)
     return found
 

@@ -61,6 +61,14 @@ TABLE = (
 )
 HANDLING = (*TABLE, "benchmark/tabletop_oracle.py", "config/policies/tabletop_blind.yaml")
 PERTURBED_TABLE = (*TABLE, "config/golden/tabletop_demo.json")
+CLUTTERED_TABLE = (
+    *PERTURBED_TABLE,
+    "config/tasks/tabletop_clutter.yaml",
+    "robocontrast_ros/images/congestion.py",
+    "robocontrast_ros/objects/views.py",
+    "robocontrast_ros/perturbations/distractors.py",
+    "robocontrast_ros/tasks/tabletop/clutter.py",
+)
 STATE_ON_TABLE = ("config/policies/tabletop_state.yaml", "models/tabletop_bc/*.pt")
 SIGHT_ON_TABLE = ("config/policies/tabletop_camera.yaml", "models/tabletop_bc/*.pt")
 
@@ -309,6 +317,17 @@ RECIPES = (
         "tabletop",
         (*PERTURBED_TABLE, *STATE_ON_TABLE, "config/policies/tabletop_state_other_words.yaml"),
         small_of="robocontrast study tabletop_small --processes 2",
+    ),
+    _study(
+        "clutter",
+        (
+            *CLUTTERED_TABLE,
+            *SIGHT_ON_TABLE,
+            *(f"config/policies/tabletop_{name}.yaml" for name in ("state", "state_without", "state_no_words")),
+            "config/policies/tabletop_camera_without.yaml",
+            "models/tabletop_bc_without/*.pt",
+        ),
+        small_of="robocontrast study clutter_small --processes 2",
     ),
     Recipe(
         "tabletop_perturbations",

@@ -580,7 +580,8 @@ def study_analysis(name: str, packed: bytes, sessions: tuple[SessionOfStudy, ...
         packed: ``study_NAME_trials.csv.gz``.
         sessions: how its sessions ended.
     """
-    scores = {"spl": pl.Float64, "progress": pl.Float64, "success": pl.Float64}
+    numbers = ("spl", "progress", "success", "h_success", "grasped", "reached", "nearest_distance_m")
+    scores = dict.fromkeys(numbers, pl.Float64)
     table = pl.read_csv(io.BytesIO(gzip.decompress(packed)), schema_overrides=scores)
     jobs = table.select("policy", "study_seed").unique(maintain_order=True).rows()
     read = {
