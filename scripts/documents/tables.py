@@ -25,6 +25,7 @@ from robocontrast_ros.domain import BASE
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS
 from robocontrast_ros.statistics.changes import difference_in_differences
+from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.studies import results as study_results
@@ -627,6 +628,71 @@ def decided(claim: str, policy: str, study: str = "language_table") -> Decided:
         if (one.claim.id, one.policy) == (claim, policy):
             return one
     raise KeyError(f"the study {study} has no claim '{claim}' of '{policy}'")
+
+
+CLUTTERED: Mapping[str, pl.Expr] = {
+    "SR": pl.col("success"),
+    "h-SR": pl.col("h_success"),
+    "CR, robot": (pl.col("touched_by_robot") > 0).cast(pl.Float64),
+    "CR, carried": (pl.col("touched_by_carried") > 0).cast(pl.Float64),
+    "GFR": 1.0 - pl.col("grasped"),
+}
+"""Measures of seed 001, section IV, of trials among distractors."""
+
+
+def cluttered_table(name: str) -> str:
+    """Return how the policies of a study do without distractors and among them, in the form of seed 001's table II.
+
+    Scenes on the usual table, and those on another one in other light, are apart.
+    """
+    study, trials = _study(Source.folder, name)[0], _cluttered(Source.folder, name)
+    lines = [["", "table and light", "trials among distractors", "SR_base", *CLUTTERED]]
+    for policy in study.policies:
+        own = trials.filter(pl.col("policy") == policy)
+        base = estimate(_over_instances(own.filter(pl.col("perturbation") == BASE), pl.col("success")))
+        for looks in (False, True):
+            among = _among(own, looks)
+            means = [estimate(_over_instances(among, of)) for of in CLUTTERED.values()]
+            first = [f"`{policy}`", "the usual"] if not looks else ["", "others"]
+            lines.append([*first, str(among.height), "" if looks else base, *means])
+    return markdown(lines)
+
+
+def among_distractors(name: str, policy: str, looks: bool) -> str:
+    """Return the success of a policy among distractors, and its change from the same instances without them.
+
+    Args:
+        name: of the study.
+        policy: one of it.
+        looks: whether in the scenes on another table in other light, or in those on the usual one.
+    """
+    own = _cluttered(Source.folder, name).filter(pl.col("policy") == policy)
+    among = _among(own, looks)
+    found = _over_instances(among, pl.col("success"))
+    change = _over_instances(among, pl.col("success") - pl.col("base_success"), DIFFERENCES)
+    return f"{estimate(found)}, a change of {between(change)}"
+
+
+@lru_cache
+def _cluttered(folder: Path, name: str) -> pl.DataFrame:
+    packed = (folder / f"study_{name}_trials.csv.gz").read_bytes()
+    numbers = dict.fromkeys(("success", "h_success", "grasped"), pl.Float64)
+    trials = pl.read_csv(io.BytesIO(gzip.decompress(packed)), schema_overrides=numbers)
+    contrast = _study(folder, name)[0].parameters.contrast
+    instance = ("policy", "study_seed", "base_id")
+    of_base = pl.col("success").filter(pl.col("perturbation") == BASE).mean().over(instance)
+    kept = trials.filter(pl.col("strategy") == contrast, pl.col("counts"))
+    return kept.with_columns(of_base.alias("base_success"))
+
+
+def _among(trials: pl.DataFrame, looks: bool) -> pl.DataFrame:
+    drawn = pl.col("perturbation").str.ends_with("looks")
+    return trials.filter(pl.col("perturbation") != BASE, drawn if looks else ~drawn)
+
+
+def _over_instances(trials: pl.DataFrame, values: pl.Expr, bounds: tuple[float, float] = UNIT) -> Estimate:
+    instances = trials.select(pl.concat_str("study_seed", "base_id", separator=" ")).to_series()
+    return cluster_mean(trials.select(values).to_series(), instances, bounds=bounds)
 
 
 def verdicts(name: str) -> str:
