@@ -713,12 +713,18 @@ def verdicts(name: str) -> str:
 def claimed(claim: str, policy: str, study: str = "language_table", digits: int = 0) -> str:
     """Return the number that a claim is about, with its interval.
 
-    A difference has a sign and three digits, ``+0.014 (+0.005 to +0.025)``, a cost or a ratio the digits that are asked
-    for.
+    A difference has a sign and three digits, ``+0.014 (+0.005 to +0.025)``; a cost, a ratio or a share has the digits
+    that are asked for.
     """
     one = decided(claim, policy, study)
     found = one.estimate
-    if one.claim.measure.kind not in ("cost_per_trial", "perturbing_cost", "trials_ratio", "trials_within"):
+    if one.claim.measure.kind not in (
+        "cost_per_trial",
+        "perturbing_cost",
+        "trials_ratio",
+        "trials_within",
+        "agreement",
+    ):
         return between(found, 3)
     return f"{found.mean:.{digits}f} ({found.low:.{digits}f} to {found.high:.{digits}f})"
 
