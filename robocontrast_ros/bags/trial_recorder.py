@@ -14,8 +14,10 @@ from robocontrast_ros.bags.messages import Messages
 from robocontrast_ros.bags.writer import BagTopic, BagWriter, Compression, MetadataFormat
 from robocontrast_ros.domain import Fault, Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.bench import BenchFault, Recording, bag_name
+from robocontrast_ros.episodes.ports import Images
 from robocontrast_ros.messages.encoding import Encoder, TrialContext
-from robocontrast_ros.messages.topics import Topic
+from robocontrast_ros.messages.topics import SHOWN, Topic
+from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.worlds.driver_messages import DriverEncoder
@@ -125,6 +127,13 @@ class TrialBag:
             info, pixels = images[name]
             self._write(camera.info_topic, self._driver.camera_info(info, camera.frame_id, stamp))
             self._write(camera.image_topic, self._driver.image(pixels, camera.frame_id, stamp))
+
+    def shown(self, observation: Observation, images: Images) -> None:
+        """Write what the policy is shown, where that is recorded."""
+        if SHOWN.name in self._topics:
+            frames = {camera.name: camera.frame_id for camera in self._profile.cameras}
+            packed = {n: self._driver.image(image, frames[n], observation.stamp) for n, image in images.items()}
+            self._write(SHOWN.name, self._driver.observation(observation, self._frame, packed))
 
     def scene(self, stamp: float, scene: Scene) -> None:
         """Write the ground truth."""

@@ -435,6 +435,25 @@ def objects(
     show_objects(places or [], picture, Console())
 
 
+@app.command()
+@one_line_errors
+def perturbations(
+    session: Annotated[
+        str | None,
+        typer.Argument(help="Session whose perturbations are shown on a test instance.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the test instance.", min=0)] = 0,
+    image: Annotated[Path | None, typer.Option(help="PNG file of what the cameras see.", show_default=False)] = None,
+) -> None:
+    """List what can be perturbed; with a session, show what becomes of one of its test instances.
+
+    Those of the session are shown; where it has none, all that its task supports.
+    """
+    from robocontrast_ros.cli.perturbations import show_perturbations
+
+    show_perturbations(session, seed, image, Console())
+
+
 @app.command("list")
 @one_line_errors
 def list_known() -> None:

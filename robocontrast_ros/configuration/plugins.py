@@ -19,6 +19,7 @@ METHODS = {
     "tasks": ("from_file",),
     "strategies": ("run", "trials_expected"),
     "perturbations": ("supports", "apply"),
+    "observation_filters": ("apply", "levels", "description", "plausible", "of_images"),
     "scene_backends": ("read", "set_up", "features"),
     "judges": ("begin",),
     "scores": ("update", "value", "spec"),
@@ -35,10 +36,11 @@ MADE = {
     "tasks": (
         *("name", "families", "metric", "control_rate", "step_limit", "sample", "make_instance"),
         *("language", "scenes", "goals", "planner"),
-        *("rewording", "relocation", "neighbourhood", "clutter", "premise", "backdrop", "scores", "path_dimensions"),
+        *("rewording", "relocation", "neighbourhood", "clutter", "wording", "premise", "backdrop"),
+        *("scores", "path_dimensions"),
     ),
     "strategies": ("run", "trials_expected", "name", "description", "uses_perturbations", "base_trials_iid"),
-    "perturbations": ("supports", "apply", "name", "symbol", "axes", "description"),
+    "perturbations": ("supports", "apply", "name", "symbol", "axes", "description", "plausible", "expectation"),
     "judges": ("begin", "asks"),
 }
 """Kind -> methods and attributes that what a plug-in makes must have."""

@@ -10,12 +10,9 @@ import numpy as np
 
 from robocontrast_ros.contracts.checking import once, promise
 from robocontrast_ros.contracts.on_a_task import OnATask
-from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.domain import AXES, Expectation, Instruction, NotApplicable, Perturbed, Scene, TestInstance
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.tasks.protocol import Infeasible, Task
-
-AXES = "LSB"
-"""Language, scene, expected behaviour, in the order in which they are written."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +73,20 @@ class PerturbationContract(OnATask):
                 yield case, case.answer.instance
 
     def test_it_says_what_it_is(self) -> None:
-        """Name, symbol, axes, description."""
+        """Name, symbol, axes, description, plausibility, expectation."""
         made = self.make()
         for attribute in ("name", "symbol", "axes", "description"):
             text = getattr(made, attribute, None)
             promise(isinstance(text, str) and text, f"a perturbation has a `{attribute}`, a text; got {text!r}")
         promise(
             made.axes == "".join(letter for letter in AXES if letter in made.axes),
-            f"`axes` has some of the letters L, S and B, in this order; got {made.axes!r}",
+            f"`axes` has some of the letters L, S, B and O, in this order; got {made.axes!r}",
+        )
+        promise(isinstance(made.plausible, bool), f"`plausible` is true or false; got {made.plausible!r}")
+        known = ", ".join(expectation.name for expectation in Expectation)
+        promise(
+            isinstance(made.expectation, Expectation),
+            f"`expectation` is one of Expectation's {known}; got {made.expectation!r}",
         )
 
     def test_it_says_which_tasks_it_supports(self) -> None:
@@ -138,9 +141,11 @@ class PerturbationContract(OnATask):
                 f"`optimal_path_length` is that of the new instance, {plan.length} m; {words} has "
                 f"{new.optimal_path_length} m",
             )
+            meant = new.instruction.words
             promise(
-                task.language.parse(new.instruction.text, new.scene) == new.instruction,
-                f"the task's grammar knows the words of a perturbed instance; {words} means something else to it",
+                _meaning(task.language.parse(meant, new.scene)) == _meaning(new.instruction),
+                f"the task's grammar knows the words of a perturbed instance, or those that are `meant`; {words} has "
+                f"'{meant}', which means something else to it",
             )
             promise(
                 new.instance_id != case.base.instance_id,
@@ -149,7 +154,7 @@ class PerturbationContract(OnATask):
             promise(new.task == task.name, f"a perturbed instance is of the task '{task.name}'; got '{new.task}'")
 
     def test_nothing_but_its_axes_is_changed(self) -> None:
-        """L: the instruction; S: the scene; B: what is expected."""
+        """L: the instruction; S: the scene; B: what is expected; O: what is shown."""
         axes = self.make().axes
         for case, new in self.perturbed():
             old = case.base.instruction
@@ -157,7 +162,7 @@ class PerturbationContract(OnATask):
             if "L" in axes:
                 promise(new.instruction.text != old.text, f"with L in `axes` other words are said; not so {words}")
                 promise(
-                    ("B" in axes) == (_meaning(new) != _meaning(case.base)),
+                    ("B" in axes) == (_meaning(new.instruction) != _meaning(old)),
                     f"L without B keeps the meaning of the instruction, LB changes it; not so {words}, which became "
                     f"'{new.instruction.text}'",
                 )
@@ -174,7 +179,12 @@ class PerturbationContract(OnATask):
                 promise(
                     not moved, f"without S in `axes` the scene stays as it was; moved were {', '.join(moved)} {words}"
                 )
+            promise(
+                ("O" in axes) == (new.observation != case.base.observation),
+                f"with O in `axes`, and only then, other filters are in `observation`; not so {words}, which has "
+                f"{new.observation}",
+            )
 
 
-def _meaning(instance: TestInstance) -> tuple[object, ...]:
-    return instance.instruction.family, instance.instruction.arguments
+def _meaning(instruction: Instruction) -> tuple[object, ...]:
+    return instruction.family, instruction.arguments

@@ -8,9 +8,9 @@ from robocontrast_ros.domain.action import ActionConventions
 from robocontrast_ros.domain.budget import Budget
 from robocontrast_ros.domain.fault import Fault
 from robocontrast_ros.domain.geometry import Pose
-from robocontrast_ros.domain.instance import Proof, TestInstance
-from robocontrast_ros.domain.instruction import Instruction
-from robocontrast_ros.domain.perturbed import NotApplicable, Perturbed
+from robocontrast_ros.domain.instance import Filter, Proof, TestInstance
+from robocontrast_ros.domain.instruction import Instruction, Segment, SegmentKind, plain_text
+from robocontrast_ros.domain.perturbed import AXES, Expectation, NotApplicable, PerturbationSpec, Perturbed
 from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
 from robocontrast_ros.domain.scores import SCORES_ONCE_FIELDS, ScoreSpec, find_spec
@@ -27,18 +27,22 @@ from robocontrast_ros.domain.trial import (
 )
 
 __all__ = [
+    "AXES",
     "BASE",
     "SCORES_ONCE_FIELDS",
     "ActionConventions",
     "Budget",
     "Delivery",
+    "Expectation",
     "Fault",
+    "Filter",
     "Instruction",
     "Judgement",
     "NotApplicable",
     "ObjectState",
     "Observed",
     "Outcome",
+    "PerturbationSpec",
     "Perturbed",
     "Pose",
     "Progress",
@@ -46,10 +50,13 @@ __all__ = [
     "RobotState",
     "Scene",
     "ScoreSpec",
+    "Segment",
+    "SegmentKind",
     "SetupMove",
     "Start",
     "TestInstance",
     "Trial",
     "TrialResult",
     "find_spec",
+    "plain_text",
 ]

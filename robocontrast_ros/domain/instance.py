@@ -22,8 +22,23 @@ class Proof:
 
 
 @dataclass(frozen=True)
+class Filter:
+    """What comes between the sensors and the policy.
+
+    Attributes:
+        name: of an observation filter (``observations``).
+        severity: 1 (least) to 5.
+        camera: the camera whose images it changes; empty for all of them.
+    """
+
+    name: str
+    severity: int
+    camera: str = ""
+
+
+@dataclass(frozen=True)
 class TestInstance:
-    """The initial conditions of a trial; the task derives the expected behaviour b from them.
+    """The initial conditions of a trial (l, s, o); the task derives the expected behaviour b from l and s.
 
     Attributes:
         instance_id: unique within a session.
@@ -35,6 +50,7 @@ class TestInstance:
             count in space [m], where the path itself is part of the expected behaviour (nDTW); else empty.
         proof: what the perturbation that made it claims, and shows; None for an unperturbed instance, and
             where nothing is claimed.
+        observation: o: the filters between the sensors and the policy, in the order in which they are applied.
     """
 
     __test__ = False  # not a pytest class
@@ -46,3 +62,4 @@ class TestInstance:
     optimal_path_length: float = float("nan")
     reference_path: tuple[tuple[float, ...], ...] = ()
     proof: Proof | None = None
+    observation: tuple[Filter, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from robocontrast_ros.domain.fault import Fault
@@ -96,10 +96,17 @@ class Observed:
         instruction: the text it was given.
         image_digest: SHA-256, in hex, of the first observation's images (names, shapes, pixels);
             empty when it received none.
+        told: whether the instruction is known although it is empty: nothing was said to the policy.
     """
 
     instruction: str = ""
     image_digest: str = ""
+    told: bool = field(default=False, compare=False)
+
+    @property
+    def known(self) -> bool:
+        """Whether the instruction is known."""
+        return self.told or bool(self.instruction)
 
 
 @dataclass(frozen=True)

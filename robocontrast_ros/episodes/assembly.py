@@ -8,7 +8,8 @@ from dataclasses import replace
 from robocontrast_ros.domain import Fault, Observed, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest
-from robocontrast_ros.episodes.ports import Pacer, PendingAnswer, PolicyConnection, RobotPort, Surroundings
+from robocontrast_ros.episodes.ports import Images, Pacer, PendingAnswer, PolicyConnection, RobotPort, Surroundings
+from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.robots.commands import RobotCommand
@@ -36,11 +37,12 @@ class EpisodeAssembly:
         self.policy = policy
         self._robot, self._estimator, self._pacer = robot, estimator, pacer
         self._surroundings, self._period = surroundings, period
-        self._stamp = 0.0
+        self._stamp, self._filters = 0.0, Filters((), 0)
         self.sent, self._asked = Observed(), False
 
     def begin(self, request: EpisodeRequest) -> None:
         """Bring the robot to its start, where the world has not, and tell the estimator where that is."""
+        self._filters = Filters(request.filters, request.seed)
         self._pacer.begin()
         if self._robot.homes:
             self._pacer.step()
@@ -81,11 +83,20 @@ class EpisodeAssembly:
     def request_actions(self, observation: Observation) -> PendingAnswer:
         """Ask the policy, with images of this control step, without waiting for it."""
         images = self._surroundings.images(observation.stamp)
+        if self._filters:
+            observation, images = self._filtered(observation, images)
         if not self._asked:
             # Before the policy has them: one in this process could change them. Of the first alone, for it costs time.
             self.sent = replace(self.sent, image_digest=image_digest(self.policy.shown(images)))
             self._asked = True
         return self.policy.request_actions(observation, images)
+
+    def _filtered(self, observation: Observation, images: Images) -> tuple[Observation, Images]:
+        shown = self._filters.apply(replace(observation, images=self.policy.shown(images)))
+        images = self.policy.packed(shown.images, images)
+        shown = replace(shown, images={})
+        self._surroundings.shown(shown, images)
+        return shown, images
 
     def progress(self, stamp: float) -> Progress:
         """Return the score of a time [s]."""

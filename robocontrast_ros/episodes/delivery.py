@@ -15,25 +15,25 @@ def compare_delivery(sent: Observed, received: Observed) -> tuple[Delivery, str]
         Whether it arrived; and where it did not, what was sent and what was received, in words.
     """
     wrong = []
-    if received.instruction and received.instruction != sent.instruction:
+    if received.known and received.instruction != sent.instruction:
         wrong.append(f"instruction: sent '{sent.instruction}', received '{received.instruction}'")
     if received.image_digest and received.image_digest != sent.image_digest:
         shown = (_shown(observed.image_digest) for observed in (sent, received))
         wrong.append("first images, by SHA-256: sent {}, received {}".format(*shown))
     if wrong:
         return Delivery.DIFFERENT, "; ".join(wrong)
-    return (Delivery.CONFIRMED if received.instruction and received == sent else Delivery.UNKNOWN), ""
+    return (Delivery.CONFIRMED if received.known and received == sent else Delivery.UNKNOWN), ""
 
 
 def unchanged_words(axes: str, received: Observed, twin: Observed) -> str:
     """Return why a perturbation of the language did not arrive, in words; empty where it did, or that is not known.
 
     Args:
-        axes: of the perturbation, of L, S and B.
+        axes: of the perturbation.
         received: what was received in the perturbed trial.
         twin: what was received in the base trial that it is compared with.
     """
-    if "L" in axes and received.instruction and received.instruction == twin.instruction:
+    if "L" in axes and received.known and twin.known and received.instruction == twin.instruction:
         return f"instruction: received '{received.instruction}', as in the base trial, where axis L means other words"
     return ""
 

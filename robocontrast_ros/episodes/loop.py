@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from robocontrast_ros.domain import Delivery, Fault, Observed, Pose, Progress
+from robocontrast_ros.domain import Delivery, Fault, Filter, Observed, Pose, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.chunks import ChunkedActions
 from robocontrast_ros.episodes.delivery import compare_delivery
@@ -29,11 +29,12 @@ class EpisodeRequest:
     Attributes:
         trial_id: name for the log.
         instruction: text for the policy.
-        seed: of the policy's own randomness.
+        seed: of the policy's own randomness, and of the filters'.
         step_limit: control steps after which the episode ends, at least 1.
         stop_on_success: whether it ends when the scorer reports success.
         start: time of the scene as it was set up [s]; the first observation is later.
         start_pose: where the robot (its tool, or the base of a mobile robot) then is, in the world frame.
+        filters: what comes between the sensors and the policy.
     """
 
     trial_id: str
@@ -43,6 +44,7 @@ class EpisodeRequest:
     stop_on_success: bool
     start: float
     start_pose: Pose
+    filters: tuple[Filter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,7 @@ def _answer(bench: EpisodeBench, pending: PendingAnswer, state: _State, needed: 
             raise
         return None
     state.latency.append(answer.latency)
-    if state.observed == Observed() != answer.observed:
+    if state.observed == Observed() and (answer.observed.known or answer.observed != Observed()):
         state.observed = answer.observed
         state.delivered, difference = compare_delivery(bench.sent, answer.observed)
         if state.delivered is Delivery.DIFFERENT:

@@ -76,6 +76,9 @@ class Surroundings(Protocol):
     def images(self, stamp: float) -> Images:
         """Return an image of each camera that the policy asks for, of a time [s]."""
 
+    def shown(self, observation: Observation, images: Images) -> None:
+        """Take what the policy is shown where filters change it: the observation, which has no images, and these."""
+
     def progress(self, stamp: float) -> Progress:
         """Return what the judge and the scores say of a time [s]; ``located`` was called with it."""
 
@@ -106,6 +109,9 @@ class PolicyConnection(Protocol):
 
     def shown(self, images: Images) -> dict[str, NDArray[np.uint8]]:
         """Return those of the images that the policy is shown, as it receives them: shape (height, width, 3), RGB."""
+
+    def packed(self, images: Mapping[str, NDArray[np.uint8]], like: Images) -> Images:
+        """Return images of shape (height, width, 3), RGB, in the form of others of the same cameras."""
 
     def request_actions(self, observation: Observation, images: Images) -> PendingAnswer:
         """Ask for actions, without waiting for them; the observation has no images yet."""

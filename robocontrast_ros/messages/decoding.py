@@ -7,12 +7,13 @@ field was added to the interfaces lacks it; the field then has its value when un
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from robocontrast_ros.domain import (
     SCORES_ONCE_FIELDS,
     Fault,
+    Filter,
     Instruction,
     Judgement,
     ObjectState,
@@ -21,6 +22,8 @@ from robocontrast_ros.domain import (
     Progress,
     Proof,
     Scene,
+    Segment,
+    SegmentKind,
     SetupMove,
     Start,
     TestInstance,
@@ -67,16 +70,35 @@ def instance_from_msg(message: Any) -> TestInstance:
     Raises:
         ValueError: as ``scene_from_msg``.
     """
-    words, claim = message.instruction, getattr(message, "claim", "")
+    claim = getattr(message, "claim", "")
     return TestInstance(
         instance_id=message.instance_id,
         task=message.task,
-        instruction=Instruction(words.text, words.family, tuple((a.key, a.value) for a in words.arguments)),
+        instruction=_instruction_from_msg(message.instruction),
         scene=scene_from_msg(message.scene),
         optimal_path_length=message.optimal_path_length,
         reference_path=_path_from_msg(message),
         proof=Proof(claim, tuple((m.name, m.value) for m in message.proof)) if claim else None,
+        observation=filters_from_msg(getattr(message, "observation", ())),
     )
+
+
+def _instruction_from_msg(message: Any) -> Instruction:
+    return Instruction(
+        message.text,
+        message.family,
+        tuple((a.key, a.value) for a in message.arguments),
+        tuple(
+            Segment(SegmentKind(part.kind), part.text, part.name, part.visible, part.entity)
+            for part in getattr(message, "segments", ())
+        ),
+        getattr(message, "meant", ""),
+    )
+
+
+def filters_from_msg(messages: Iterable[Any]) -> tuple[Filter, ...]:
+    """Return observation filters, in their order."""
+    return tuple(Filter(shown.name, shown.severity, shown.camera) for shown in messages)
 
 
 def _path_from_msg(message: Any) -> tuple[tuple[float, ...], ...]:

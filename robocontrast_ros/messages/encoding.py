@@ -106,6 +106,18 @@ class Encoder:
                 arguments=[
                     make("robocontrast_ros/msg/Argument", key=key, value=value) for key, value in words.arguments
                 ],
+                segments=[
+                    make(
+                        "robocontrast_ros/msg/InstructionSegment",
+                        kind=int(segment.kind),
+                        text=segment.text,
+                        name=segment.name,
+                        visible=segment.visible,
+                        entity=segment.entity,
+                    )
+                    for segment in words.segments
+                ],
+                meant=words.meant,
             ),
             scene=self.scene(instance.scene),
             optimal_path_length=instance.optimal_path_length,
@@ -116,7 +128,12 @@ class Encoder:
             path_dimensions=len(instance.reference_path[0]) if instance.reference_path else 0,
             claim=proof.claim,
             proof=self._measures(proof.measures),
+            observation=self.filters(instance.observation),
         )
+
+    def filters(self, filters: Iterable[domain.Filter]) -> list[Any]:
+        """Return the observation filters, in their order."""
+        return [self._make("robocontrast_ros/msg/ObservationFilter", **vars(shown)) for shown in filters]
 
     def trial(self, trial: domain.Trial, context: TrialContext, start_scene: domain.Scene, start: float) -> Any:
         """Return the trial with the scene it starts in, as read back at a time [s]."""

@@ -140,6 +140,7 @@ class PolicyServer(LifecycleNode):
         response.actions = answer.actions.ravel().tolist()
         response.latency = answer.latency
         response.observed_instruction = answer.observed.instruction
+        response.told = answer.observed.told
         response.image_digest = answer.observed.image_digest
         return response
 

@@ -14,7 +14,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
-from robocontrast_ros.messages.decoding import pose_from_msg
+from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, progress_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
@@ -87,6 +87,7 @@ def _request(goal: RunEpisode.Goal) -> EpisodeRequest:
         stop_on_success=goal.stop_on_success,
         start=seconds(goal.start),
         start_pose=pose_from_msg(goal.start_pose),
+        filters=filters_from_msg(goal.filters),
     )
 
 
@@ -98,6 +99,7 @@ def _result(report: EpisodeReport, published: dict[str, int]) -> RunEpisode.Resu
         stopped=report.stopped,
         last_stamp=time_to_msg(report.last_stamp),
         observed_instruction=report.observed.instruction,
+        told=report.observed.told,
         image_digest=report.observed.image_digest,
         delivered=int(report.delivered),
         published=[TopicCount(topic=topic, count=count) for topic, count in published.items()],

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.domain import Expectation, NotApplicable, Perturbed, Scene, TestInstance
 from robocontrast_ros.tasks.protocol import Crowd, Task
 
 USUAL = 4
@@ -34,6 +34,8 @@ class Distractors:
     """Distractors in an instance's own scene; the base trial is the twin without them."""
 
     axes = "S"
+    plausible = True
+    expectation = Expectation.KEEPS_SUCCESS
     parameters = DistractorParameters
     measures = ("distractors", "alike", "occlusion", "congestion_robot", "congestion_top", "dvfc")
 

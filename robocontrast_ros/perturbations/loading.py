@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, parse_record
+from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, parse_record, plugin_names
+from robocontrast_ros.perturbations.observation import FilterParameters, ObservationPerturbation
 from robocontrast_ros.perturbations.protocol import Perturbation
 
 Entry = str | Mapping[str, Any]
 """A name, or a mapping of ``name`` and the perturbation's parameters."""
 
 
+def perturbation_names() -> tuple[str, ...]:
+    """Return what a session may name: registered perturbations and observation filters."""
+    return tuple(sorted({*plugin_names("perturbations"), *plugin_names("observation_filters")}))
+
+
 def load_perturbation(entry: Entry, source: str, key: str) -> Perturbation:
     """Return a perturbation.
 
     Args:
-        entry: as the file says it.
+        entry: as the file says it; an observation filter's name stands for the perturbation that uses it.
         source: the file, for errors.
         key: its key there, for errors.
 
     Raises:
         ConfigurationError: it has no name, is not known, or its parameters do not fit.
     """
-    if isinstance(entry, str):
-        return make_plugin("perturbations", entry, source, key)
-    given = dict(entry)
+    given = {"name": entry} if isinstance(entry, str) else dict(entry)
     name = given.pop("name", None)
+    where = key if isinstance(entry, str) else f"{key}.name"
     if not isinstance(name, str):
-        raise ConfigurationError(source, f"{key}.name", name or "nothing", "the name of a perturbation")
-    maker = load_plugin("perturbations", name, source, f"{key}.name")
-    taken = getattr(maker, "parameters", None)
+        raise ConfigurationError(source, where, name or "nothing", "the name of a perturbation")
+    if name in plugin_names("observation_filters"):
+        maker, taken = partial(ObservationPerturbation, name), FilterParameters
+    elif ":" not in name and name not in plugin_names("perturbations"):
+        raise ConfigurationError.unknown(source, where, name, perturbation_names(), "perturbation")
+    elif not given:
+        return make_plugin("perturbations", name, source, where)
+    else:
+        maker = load_plugin("perturbations", name, source, where)
+        taken = getattr(maker, "parameters", None)
     if taken is None:
-        if given:
-            raise ConfigurationError(
-                source, f"{key}.{next(iter(given))}", given, f"no parameters, for '{name}' has none"
-            )
-        return make_plugin("perturbations", name, source, f"{key}.name")
+        raise ConfigurationError(source, f"{key}.{next(iter(given))}", given, f"no parameters, for '{name}' has none")
     try:
         return maker(parse_record(taken, given, source))
     except ConfigurationError as error:

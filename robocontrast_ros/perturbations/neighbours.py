@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.domain import Expectation, NotApplicable, Perturbed, Scene, TestInstance
 from robocontrast_ros.tasks.protocol import Neighbourhood, Task
 
 
@@ -24,6 +24,8 @@ class _Neighbour:
     symbol: str
     axes: str
     description: str
+    plausible = True
+    expectation: Expectation
     asks: str
 
     def supports(self, task: Task) -> bool:
@@ -47,6 +49,7 @@ class Reword(_Neighbour):
     symbol = "ΔL"
     axes = "L"
     description = "say the same in other words"
+    expectation = Expectation.KEEPS_SUCCESS
     asks = Neighbourhood.reword.__name__
 
 
@@ -57,6 +60,7 @@ class Redirect(_Neighbour):
     symbol = "ΔLB"
     axes = "LB"
     description = "ask for another thing or another place"
+    expectation = Expectation.CHANGES_BEHAVIOUR
     asks = Neighbourhood.redirect.__name__
 
 
@@ -67,6 +71,7 @@ class MoveBystander(_Neighbour):
     symbol = "ΔS"
     axes = "S"
     description = "move an object such that what is expected stays"
+    expectation = Expectation.KEEPS_SUCCESS
     asks = Neighbourhood.move_bystander.__name__
 
 
@@ -77,4 +82,5 @@ class MoveOrBlock(_Neighbour):
     symbol = "ΔSB"
     axes = "SB"
     description = "move what is named, or put an object in the way, such that what is expected changes"
+    expectation = Expectation.CHANGES_BEHAVIOUR
     asks = Neighbourhood.move_or_block.__name__

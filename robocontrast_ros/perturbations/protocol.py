@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.domain import Expectation, NotApplicable, PerturbationSpec, Perturbed, Scene, TestInstance
 from robocontrast_ros.tasks.protocol import Task
 
 
@@ -21,14 +21,19 @@ class Perturbation(Protocol):
     Attributes:
         name: the name in parameter files and tables, for instance ``LB1``.
         symbol: the paper's symbol, for instance ``ΔLB1``.
-        axes: which of L, S and B it changes, for instance ``LB``.
+        axes: which of L, S, B and O it changes, for instance ``LB``.
         description: one line for ``--help`` and the report.
+        plausible: whether a robot may meet it in use (seed 004, section III: a policy that is sound is robust to
+            what is plausible, and fails where nobody could succeed).
+        expectation: what a sound policy does.
     """
 
     name: str
     symbol: str
     axes: str
     description: str
+    plausible: bool
+    expectation: Expectation
 
     def supports(self, task: Task) -> bool:
         """Tell whether the task has what this perturbation changes; else a session with both is refused.
@@ -48,3 +53,8 @@ class Perturbation(Protocol):
             scene: the actual scene, which the previous trial left (Algorithm 1: x').
             rng: the only source of randomness.
         """
+
+
+def spec_of(perturbation: Perturbation) -> PerturbationSpec:
+    """Return what a perturbation says of itself."""
+    return PerturbationSpec(perturbation.axes, perturbation.plausible, perturbation.expectation)

@@ -28,7 +28,7 @@ Network = TypeVar("Network", bound=Restorable)
 
 def needs() -> tuple[str, ...]:
     """Name the packages that a shipped learned policy needs."""
-    from robocontrast_ros.policies.sentence_encoder import PACKAGE
+    from robocontrast_ros.configuration.minilm import PACKAGE
 
     return package_need("torch", "PyTorch (extra `learned`)"), package_need(PACKAGE, "sentence encoder")
 

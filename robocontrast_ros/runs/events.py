@@ -16,6 +16,7 @@ from robocontrast_ros.domain import (
     Delivery,
     Fault,
     Observed,
+    PerturbationSpec,
     Scene,
     ScoreSpec,
     SetupMove,
@@ -43,6 +44,7 @@ class SessionStarted:
         time: seconds since the epoch.
         metric: the score that summaries show.
         symbols: perturbation's name -> the paper's symbol.
+        perturbations: perturbation's name -> what it says of itself; empty in journals written before it did.
         machine: what the session ran on: processor, its vectors, Python and C library.
         world: what simulates and renders the scenes, as the bench says; empty where unknown.
         pairs: maximum number of pairs of the sequential sign test of ``stop_early``; None where there is
@@ -61,6 +63,7 @@ class SessionStarted:
     time: float
     metric: str = "spl"
     symbols: dict[str, str] = field(default_factory=dict)
+    perturbations: dict[str, PerturbationSpec] = field(default_factory=dict)
     machine: dict[str, str] = field(default_factory=dict)
     world: str = ""
     pairs: Annotated[int, Field(ge=1)] | None = None

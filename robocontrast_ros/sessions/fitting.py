@@ -13,7 +13,7 @@ from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import Score
 from robocontrast_ros.episodes.scoring.success import Success
-from robocontrast_ros.perturbations.loading import load_perturbation
+from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.kinds import kind_of
@@ -294,7 +294,7 @@ def loaded_perturbations(
         except ValueError as error:
             raise ConfigurationError(source, key, entry, str(error)) from None
         if not supported:
-            known = (make_plugin("perturbations", name, source, key) for name in plugin_names("perturbations"))
+            known = (load_perturbation(name, source, key) for name in perturbation_names())
             supported = [other.name for other in known if other.supports(task)]
             raise ConfigurationError(
                 source,

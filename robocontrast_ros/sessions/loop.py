@@ -30,6 +30,7 @@ from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, Tri
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, TimedBench
 from robocontrast_ros.episodes.delivery import unchanged_words
+from robocontrast_ros.perturbations.protocol import spec_of
 from robocontrast_ros.runs.events import (
     Event,
     Paused,
@@ -197,6 +198,7 @@ class Session:
                     time=now,
                     metric=evaluation.metric_spec.name,
                     symbols={p.name: p.symbol for p in evaluation.perturbations},
+                    perturbations={p.name: spec_of(p) for p in evaluation.perturbations},
                     machine=machine(),
                     world=self._bench.description() if isinstance(self._bench, DescribedBench) else "",
                     pairs=self._stopping.pairs if self._stopping is not None else None,
@@ -331,7 +333,7 @@ class Session:
         if premise is not None and (reason := premise(instruction, after)):
             raise BenchFault(
                 Fault.PREMISE_FALSE,
-                f"'{instruction.text}' makes no sense in the scene as it was read back: {reason}",
+                f"'{instruction.words}' makes no sense in the scene as it was read back: {reason}",
             )
         if solved_at_start(self._evaluation.task, replace(trial.instance, scene=after)):
             raise BenchFault(

@@ -160,6 +160,7 @@ class RememberingPerturbation:
         self._perturbation = perturbation
         self.name, self.symbol = perturbation.name, perturbation.symbol
         self.axes, self.description = perturbation.axes, perturbation.description
+        self.plausible, self.expectation = perturbation.plausible, perturbation.expectation
         self._answers: dict[tuple[str, str], Perturbed | NotApplicable] = {}
 
     def supports(self, task: Task) -> bool:

@@ -8,8 +8,9 @@ Each rule occurs at most once in a sentence.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from typing import Any
@@ -24,6 +25,7 @@ START = "sentence"
 _PUNCTUATION = str.maketrans(dict.fromkeys(",.;:!", " "))
 _BEFORE_MARK = re.compile(r" (?=[,.;:!])")
 _SYMBOL = re.compile(r"{\w+}|[^\s{}]+")
+_WORD = re.compile(r"[^\s,.;:!]+")
 _HINTS = 12
 _KEPT_SENTENCES = 256
 
@@ -207,6 +209,39 @@ class Grammar:
                 what was expected instead.
         """
         return self._read(text)
+
+    def parts(self, text: str, rules: Collection[str]) -> tuple[tuple[str, str], ...]:
+        """Take a sentence apart.
+
+        Args:
+            text: the sentence; its parts together are it, to the letter.
+            rules: those whose words are a part of their own.
+
+        Returns:
+            The words of each part, with the blanks and marks around those of no such rule, and the rule; without one
+            the rule is empty.
+
+        Raises:
+            ValueError: as ``read``.
+        """
+        said = {alternative.rule: alternative for alternative in self.read(text)}
+
+        def owners(rule: str, owner: str) -> Iterator[str]:
+            for term in _terms(said[rule]):
+                if term.startswith("{"):
+                    yield from owners(term[1:-1], owner or (term[1:-1] if term[1:-1] in rules else ""))
+                else:
+                    yield owner
+
+        parts: list[tuple[str, str]] = []
+        end = 0
+        spans = (match.span() for match in _WORD.finditer(text))
+        for owner, group in itertools.groupby(zip(owners(START, ""), spans, strict=True), key=lambda pair: pair[0]):
+            places = [span for _, span in group]
+            if owner:
+                parts += [(text[end : places[0][0]], ""), (text[places[0][0] : places[-1][1]], owner)]
+                end = places[-1][1]
+        return tuple((words, rule) for words, rule in (*parts, (text[end:], "")) if words)
 
     def _derivation(self, text: str) -> Derivation:
         plain = normal(text)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Scene, TestInstance
+from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Scene, Segment, TestInstance
 from robocontrast_ros.tasks.plans import Infeasible, Plan
 
 Polygon = tuple[tuple[float, float], ...]
@@ -269,6 +269,29 @@ class Clutter(Protocol):
         """
 
 
+class Wording(Protocol):
+    """The capability of taking an instruction's words apart (seed 004, section III)."""
+
+    def segments(self, instruction: Instruction) -> tuple[Segment, ...]:
+        """Return the words of an instruction as segments: those that refer to something, and those between them.
+
+        Raises:
+            ValueError: the instruction's text is not of the task's grammar.
+        """
+
+    def paraphrase(self, instruction: Instruction, rng: np.random.Generator) -> str:
+        """Return a text with the same meaning and the same referring words, in their order or another.
+
+        It is the text itself where there are no other words.
+
+        Raises:
+            ValueError: the instruction's text is not of the task's grammar.
+        """
+
+    def descriptors(self, segment: Segment, scene: Scene) -> Iterable[tuple[str, bool]]:
+        """Yield what the thing of a segment can be called in a scene, and whether that means it alone."""
+
+
 Premise = Callable[[Instruction, Scene], "str | None"]
 """Returns why an instruction makes no sense in a scene, in words; None where it does."""
 
@@ -293,6 +316,7 @@ class Task(ABC):
         relocation: moves an object.
         neighbourhood: changes an instance such that what is expected stays, or becomes something else.
         clutter: adds distractors.
+        wording: takes an instruction's words apart.
         premise: asked before every trial, with the scene as it was read back; where it gives a reason, the trial is
             void.
         backdrop: the background of its maps.
@@ -315,6 +339,7 @@ class Task(ABC):
     relocation: Relocation | None = None
     neighbourhood: Neighbourhood | None = None
     clutter: Clutter | None = None
+    wording: Wording | None = None
     premise: Premise | None = None
     backdrop: Backdrop | None = None
     store: tuple[float, float, float] | None = None

@@ -5,15 +5,18 @@ As ``robocontrast_ros.messages.encoding``, for records of ``worlds`` and ``robot
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robocontrast_ros.domain import Scene
 from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.messages.encoding import Encoder, MakeMessage
+from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand, TwistCommand
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.worlds.mujoco.sensors import CameraInfo, Contacts, JointState, Odometry, Sensor, Transform
@@ -86,6 +89,27 @@ class DriverEncoder:
             encoding="rgb8",
             step=3 * pixels.shape[1],
             data=data,
+        )
+
+    def observation(self, observation: Observation, frame_id: str, images: Mapping[str, Any]) -> Any:
+        """Return what a policy is shown, with images as messages; poses are in a frame."""
+        width, closed = observation.gripper_width, observation.gripper_closed
+        make, domain, stamp = self._make, self._domain, observation.stamp
+        return make(
+            "robocontrast_ros/msg/Observation",
+            header=domain.header(frame_id, stamp),
+            cameras=list(images),
+            images=list(images.values()),
+            joints=make(
+                "sensor_msgs/msg/JointState",
+                header=domain.header("", stamp),
+                name=list(observation.joint_names),
+                position=list(observation.joint_positions),
+            ),
+            tool_pose=domain.pose(observation.tool_pose),
+            gripper_width=math.nan if width is None else width,
+            gripper_closed=math.nan if closed is None else closed,
+            scene=domain.scene(observation.scene or Scene(frame_id=frame_id), stamp),
         )
 
     def camera_info(self, info: CameraInfo, frame_id: str, stamp: float) -> Any:

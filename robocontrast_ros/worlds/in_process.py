@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
 from robocontrast_ros.robots.kinds import make_controller, make_state_estimator, stop_command
+from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.system.numerics import one_thread
@@ -42,6 +43,12 @@ from robocontrast_ros.worlds.mujoco.entities import EntityState, ResetScope
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.recording import EpisodePorts, TrialRecorder, TrialRecording, recorded
 from robocontrast_ros.worlds.simulated_scene import Feature, SimulatedScene, SimulationError
+
+SETTLE_STEPS = 50
+"""Physics steps after a set-up, before the scene is read back."""
+
+TOLERANCE = 0.01
+"""How far an object may then be from where it was put [m]."""
 
 
 class WorldSimulation:
@@ -159,6 +166,9 @@ class WorldSurroundings:
         """Render every camera, as in the graph."""
         return {camera.name: self._world.cameras.render(camera.name) for camera in self._world.cameras}
 
+    def shown(self, observation: Observation, images: Images) -> None:
+        """Do nothing: it is recorded, where anything is."""
+
     def progress(self, stamp: float) -> Progress:
         """Score the scene of this time."""
         return self._scorer.update(self._sample)
@@ -192,6 +202,10 @@ class LocalPolicy:
         """Return the images of the cameras that the policy asks for."""
         return {name: images[name] for name in self.description.cameras}
 
+    def packed(self, images: Mapping[str, NDArray[np.uint8]], like: Images) -> Images:
+        """Return the images as they are."""
+        return images
+
     def request_actions(self, observation: Observation, images: Images) -> PendingAnswer:
         """Return the policy's answer, computed when it is waited for."""
         return _PendingAnswer(self.runner, replace(observation, images=self.shown(images)))
@@ -205,8 +219,8 @@ class InProcessBench:
         world: World,
         task: Task,
         runner: PolicyRunner,
-        settle_steps: int = 50,
-        tolerance: float = 0.01,
+        settle_steps: int = SETTLE_STEPS,
+        tolerance: float = TOLERANCE,
         stop_on_success: bool = True,
         aborted: Callable[[], bool] = lambda: False,
         judge: Judge = TRUE_SCENE,
@@ -221,13 +235,7 @@ class InProcessBench:
         if recorder is not None:
             recorder.keep(world.time, world.latched_sensors())
         self._world, self._task, self._slot = world, task, PolicySlot(runner)
-        self._scene = SimulatedScene(
-            WorldSimulation(world),
-            task.scenes.models,
-            settle_steps,
-            tolerance,
-            robot=world.profile.name if world.profile.mobile else "",
-        )
+        self._scene = _scene_of(world, task, settle_steps, tolerance)
         self._period = 1.0 / task.control_rate
         self._steps = round(self._period / world.step_duration)
         self._estimator = make_state_estimator(world.profile)
@@ -341,8 +349,44 @@ class InProcessBench:
             stop_on_success=self._stop_on_success,
             start=self._world.time,
             start_pose=robot_start(self._task, start),
+            filters=trial.instance.observation,
         )
         return run_episode(episode, self._controller, episode.policy.description, request, cancelled=self._aborted)
+
+
+def looked_at(
+    profile: RobotProfile, task: Task, cameras: Sequence[Camera], scenes: Iterable[Scene]
+) -> list[dict[str, NDArray[np.uint8]]]:
+    """Return what cameras see of scenes that are set up one after the other, before any trial.
+
+    Returns:
+        For each scene camera's name -> image of shape (height, width, 3), RGB.
+
+    Raises:
+        RenderingUnavailable: nothing can be drawn here.
+        SimulationError: a scene cannot be set up.
+    """
+    world = World(profile, task.scenes.world, task.scenes.start_position, cameras, task.scenes.physics_step)
+    try:
+        simulated, seen = _scene_of(world, task), []
+        for target in scenes:
+            simulated.set_up(target, setup_moves(simulated.read()[1], target, Tolerance()))
+            seen.append({camera.name: world.cameras.render(camera.name).copy() for camera in cameras})
+        return seen
+    finally:
+        world.close()
+
+
+def _scene_of(
+    world: World, task: Task, settle_steps: int = SETTLE_STEPS, tolerance: float = TOLERANCE
+) -> SimulatedScene:
+    return SimulatedScene(
+        WorldSimulation(world),
+        task.scenes.models,
+        settle_steps,
+        tolerance,
+        robot=world.profile.name if world.profile.mobile else "",
+    )
 
 
 def _serving_policy(runner: PolicyRunner) -> ServingPolicy:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robocontrast_ros.domain import Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.ports import Images, RobotPort, Surroundings
+from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.kinds import stop_command
 from robocontrast_ros.robots.profile_base import RobotProfile
@@ -44,6 +45,9 @@ class TrialRecording(Protocol):
 
     def images(self, stamp: float, images: Mapping[str, TakenImage]) -> None:
         """Take an image of each camera, by its name."""
+
+    def shown(self, observation: Observation, images: Images) -> None:
+        """Take what the policy is shown where filters change it: the observation, without images, and these."""
 
     def scene(self, stamp: float, scene: Scene) -> None:
         """Take the ground truth."""
@@ -188,6 +192,9 @@ class _RecordedSurroundings:
         if not self._every_step:
             self._cameras.take()
         return self._cameras.latest
+
+    def shown(self, observation: Observation, images: Images) -> None:
+        self._recording.shown(observation, images)
 
     def progress(self, stamp: float) -> Progress:
         progress = self._surroundings.progress(stamp)

@@ -26,6 +26,7 @@ from robocontrast_ros.nodes.bench.recordings import RecordingClients
 from robocontrast_ros.nodes.conversions.domain import (
     fault_from_msg,
     fault_to_msg,
+    filters_to_msg,
     move_to_msg,
     pose_to_msg,
     scene_to_msg,
@@ -202,7 +203,7 @@ class RosBench:
             raise void
         return Execution(
             result=result_from_msg(result),
-            observed=Observed(episode.observed_instruction, episode.image_digest),
+            observed=Observed(episode.observed_instruction, episode.image_digest, episode.told),
             recording=recording,
             wall_time=time.monotonic() - began,
             policy_latency=tuple(episode.policy_latency),
@@ -214,6 +215,7 @@ class RosBench:
             trial_id=trial.trial_id,
             instruction=trial.instance.instruction.text,
             seed=trial.seed,
+            filters=filters_to_msg(trial.instance.observation),
             step_limit=self._task.step_limit,
             stop_on_success=self._stop_on_success,
             start=time_to_msg(start),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from sensor_msgs.msg import Image
 from robocontrast_ros.domain import Fault, Observed
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.domain import fault_from_msg
-from robocontrast_ros.nodes.conversions.observation import image_to_array, observation_to_msg
+from robocontrast_ros.nodes.conversions.observation import array_to_image, image_to_array, observation_to_msg
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
@@ -99,6 +99,14 @@ class PolicyClient:
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
 
+    @staticmethod
+    def packed(images: Mapping[str, NDArray[np.uint8]], like: dict[str, Image]) -> dict[str, Image]:
+        """Return images as messages, with the stamps and frames of others of the same cameras."""
+        return {
+            name: array_to_image(pixels, like[name].header.frame_id, seconds(like[name].header.stamp))
+            for name, pixels in images.items()
+        }
+
     def request_actions(self, observation: Observation, images: dict[str, Image]) -> PendingActions | LocalActions:
         """Ask for actions, without waiting for them; the images are as they were received."""
         # The local connection carries no ground truth.
@@ -136,7 +144,8 @@ class PendingActions:
                 f"late: it answered the observation of {stamp:.3f} s, asked about that of {self._stamp:.3f} s",
             )
         actions = np.asarray(answer.actions, dtype=np.float64).reshape(answer.count, answer.size)
-        return Answer(actions, answer.latency, Observed(answer.observed_instruction, answer.image_digest))
+        observed = Observed(answer.observed_instruction, answer.image_digest, answer.told)
+        return Answer(actions, answer.latency, observed)
 
 
 class LocalActions:

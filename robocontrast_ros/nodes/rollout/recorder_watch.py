@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rclpy.node import Node
 
 from robocontrast_ros.bags.recorder_lag import RecorderLag
+from robocontrast_ros.messages.topics import SHOWN
 from robocontrast_ros.msg import RecordingStatus
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.qos import LATCHED
@@ -40,7 +41,7 @@ class RecorderWatch:
 
     def begin(self, bag: str) -> None:
         """Count from now on for a bag; without a name there is no recorder to wait for."""
-        self.published = dict.fromkeys((*self._images, *self._steps, *self._commands), 0)
+        self.published = dict.fromkeys((*self._images, *self._steps, *self._commands, SHOWN.name), 0)
         self._lag.begin(bag)
 
     def step(self) -> None:
@@ -50,6 +51,10 @@ class RecorderWatch:
     def capture(self) -> None:
         """Count the images that were asked for."""
         self._count(self._images)
+
+    def shown(self) -> None:
+        """Count what the policy was shown in place of what the sensors gave."""
+        self._count((SHOWN.name,))
 
     def command(self, topic: str) -> None:
         """Count a message of a command's topic."""

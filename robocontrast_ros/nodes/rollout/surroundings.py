@@ -11,14 +11,18 @@ from sensor_msgs.msg import Image
 from robocontrast_ros.domain import Fault, Pose, Progress, Scene
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
+from robocontrast_ros.messages.topics import SHOWN
+from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.nodes.conversions.domain import tool_pose_to_msg
+from robocontrast_ros.nodes.conversions.observation import observation_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
 from robocontrast_ros.nodes.runtime.qos import RECORDED
+from robocontrast_ros.policies.protocol import Observation
 
 
 class TopicSurroundings:
@@ -50,6 +54,7 @@ class TopicSurroundings:
         self._frame, self._parameters = frame, parameters
         self._inbox, self._recorder, self._capture = inbox, recorder, capture
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
+        self._shown = node.create_publisher(ObservationMsg, SHOWN.name, RECORDED)
         self.cameras: Mapping[str, str] = {}
         inbox.subscribe(ProgressMsg, "progress")
 
@@ -81,6 +86,11 @@ class TopicSurroundings:
         self._capture()
         received = self._received(tuple(self.cameras.values()), stamp)
         return {name: received[topic] for name, topic in self.cameras.items()}
+
+    def shown(self, observation: Observation, images: dict[str, Image]) -> None:
+        """Publish what the policy is shown."""
+        self._shown.publish(observation_to_msg(observation, self._frame, images))
+        self._recorder.shown()
 
     def progress(self, stamp: float) -> Progress:
         """Return the score of a time [s]."""

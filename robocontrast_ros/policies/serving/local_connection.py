@@ -31,7 +31,7 @@ from robocontrast_ros.domain import Fault, Observed, Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 
-PREFIX = "robocontrast-line-2-"
+PREFIX = "robocontrast-line-3-"
 """Begins every name; its number is raised when the messages change."""
 
 _LENGTHS = struct.Struct("<II")
@@ -113,6 +113,7 @@ class LocalServer:
             "shape": answer.actions.shape,
             "latency": answer.latency,
             "instruction": answer.observed.instruction,
+            "told": answer.observed.told,
             "digest": answer.observed.image_digest,
         }
         return reply, np.ascontiguousarray(answer.actions, dtype="<f8")
@@ -223,7 +224,7 @@ class LocalClient:
         if fault is not Fault.NONE:
             raise PolicyFault(fault, reply["detail"])
         actions = body.view("<f8").reshape(reply["shape"])
-        return Answer(actions, reply["latency"], Observed(reply["instruction"], reply["digest"]))
+        return Answer(actions, reply["latency"], Observed(reply["instruction"], reply["digest"], reply["told"]))
 
     def close(self) -> None:
         """Close the connection."""

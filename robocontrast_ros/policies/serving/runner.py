@@ -114,7 +114,8 @@ class PolicyRunner:
             PolicyFault: the policy raised, did not return in time, or its answer is not an array of
                 finite numbers of shape (n, action_size) with 1 <= n <= chunk_length.
         """
-        observed = Observed(self._instruction, image_digest(observation.images)) if self._first else Observed()
+        digest = image_digest(observation.images) if self._first else ""
+        observed = Observed(self._instruction, digest, told=True) if self._first else Observed()
         self._first = False
         start = time.perf_counter()
         actions = self._check(self._call(lambda: self._policy.act(observation)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.tasks.grammar import Choose, change_wording, drawn, keep_wording
+from robocontrast_ros.tasks.language_table.blocks import ALL_REFERENCES
 from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, DISTANCES, FAMILIES, LOCATIONS
 from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, ROLES, says, to_instruction
 
@@ -90,6 +91,13 @@ class BlockLanguage:
             ValueError: the grammar does not know the text, or the scene makes it ambiguous.
         """
         return to_instruction(text, GRAMMAR.read(text), self._on_table(scene))
+
+    def descriptors(self, block: str, scene: Scene) -> Iterator[tuple[str, bool]]:
+        """Yield the expressions that fit a block, and whether they fit no other on the table."""
+        for reference in ALL_REFERENCES:
+            found = reference.among(self._on_table(scene))
+            if block in found:
+                yield reference.words, len(found) == 1
 
     def _said(self, instruction: Instruction, scene: Scene, choose: Choose) -> Instruction:
         there = self._on_table(scene)

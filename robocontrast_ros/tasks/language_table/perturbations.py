@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.domain import Expectation, Instruction, NotApplicable, Perturbed, Scene, TestInstance
 from robocontrast_ros.tasks.protocol import Infeasible, Task
 
 OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left", "top": "bottom", "bottom": "top"}
@@ -20,6 +20,8 @@ class _OfStructure:
     symbol: str
     axes: str
     description: str
+    plausible = True
+    expectation = Expectation.CHANGES_BEHAVIOUR
 
     def supports(self, task: Task) -> bool:
         """Tell whether the task can change what this one changes."""

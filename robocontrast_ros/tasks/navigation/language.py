@@ -10,7 +10,7 @@ import numpy as np
 
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.tasks.grammar import Choose, change_wording, drawn, keep_wording
-from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST, ROLES, visit_grammar, visits
+from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST, ROLES, plural, visit_grammar, visits
 from robocontrast_ros.tasks.navigation.parameters import NavigationParameters
 
 FAMILY = "visit_two_places"
@@ -89,6 +89,12 @@ class VisitLanguage:
         """Return the models in a scene that an instruction can send the robot to, in the task's order."""
         there = {o.model for o in scene}
         return tuple(m for m, f in self._parameters.furniture.items() if f.place and m in there)
+
+    def descriptors(self, place: str, scene: Scene) -> Iterator[tuple[str, bool]]:
+        """Yield the nouns of a place, each of which means it alone."""
+        many = _counter(scene)(place) > 1
+        for noun in self._parameters.furniture[place].nouns:
+            yield f"the {plural(noun) if many else noun}", True
 
     def _said(self, instruction: Instruction, count: Count, choose: Choose) -> Instruction:
         first, last = ((p, count(p) > 1) for p in named(instruction, self._parameters.furniture))

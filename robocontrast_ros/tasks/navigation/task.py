@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, Scene, TestInstance
+from robocontrast_ros.domain import Instruction, Scene, SegmentKind, TestInstance
 from robocontrast_ros.tasks.navigation.arrangements import arranged_scene, check_arrangements, check_parameters
 from robocontrast_ros.tasks.navigation.goals import VisitGoals
+from robocontrast_ros.tasks.navigation.grammar import ROLES
 from robocontrast_ros.tasks.navigation.language import VisitLanguage, visit
 from robocontrast_ros.tasks.navigation.neighbourhood import VisitNeighbourhood
 from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationParameters
@@ -19,6 +20,7 @@ from robocontrast_ros.tasks.navigation.planner import RoutePlanner, VisitRoutes
 from robocontrast_ros.tasks.navigation.sampler import draw_scene, has_wanted_length
 from robocontrast_ros.tasks.navigation.scenes import Apartment, room
 from robocontrast_ros.tasks.protocol import Infeasible, Task
+from robocontrast_ros.tasks.wording import GrammarWording
 
 
 class VisionLanguageNavigation(Task):
@@ -33,6 +35,8 @@ class VisionLanguageNavigation(Task):
         self.families = (*parameters.arrangements, GENERATED)
         self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
         self.language = self.rewording = VisitLanguage(parameters)
+        places = dict.fromkeys(ROLES, SegmentKind.SCENE)
+        self.wording = GrammarWording(self.language.grammar, places, self.language.descriptors)
         self.planner = RoutePlanner(parameters)
         self.goals = VisitGoals(self.planner, parameters.reach)
         self.scenes = Apartment(self.planner.shapes)

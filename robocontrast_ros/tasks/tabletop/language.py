@@ -12,7 +12,7 @@ from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.grammar import Choose, Derivation, change_wording, drawn, keep_wording, means
 from robocontrast_ros.tasks.tabletop.grammar import ROLES, features, in_role, tabletop_grammar, understood, words_of
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
-from robocontrast_ros.tasks.tabletop.referring import APART, Expression, Objects, expressions, plain, resolve
+from robocontrast_ros.tasks.tabletop.referring import APART, Expression, Objects, expressions, nouns, plain, resolve
 
 Conditions = Callable[[str], Iterable[Mapping[str, str]]]
 """Family -> the arguments that its instructions can have, objects by model."""
@@ -94,7 +94,7 @@ class TabletopLanguage:
     def premise(self, instruction: Instruction, scene: Scene, apart: float = APART) -> str | None:
         """Return why the words do not say in this scene what they shall say; None where they do. As ``parse``."""
         try:
-            found = self.parse(instruction.text, scene, apart)
+            found = self.parse(instruction.words, scene, apart)
         except ValueError as error:
             return str(error)
         if found.arguments != instruction.arguments:
@@ -145,6 +145,20 @@ class TabletopLanguage:
             ways = self._ways(name, scene)
             said[role] = _draw([e for e in ways if e != spoken[role]] or ways, rng)
         return self._said(instruction, said, change_wording(before, drawn(rng)))
+
+    def descriptors(self, name: str, scene: Scene) -> Iterator[tuple[str, bool]]:
+        """Yield what a thing can be called, and whether that means it alone.
+
+        Of what does not, without a size and a place: nouns, with and without the colour.
+        """
+        clear = list(expressions(name, scene, self._objects))
+        model = self._model(name, scene)
+        short = [Expression(noun, colour) for noun in nouns(model) for colour in dict.fromkeys(("", model.colour))]
+        unclear = [e for e in short if len(resolve(e, scene, self._objects)) > 1]
+        for expression in (*clear, *unclear):
+            pick = self.put("pick", {"target": expression}, lambda fitting: fitting[0])
+            words = next(words for words, rule in self.grammar.parts(pick, ("target",)) if rule)
+            yield words, expression in clear
 
     def put(self, family: str, said: Mapping[str, Expression], choose: Choose) -> str:
         """Return the sentence of a family with an expression for each role."""

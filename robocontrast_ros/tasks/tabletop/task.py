@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, Scene, TestInstance
+from robocontrast_ros.domain import Instruction, Scene, SegmentKind, TestInstance
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
 from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, Views
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
+from robocontrast_ros.tasks.tabletop.grammar import ROLES
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.neighbourhood import TabletopNeighbourhood
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters
@@ -26,6 +27,7 @@ from robocontrast_ros.tasks.tabletop.scenes import (
     objects_in_use,
     views_of,
 )
+from robocontrast_ros.tasks.wording import GrammarWording
 
 RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
@@ -57,6 +59,8 @@ class Tabletop(Task):
         self.backdrop = Backdrop((low, (high[0], low[1]), high, (low[0], high[1])), up="x")
         self._draw = SceneDraw(parameters, library, self.planner, settle)
         self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
+        things = dict.fromkeys(ROLES, SegmentKind.OBJECT)
+        self.wording = GrammarWording(self.language.grammar, things, self.language.descriptors)
         self.neighbourhood = TabletopNeighbourhood(self, parameters, library, self.planner, self.goals, self.language)
         if parameters.distracting is not None:
             self.clutter = TabletopClutter(self, parameters.distracting, library, settle, views)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
+from robocontrast_ros.configuration.minilm import PACKAGE
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.adapters.packing import describe, made_up_observation, pack, unpack
 from robocontrast_ros.policies.adapters.torch_model.instructions import Encoder, make_encoder
@@ -16,7 +17,6 @@ from robocontrast_ros.policies.adapters.torch_model.parameters import TorchParam
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.checkpoints import pytorch_needed
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
-from robocontrast_ros.policies.sentence_encoder import PACKAGE
 
 if TYPE_CHECKING:
     from robocontrast_ros.policies.adapters.torch_model.networks import Network

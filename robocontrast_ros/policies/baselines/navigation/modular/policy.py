@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
+from robocontrast_ros.configuration.minilm import PACKAGE
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.policies.action_spaces import DISCRETE_NAVIGATION
@@ -30,7 +31,7 @@ from robocontrast_ros.policies.baselines.navigation.modular.vision import Eye, P
 from robocontrast_ros.policies.baselines.navigation.moves import MoveSizes, Point, Search, find_moves
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.policies.sentence_encoder import PACKAGE, SentenceEncoder
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.robots.action_spaces import Move
 
 BLOCKED_SHARE = 0.5

@@ -1,0 +1,122 @@
+"""`robocontrast perturbations`: what can be perturbed, and what comes of it on one test instance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from robocontrast_ros.configuration import ConfigurationError, load_configured
+from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.domain import NotApplicable, Perturbed, Pose, TestInstance
+from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
+from robocontrast_ros.observations.protocol import Filters
+from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
+from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.worlds.in_process import looked_at
+
+
+def show_perturbations(session: str | None, seed: int, image: Path | None, console: Console) -> None:
+    """Print all perturbations; with a session, what those of it do to a test instance that is drawn.
+
+    Args:
+        session: its file or name; None for a list of all.
+        seed: of the instance, and of the perturbations.
+        image: the PNG file to draw what the cameras see into; None for none.
+        console: where it goes.
+
+    Raises:
+        ConfigurationError: the session does not fit, or there is none to draw.
+        DiskError: the picture cannot be written.
+    """
+    if session is None:
+        if image is not None:
+            raise ConfigurationError("command line", "--image", str(image), "a session, whose robot has the cameras")
+        _show_all(console)
+        return
+    resolved = resolve(session, Overrides())
+    task = resolved.task
+    perturbations = resolved.perturbations or tuple(p for p in _all() if _supports(p, task))
+    rng = np.random.default_rng(seed)
+    base = task.sample(rng, "drawn", task.families[int(rng.integers(len(task.families)))])
+    answers = {p.name: p.apply(task, base, base.scene, np.random.default_rng([seed, 1])) for p in perturbations}
+    table = Table("perturbation", "axes", "a sound policy", "what becomes of it")
+    table.add_row("base", "", "", Text(f"“{base.instruction.text}”"))
+    for perturbation in perturbations:
+        expected = perturbation.expectation.value.replace("_", " ")
+        table.add_row(perturbation.name, perturbation.axes, expected, Text(_outcome(answers[perturbation.name], base)))
+    console.print(table)
+    if image is not None:
+        _draw(resolved, base, answers, seed, image)
+        console.print(image, highlight=False)
+
+
+def _show_all(console: Console) -> None:
+    tasks: list[Task] = [load_configured("tasks", file) for file in known_names("tasks").values()]
+    table = Table("perturbation", "axes", "plausible", "a sound policy", "tasks", "what it does")
+    table.columns[0].no_wrap = True
+    for perturbation in _all():
+        table.add_row(
+            perturbation.name,
+            perturbation.axes,
+            "yes" if perturbation.plausible else "no",
+            perturbation.expectation.value.replace("_", " "),
+            Text(", ".join(task.name for task in tasks if _supports(perturbation, task))),
+            Text(perturbation.description),
+        )
+    console.print(table)
+    console.print("With a session: what they do to one of its test instances. docs/perturbations.md says more.")
+
+
+def _all() -> list[Perturbation]:
+    return [load_perturbation(name, "perturbations", name) for name in perturbation_names()]
+
+
+def _supports(perturbation: Perturbation, task: Task) -> bool:
+    try:
+        return perturbation.supports(task)
+    except ValueError:  # not with these parameters
+        return False
+
+
+def _outcome(answer: Perturbed | NotApplicable, base: TestInstance) -> str:
+    if isinstance(answer, NotApplicable):
+        return f"does not apply: {answer.reason}"
+    told = answer.instance.instruction.text
+    return f"“{told}”" if told != base.instruction.text else answer.note
+
+
+def _draw(
+    session: ResolvedSession, base: TestInstance, answers: dict[str, Perturbed | NotApplicable], seed: int, path: Path
+) -> None:
+    # matplotlib takes a second to import.
+    from robocontrast_ros.analysis.figures.shown import draw_shown
+
+    used = session.parameters.cameras or ()
+    cameras = tuple(Camera(camera.name, camera.width, camera.height) for camera in used)
+    if not cameras:
+        raise ConfigurationError(str(session.source), "cameras", "none", "a camera, for a picture")
+    instances = {"base": base} | {n: a.instance for n, a in answers.items() if isinstance(a, Perturbed)}
+    try:
+        seen = looked_at(session.robot, session.task, cameras, [instance.scene for instance in instances.values()])
+        rows = [
+            (name, instance.instruction.text, _filtered(instance, images, seed))
+            for (name, instance), images in zip(instances.items(), seen, strict=True)
+            if name == "base" or instance.scene != base.scene or instance.observation
+        ]
+    except RenderingUnavailable as error:
+        expected = f"a machine that can draw images ({error})"
+        raise ConfigurationError("command line", "--image", str(path), expected) from None
+    draw_shown(rows, path)
+
+
+def _filtered(instance: TestInstance, images: dict[str, NDArray[np.uint8]], seed: int) -> dict[str, NDArray[np.uint8]]:
+    return Filters(instance.observation, seed).apply(Observation(0.0, images, (), (), Pose())).images

@@ -1,0 +1,388 @@
+"""Perturbations of what the policy is told, for every task whose words can be taken apart (seed 004, section III).
+
+The scene and what is expected stay those of the test instance, so each trial has its exact twin: the base trial. Some
+mean the same, others mean nothing: a policy that succeeds all the same does not act on what it is told.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import (
+    Expectation,
+    Instruction,
+    NotApplicable,
+    Perturbed,
+    Scene,
+    Segment,
+    SegmentKind,
+    TestInstance,
+    plain_text,
+)
+from robocontrast_ros.perturbations.tokens import Tokens
+from robocontrast_ros.tasks.protocol import Infeasible, Task
+
+ELSEWHERE = "what is told and shown is perturbed in the scene of the test instance itself, as its twin has it"
+
+OTHER_CONDITIONS = 100
+"""Task conditions that are tried for an instruction that asks for something else."""
+
+
+class _OfInstruction:
+    """Base: the instance with another instruction, in its own scene."""
+
+    axes = "L"
+    name: ClassVar[str] | str
+    symbol: ClassVar[str] | str
+    description: ClassVar[str] | str
+    plausible: ClassVar[bool]
+    expectation: ClassVar[Expectation]
+
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task's words can be taken apart."""
+        return task.wording is not None
+
+    def apply(
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+    ) -> Perturbed | NotApplicable:
+        """Tell the policy something else."""
+        if scene.objects != base.scene.objects:
+            return NotApplicable(ELSEWHERE)
+        try:
+            told = self._told(task, base, rng)
+        except ValueError as error:
+            return NotApplicable(str(error))
+        if isinstance(told, NotApplicable):
+            return told
+        if told.text == base.instruction.text:
+            return NotApplicable(f"'{told.text}' stays as it is")
+        note = f"'{base.instruction.text}' became '{told.text}'"
+        return Perturbed(replace(base, instance_id=f"{base.instance_id}-{self.name}", instruction=told), note)
+
+    def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
+        """Return the instruction in place of the instance's.
+
+        Raises:
+            ValueError: why there is none.
+        """
+        raise NotImplementedError
+
+
+class Paraphrase(_OfInstruction):
+    """Other words for everything but the referents, by the task's own sentences (seed 004, section III)."""
+
+    name, symbol = "paraphrase", "ΔL paraphrase"
+    description = "say it with another verb, preposition and sentence, and the same referring words"
+    plausible, expectation = True, Expectation.KEEPS_SUCCESS
+
+    def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
+        text = task.wording.paraphrase(base.instruction, rng)
+        found = task.language.parse(text, base.scene)
+        if (found.family, found.arguments) != (base.instruction.family, base.instruction.arguments):
+            return NotApplicable(f"'{text}' is understood as {dict(found.arguments)}")
+        told = replace(base.instruction, text=text)
+        return replace(told, segments=task.wording.segments(told))
+
+
+class _OfSegments(_OfInstruction):
+    """Base: the segments of the instruction are changed.
+
+    Attributes:
+        keeps_meaning: whether the task still understands the text.
+    """
+
+    keeps_meaning: ClassVar[bool] = False
+
+    def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
+        segments = self._changed(task, base, task.wording.segments(base.instruction), rng)
+        if isinstance(segments, NotApplicable):
+            return segments
+        text = plain_text(segments)
+        meant = "" if self.keeps_meaning else base.instruction.text
+        return replace(base.instruction, text=text, segments=segments, meant=meant)
+
+    def _changed(
+        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
+    ) -> tuple[Segment, ...] | NotApplicable:
+        """Return other segments."""
+        raise NotImplementedError
+
+
+class _Redescribed(_OfSegments):
+    """Base: one of the referents has another descriptor.
+
+    Attributes:
+        clear: whether the descriptor means the thing alone.
+    """
+
+    clear: ClassVar[bool]
+
+    def _changed(
+        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
+    ) -> tuple[Segment, ...] | NotApplicable:
+        referents = [index for index, segment in enumerate(segments) if segment.refers]
+        for index in rng.permutation(referents):
+            segment = segments[index]
+            said = len(segment.text.split())
+            found = [
+                words
+                for words, clear in task.wording.descriptors(segment, base.scene)
+                if clear == self.clear and (not clear or len(words.split()) > said)
+            ]
+            if found:
+                words = found[int(rng.integers(len(found)))]
+                return (*segments[:index], replace(segment, text=words), *segments[index + 1 :])
+        what = "says more and means one thing" if self.clear else "may mean several things"
+        return NotApplicable(f"no descriptor of '{base.instruction.text}' {what} in this scene")
+
+
+class Specific(_Redescribed):
+    """A longer descriptor, such as one with the colour."""
+
+    name, symbol = "specific", "ΔL specific"
+    description = "say more of one of the things than is needed"
+    plausible, expectation = True, Expectation.KEEPS_SUCCESS
+    keeps_meaning, clear = True, True
+
+
+class Vague(_Redescribed):
+    """A descriptor that several things fit."""
+
+    name, symbol = "vague", "ΔL vague"
+    description = "say so little of one of the things that several fit"
+    plausible, expectation = True, Expectation.UNKNOWN
+    clear = False
+
+
+@record
+class TypoParameters:
+    """What a session may say of typing errors."""
+
+    count: int = Field(default=2, ge=1, le=20, description="how many")
+
+
+class Typos(_OfSegments):
+    """Typing errors in words of four letters or more; the first letter stays."""
+
+    parameters = TypoParameters
+    plausible, expectation = True, Expectation.KEEPS_SUCCESS
+
+    def __init__(self, parameters: TypoParameters | None = None) -> None:
+        """Take what the session says; the defaults without it."""
+        self._count = (parameters or TypoParameters()).count
+        self.name, self.symbol = f"typos_{self._count}", f"ΔL typos{self._count}"
+        self.description = f"make {self._count} typing errors"
+
+    def _changed(
+        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
+    ) -> tuple[Segment, ...] | NotApplicable:
+        texts = [segment.text for segment in segments]
+        places = [
+            (part, match.start(), match.end())
+            for part, text in enumerate(texts)
+            for match in re.finditer(r"[A-Za-z]{4,}", text)
+        ]
+        if len(places) < self._count:
+            return NotApplicable(f"'{base.instruction.text}' has {len(places)} words of four letters or more")
+        chosen = sorted(rng.choice(len(places), self._count, replace=False).tolist(), reverse=True)
+        for part, start, end in (places[index] for index in chosen):
+            texts[part] = texts[part][:start] + _mistyped(texts[part][start:end], rng) + texts[part][end:]
+        return tuple(replace(segment, text=text) for segment, text in zip(segments, texts, strict=True))
+
+
+class _Styled(_OfSegments):
+    """Base of changes that mean nothing."""
+
+    plausible, expectation = True, Expectation.KEEPS_SUCCESS
+    keeps_meaning = True
+    style: ClassVar[Callable[[str], str]]
+
+    def _changed(
+        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
+    ) -> tuple[Segment, ...] | NotApplicable:
+        return tuple(replace(segment, text=type(self).style(segment.text)) for segment in segments)
+
+
+class UpperCase(_Styled):
+    """All letters large."""
+
+    name, symbol, description = "upper_case", "ΔL upper", "say it in capital letters"
+    style = str.upper
+
+
+class LowerCase(_Styled):
+    """All letters small."""
+
+    name, symbol, description = "lower_case", "ΔL lower", "say it in small letters"
+    style = str.lower
+
+
+class FullStop(_OfSegments):
+    """A full stop at the end, or none where there is one."""
+
+    name, symbol, description = "full_stop", "ΔL stop", "end with a full stop, or without it where there is one"
+    plausible, expectation = True, Expectation.KEEPS_SUCCESS
+    keeps_meaning = True
+
+    def _changed(
+        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
+    ) -> tuple[Segment, ...] | NotApplicable:
+        last = segments[-1]
+        if last.text.endswith("."):
+            return (*segments[:-1], replace(last, text=last.text[:-1]))
+        return (*segments, Segment(SegmentKind.TEXT, "."))
+
+
+class GobbledygookWords(_OfSegments):
+    """Random letters, as many words and of the same lengths in another order; referents stay in place."""
+
+    name, symbol = "gobbledygook_words", "ΔL GW"
+    description = "random letters in place of all words but the referents"
+    plausible, expectation = False, Expectation.SHOULD_FAIL
+
+    def _changed(
+        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
+    ) -> tuple[Segment, ...] | NotApplicable:
+        letters = string.ascii_letters
+        words = ["".join(letters[i] for i in rng.integers(len(letters), size=len(w))) for w in _words(segments)]
+        return _with_words(segments, [words[i] for i in rng.permutation(len(words))])
+
+
+@record
+class TokenParameters:
+    """What a session may say of a tokenizer."""
+
+    tokenizer: str = Field(
+        default="", description="tokenizer.json of the policy's tokenizer; empty for that of all-MiniLM-L6-v2"
+    )
+
+
+class GobbledygookTokens(_OfSegments):
+    """As many random tokens, none of them of the instruction, in another order; referents stay in place."""
+
+    name, symbol = "gobbledygook_tokens", "ΔL GT"
+    description = "as many random tokens in place of all words but the referents"
+    parameters = TokenParameters
+    plausible, expectation = False, Expectation.SHOULD_FAIL
+
+    def __init__(self, parameters: TokenParameters | None = None) -> None:
+        """Take what the session says; the defaults without it.
+
+        Raises:
+            ConfigurationError: the tokenizer's file cannot be read.
+        """
+        self._file = (parameters or TokenParameters()).tokenizer
+        self._tokens = Tokens(self._file) if self._file else None
+
+    def _changed(
+        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
+    ) -> tuple[Segment, ...] | NotApplicable:
+        # Loaded when it is needed: a list of perturbations needs no tokenizer.
+        self._tokens = tokens = self._tokens or Tokens()
+        before = tokens.of(base.instruction.text)
+        words = [tokens.meaningless(word, set(before), rng) for word in _words(segments)]
+        if None in words:
+            return NotApplicable(f"no tokens were found in place of those of '{base.instruction.text}'")
+        changed = _with_words(segments, [words[i] for i in rng.permutation(len(words))])
+        after = tokens.of(plain_text(changed))
+        if len(after) != len(before):
+            return NotApplicable(f"'{plain_text(changed)}' has {len(after)} tokens in place of {len(before)}")
+        return changed
+
+
+class _Masked(_OfSegments):
+    """Base: some segments are not told.
+
+    Attributes:
+        masks: whether a segment is one of them.
+    """
+
+    plausible, expectation = False, Expectation.SHOULD_FAIL
+    masks: ClassVar[Callable[[Segment], bool]]
+
+    def _changed(
+        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
+    ) -> tuple[Segment, ...] | NotApplicable:
+        return tuple(replace(segment, visible=not type(self).masks(segment)) for segment in segments)
+
+
+class MaskWords(_Masked):
+    """The referents alone are told."""
+
+    name, symbol, description = "mask_words", "ΔL no words", "tell nothing but the referents"
+    masks = staticmethod(lambda segment: not segment.refers)
+
+
+class MaskReferents(_Masked):
+    """The words between the referents alone are told."""
+
+    name, symbol, description = "mask_referents", "ΔL no referents", "tell nothing of the referents"
+    masks = staticmethod(lambda segment: segment.refers)
+
+
+class MaskAll(_Masked):
+    """Nothing is told."""
+
+    name, symbol, description = "mask_all", "ΔL nothing", "tell nothing"
+    masks = staticmethod(lambda segment: True)
+
+
+class WrongInstruction(_OfInstruction):
+    """Another instruction of the task, which asks for something else: chance, measured."""
+
+    name, symbol = "wrong_instruction", "ΔL wrong"
+    description = "give another instruction, and expect what the first one asks for"
+    plausible, expectation = False, Expectation.SHOULD_FAIL
+
+    def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
+        asked = base.instruction
+        goal = task.goals.goal(asked, base.scene)
+        conditions = list(task.language.conditions())
+        for index in rng.permutation(len(conditions))[:OTHER_CONDITIONS]:
+            other = conditions[index]
+            if (other.family, other.arguments) == (asked.family, asked.arguments):
+                continue
+            try:
+                said = task.language.realise(other, base.scene, rng)
+            except (ValueError, KeyError):  # it names what is not in this scene
+                continue
+            plan = task.planner.plan(said, base.scene)
+            if isinstance(plan, Infeasible) or goal.satisfied(plan.final_scene):
+                continue
+            return replace(asked, text=said.text, segments=task.wording.segments(said), meant=asked.text)
+        return NotApplicable(f"no other instruction was found for the scene of '{asked.text}'")
+
+
+def _words(segments: Iterable[Segment]) -> list[str]:
+    return [word for segment in segments if not segment.refers for word in segment.text.split()]
+
+
+def _with_words(segments: Iterable[Segment], words: Iterable[str]) -> tuple[Segment, ...]:
+    """Return the segments with other words in place of those that refer to nothing; the blanks stay."""
+    left = iter(words)
+    return tuple(
+        segment if segment.refers else replace(segment, text=re.sub(r"\S+", lambda match: next(left), segment.text))
+        for segment in segments
+    )
+
+
+def _mistyped(word: str, rng: np.random.Generator) -> str:
+    """Return a word with two letters swapped, one left out, one twice, or another in its place."""
+    at = int(rng.integers(1, len(word) - 1))
+    other = string.ascii_lowercase[rng.integers(len(string.ascii_lowercase))]
+    ways = (
+        word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+        word[:at] + word[at + 1 :],
+        word[:at] + word[at] + word[at:],
+        word[:at] + other + word[at + 1 :],
+    )
+    changed = [way for way in ways if way != word]
+    return changed[int(rng.integers(len(changed)))]

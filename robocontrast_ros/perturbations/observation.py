@@ -1,0 +1,67 @@
+"""ΔO: something comes between the sensors and the policy; words, scene and what is expected stay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from pydantic import Field
+
+from robocontrast_ros.configuration import ConfigurationError, load_plugin, record
+from robocontrast_ros.domain import Expectation, Filter, NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.perturbations.instructions import ELSEWHERE
+from robocontrast_ros.tasks.protocol import Task
+
+MIDDLE = 3
+"""The severity where a session does not say one."""
+
+
+@record
+class FilterParameters:
+    """What a session may say of an observation filter."""
+
+    severity: int | None = Field(default=None, ge=1, le=5, description="1 (least) to 5; 3 where it is not said")
+    camera: str = Field(default="", description="the camera whose images it changes; empty for all")
+
+
+class ObservationPerturbation:
+    """An observation filter between the sensors and the policy, in the scene of the test instance."""
+
+    axes = "O"
+
+    def __init__(self, filter_name: str, parameters: FilterParameters | None = None) -> None:
+        """Take the filter's name and what the session says.
+
+        Raises:
+            ConfigurationError: there is no such filter, it has no such severity, or changes no camera's images.
+        """
+        kind = load_plugin("observation_filters", filter_name, "session", "name")
+        p = parameters or FilterParameters()
+        most = len(kind.levels)
+        severity = min(MIDDLE, most) if p.severity is None else p.severity
+        if severity > most:
+            raise ConfigurationError("session", "severity", severity, f"1 to {most} for '{filter_name}'")
+        if p.camera and not kind.of_images:
+            raise ConfigurationError("session", "camera", p.camera, f"none, for '{filter_name}' changes no images")
+        self._filter = Filter(filter_name, severity, p.camera)
+        level = str(severity) if most > 1 else ""
+        self.name = "_".join(filter(None, (filter_name, level, p.camera)))
+        self.symbol = f"ΔO {' '.join(filter(None, (filter_name + level, p.camera)))}"
+        of = f" ({p.camera})" if p.camera else ""
+        self.description = f"{kind.description}{of}: {kind.levels[severity - 1]}"
+        self.plausible = kind.plausible
+        self.expectation = Expectation.KEEPS_SUCCESS if kind.plausible else Expectation.UNKNOWN
+
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task has scenes to look at, as every task has."""
+        return hasattr(task, "scenes")
+
+    def apply(
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+    ) -> Perturbed | NotApplicable:
+        """Put the filter between the sensors and the policy."""
+        if scene.objects != base.scene.objects:
+            return NotApplicable(ELSEWHERE)
+        shown = (*base.observation, self._filter)
+        instance = replace(base, instance_id=f"{base.instance_id}-{self.name}", observation=shown)
+        return Perturbed(instance, self.description)

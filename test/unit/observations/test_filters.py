@@ -1,0 +1,159 @@
+"""Observation filters: each changes what it names, as much as its level says, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
+from robocontrast_ros.domain import Filter, ObjectState, Pose, Scene
+from robocontrast_ros.observations.protocol import Filters
+from robocontrast_ros.policies.protocol import Observation
+
+NAMES = plugin_names("observation_filters")
+IMAGES = [name for name in NAMES if load_plugin("observation_filters", name, "test", "").of_images]
+AT_ONCE = sorted(set(IMAGES) - {"frozen", "unplugged", "dropped"})
+"""Filters of each image alone, whatever came before."""
+
+rng = np.random.default_rng(0)
+SMOOTH = np.add.outer(np.arange(48) * 2, np.arange(64) * 2)[:, :, None] + np.array([0, 10, 20])
+PICTURES = [(SMOOTH + number + rng.integers(0, 20, (48, 64, 3))).clip(0, 255).astype(np.uint8) for number in range(12)]
+
+
+def seen(number, **changes):
+    scene = Scene(tuple(ObjectState(name, name, Pose((x, 0.0, 0.0))) for x, name in enumerate("abcde")))
+    images = {"wrist": PICTURES[number][::-1].copy(), "front": PICTURES[number].copy()}
+    observation = Observation(number / 10, images, ("j1", "j2"), (number * 0.1, 1.0), Pose((0.1, 0.2, 0.3)), scene)
+    return replace(observation, gripper_width=0.04, **changes)
+
+
+def shown(filters, count=12, seed=5):
+    made = Filters(filters, seed)
+    return [made.apply(seen(number)) for number in range(count)]
+
+
+def levels(name):
+    return range(1, len(load_plugin("observation_filters", name, "test", "").levels) + 1)
+
+
+def equal(a, b):
+    same = all(np.array_equal(a.images[name], b.images[name]) for name in a.images)
+    return same and replace(a, images={}) == replace(b, images={})
+
+
+@given(st.sampled_from(NAMES), st.integers(0, 2**32 - 1), st.data())
+def test_the_same_seed_shows_the_same(name, seed, data):
+    filters = (Filter(name, data.draw(st.sampled_from(levels(name)))),)
+    assert all(map(equal, shown(filters, 4, seed), shown(filters, 4, seed)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shapes_names_types_and_the_stamp_stay_and_what_the_sensors_gave_is_not_touched(name):
+    for severity in levels(name):
+        made = Filters((Filter(name, severity),), 1)
+        for number in range(4):
+            given_to_it = seen(number)
+            got = made.apply(given_to_it)
+            assert equal(given_to_it, seen(number)), "the bag has what the sensors gave"
+            assert list(got.images) == list(given_to_it.images) and got.stamp == given_to_it.stamp
+            assert all(i.shape == (48, 64, 3) and i.dtype == np.uint8 for i in got.images.values())
+            assert got.joint_names == given_to_it.joint_names
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_a_filter_of_images_changes_them_and_nothing_else_and_those_of_one_camera_where_it_is_said(name):
+    most = levels(name)[-1]
+    changed = [(got, seen(number)) for number, got in enumerate(shown((Filter(name, most, "front"),)))]
+    assert all(np.array_equal(got.images["wrist"], was.images["wrist"]) for got, was in changed)
+    assert any(not np.array_equal(got.images["front"], was.images["front"]) for got, was in changed)
+    assert all(replace(got, images={}) == replace(was, images={}) for got, was in changed)
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_a_greater_severity_changes_an_image_more(name):
+    def difference(severity):
+        images = [got.images["front"].astype(float) for got in shown((Filter(name, severity),), 3)]
+        return np.mean([np.abs(image - PICTURES[number]).mean() for number, image in enumerate(images)])
+
+    found = [difference(severity) for severity in levels(name)]
+    assert found == sorted(found) and found[0] > 0, found
+
+
+def test_noise_has_the_deviation_that_its_level_says():
+    grey = {"front": np.full((200, 200, 3), 128, np.uint8)}
+    got = Filters((Filter("noise", 2),), 3).apply(Observation(0.0, grey, (), (), Pose())).images["front"]
+    assert np.std(got.astype(float) - 128) == pytest.approx(8, rel=0.02)
+
+
+@pytest.mark.parametrize(("severity", "share"), [(1, 0.02), (3, 0.10), (5, 0.40)])
+def test_the_blocked_part_is_as_large_as_its_level_says_and_stays_in_place(severity, share):
+    white = {"front": np.full((240, 320, 3), 255, np.uint8)}
+    made = Filters((Filter("blocked", severity),), 4)
+    first, second = (made.apply(Observation(t, white, (), (), Pose())).images["front"] for t in (0.0, 0.1))
+    assert np.mean(first == 0) == pytest.approx(share, rel=0.05)
+    assert np.array_equal(first, second)
+    other = Filters((Filter("blocked", severity),), 9).apply(Observation(0.0, white, (), (), Pose())).images["front"]
+    assert not np.array_equal(first, other), "another trial, another place"
+
+
+def test_frozen_and_unplugged_images_begin_at_the_observation_that_their_level_says():
+    frozen, dark = shown((Filter("frozen", 4),)), shown((Filter("unplugged", 4),))
+    for number in range(12):
+        held = PICTURES[min(number, 1)]
+        assert np.array_equal(frozen[number].images["front"], held), number
+        assert dark[number].images["front"].any() == (number < 2), number
+    assert not shown((Filter("unplugged", 5),))[0].images["front"].any()
+
+
+def test_dropped_images_show_the_last_one_again_as_often_as_the_level_says():
+    made, again, last = Filters((Filter("dropped", 3),), 6), 0, None
+    for number in range(400):
+        image = np.full((2, 2, 3), number % 250, np.uint8)
+        got = made.apply(Observation(number, {"c": image}, (), (), Pose())).images["c"]
+        if np.array_equal(got, image):
+            last = got
+        else:
+            again += 1
+            assert np.array_equal(got, last)
+    assert again / 400 == pytest.approx(0.4, abs=0.08)
+
+
+@pytest.mark.parametrize(("severity", "steps"), [(1, 1), (3, 3), (5, 8)])
+def test_latency_shows_all_of_some_observations_before(severity, steps):
+    for number, got in enumerate(shown((Filter("latency", severity),))):
+        before = seen(max(0, number - steps))
+        assert equal(replace(got, stamp=0.0), replace(before, stamp=0.0)) and got.stamp == number / 10
+
+
+def test_proprioception_has_the_deviation_that_its_level_says_and_images_stay():
+    made = Filters((Filter("proprioception", 3),), 7)
+    got = [made.apply(seen(0)) for _ in range(500)]
+    assert np.std([o.joint_positions[1] for o in got]) == pytest.approx(0.01, rel=0.15)
+    assert np.std([o.tool_pose.position[0] for o in got]) == pytest.approx(0.001, rel=0.15)
+    assert np.std([o.gripper_width for o in got]) == pytest.approx(0.001, rel=0.15)
+    assert all(np.array_equal(o.images["front"], PICTURES[0]) for o in got[:3])
+
+
+def test_a_permuted_list_has_the_same_objects_in_another_order_each_time():
+    got = [o.scene.names for o in shown((Filter("permuted", 1),))]
+    assert {tuple(sorted(names)) for names in got} == {tuple("abcde")}
+    assert len(set(got)) > 6
+
+
+def test_filters_come_one_after_the_other():
+    once = Filters((Filter("unplugged", 5), Filter("noise", 1)), 1).apply(seen(0)).images["front"]
+    assert 0 < once.mean() < 10, "noise of a black image"
+    assert not Filters((Filter("noise", 1), Filter("unplugged", 5)), 1).apply(seen(0)).images["front"].any()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [(Filter("blurr", 1), "Did you mean 'blur'"), (Filter("blur", 9), "1 to 5"), (Filter("permuted", 2), "1 to 1")],
+)
+def test_an_unknown_filter_or_severity_is_one_clear_error(wanted, words):
+    with pytest.raises(ConfigurationError, match=words):
+        Filters((wanted,), 0)

@@ -1,0 +1,249 @@
+"""Perturbations of what the policy is told: what each leaves as it is, on every task."""
+
+from __future__ import annotations
+
+import string
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from language_table_instances import EIGHT
+from tabletop_scenes import fresh
+from vln_scenes import APARTMENT
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Segment, SegmentKind, plain_text
+from robocontrast_ros.perturbations.instructions import ELSEWHERE
+from robocontrast_ros.perturbations.loading import load_perturbation
+from robocontrast_ros.perturbations.tokens import Tokens
+
+TASKS = {"language_table": EIGHT, "navigation": APARTMENT, "tabletop": fresh(objects=("banana", "bowl", "mug", "can"))}
+MEANT = ("paraphrase", "specific", "full_stop", "upper_case", "lower_case")
+"""Those after which the task's own grammar still understands the text."""
+IMPLAUSIBLE = (
+    "gobbledygook_words",
+    "gobbledygook_tokens",
+    "mask_words",
+    "mask_referents",
+    "mask_all",
+    "wrong_instruction",
+)
+ALL = (*MEANT, *IMPLAUSIBLE, "typos", "vague")
+TOKENS = Tokens()
+
+tasks = st.sampled_from(sorted(TASKS))
+seeds = st.integers(0, 5)
+
+
+@cache
+def drawn(name, seed):
+    task = TASKS[name]
+    return task.sample(np.random.default_rng([7, seed]), f"x{seed}", task.families[seed % len(task.families)])
+
+
+@cache
+def applied(perturbation, task, seed):
+    base = drawn(task, seed)
+    rng = np.random.default_rng([8, seed])
+    return load_perturbation(perturbation, "test", "").apply(TASKS[task], base, base.scene, rng)
+
+
+def told(perturbation, task, seed):
+    answer = applied(perturbation, task, seed)
+    return answer.instance.instruction if isinstance(answer, Perturbed) else None
+
+
+def words(segments):
+    return [word for segment in segments if not segment.refers for word in segment.text.split()]
+
+
+def referents(segments):
+    return [(segment.name, segment.text, segment.entity) for segment in segments if segment.refers]
+
+
+def shape(segments):
+    """What stands where: each word and each referent, in order."""
+    return [None if s.refers else len(s.text.split()) for s in segments]
+
+
+@given(tasks, seeds)
+def test_the_segments_are_the_text_and_the_referents_are_what_the_arguments_name(name, seed):
+    base = drawn(name, seed)
+    segments = TASKS[name].wording.segments(base.instruction)
+    assert "".join(segment.text for segment in segments) == base.instruction.text == plain_text(segments)
+    named = [segment.entity for segment in segments if segment.refers]
+    assert named and set(named) <= set(dict(base.instruction.arguments).values())
+    assert [segment.name for segment in segments if segment.refers] == [
+        f"referent_{number}" for number in range(1, len(named) + 1)
+    ]
+    assert not any(entity in segment.name for segment in segments for entity in named), "a name says nothing"
+
+
+@given(st.sampled_from(ALL), tasks, seeds)
+def test_what_is_expected_and_the_scene_stay_those_of_the_twin(perturbation, name, seed):
+    base, answer = drawn(name, seed), applied(perturbation, name, seed)
+    if isinstance(answer, NotApplicable):
+        return
+    new = answer.instance
+    assert (new.scene, new.optimal_path_length, new.reference_path) == (
+        base.scene,
+        base.optimal_path_length,
+        base.reference_path,
+    )
+    assert (new.instruction.family, new.instruction.arguments) == (
+        base.instruction.family,
+        base.instruction.arguments,
+    )
+    assert new.instruction.text != base.instruction.text
+    assert plain_text(new.instruction.segments) == new.instruction.text
+    assert TASKS[name].language.parse(new.instruction.words, new.scene).arguments == base.instruction.arguments
+
+
+@given(st.sampled_from(MEANT), tasks, seeds)
+def test_the_task_understands_what_means_the_same(perturbation, name, seed):
+    instruction = told(perturbation, name, seed)
+    if instruction is not None:
+        assert instruction.meant == ""
+
+
+@given(tasks, seeds)
+def test_a_paraphrase_keeps_the_referring_words(name, seed):
+    instruction = told("paraphrase", name, seed)
+    if instruction is None:
+        return
+    before = referents(TASKS[name].wording.segments(drawn(name, seed).instruction))
+    after = referents(instruction.segments)
+    assert sorted(text for _, text, _ in before) == sorted(text for _, text, _ in after)
+    assert sorted(entity for _, _, entity in before) == sorted(entity for _, _, entity in after)
+
+
+@given(tasks, seeds)
+def test_gobbledygook_words_are_random_letters_of_the_same_lengths_and_referents_stay_in_place(name, seed):
+    before = TASKS[name].wording.segments(drawn(name, seed).instruction)
+    after = told("gobbledygook_words", name, seed).segments
+    assert shape(before) == shape(after)
+    assert referents(before) == referents(after)
+    assert sorted(map(len, words(before))) == sorted(map(len, words(after)))
+    assert set("".join(words(after))) <= set(string.ascii_letters)
+
+
+@given(tasks, seeds)
+def test_gobbledygook_tokens_are_as_many_and_none_of_the_original(name, seed):
+    base = drawn(name, seed).instruction
+    before, instruction = TASKS[name].wording.segments(base), told("gobbledygook_tokens", name, seed)
+    assert instruction is not None
+    after = instruction.segments
+    assert (shape(before), referents(before)) == (shape(after), referents(after))
+    assert len(TOKENS.of(base.text)) == len(TOKENS.of(instruction.text))
+    assert not set(TOKENS.of(base.text)) & set(TOKENS.of(" ".join(words(after))))
+
+
+@given(tasks, seeds)
+def test_masks_leave_the_positions_and_take_the_words_away(name, seed):
+    before = TASKS[name].wording.segments(drawn(name, seed).instruction)
+    for perturbation, left in (
+        ("mask_words", [s.text for s in before if s.refers]),
+        ("mask_referents", [s.text for s in before if not s.refers]),
+        ("mask_all", []),
+    ):
+        instruction = told(perturbation, name, seed)
+        assert [replaced(s) for s in instruction.segments] == list(before)
+        assert instruction.text == " ".join("".join(left).split()) and instruction.meant
+
+
+def replaced(segment):
+    return Segment(segment.kind, segment.text, segment.name, True, segment.entity)
+
+
+@given(tasks, seeds)
+def test_a_wrong_instruction_asks_for_something_that_does_not_fulfil_the_right_one(name, seed):
+    instruction = told("wrong_instruction", name, seed)
+    if instruction is None:
+        return
+    task, base = TASKS[name], drawn(name, seed)
+    other = task.language.parse(instruction.text, base.scene)
+    assert (other.family, other.arguments) != (base.instruction.family, base.instruction.arguments)
+    end = task.planner.plan(other, base.scene).final_scene
+    assert not task.goals.goal(base.instruction, base.scene).satisfied(end)
+
+
+@given(tasks, seeds)
+def test_a_vague_descriptor_fits_several_things_and_a_specific_one_means_one(name, seed):
+    task, base = TASKS[name], drawn(name, seed)
+    vague = told("vague", name, seed)
+    if vague is not None:
+        with pytest.raises(ValueError, match=r"fits|may name"):
+            task.language.parse(vague.text, base.scene)
+    specific = told("specific", name, seed)
+    if specific is not None:
+        assert len(specific.text.split()) > len(base.instruction.text.split())
+
+
+@given(tasks, seeds, st.integers(1, 3))
+def test_so_many_words_are_mistyped_and_each_keeps_its_first_letter(name, seed, count):
+    base = drawn(name, seed)
+    answer = load_perturbation({"name": "typos", "count": count}, "test", "").apply(
+        TASKS[name], base, base.scene, np.random.default_rng(seed)
+    )
+    if isinstance(answer, NotApplicable):
+        return
+    before, after = base.instruction.text.split(), answer.instance.instruction.text.split()
+    pairs = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
+    assert len(pairs) == count
+    assert all(old[0] == new[0] and abs(len(old) - len(new)) <= 1 for old, new in pairs)
+
+
+def test_changes_that_mean_nothing_change_nothing_else():
+    base = drawn("language_table", 0).instruction.text
+    assert told("upper_case", "language_table", 0).text == base.upper()
+    assert told("full_stop", "language_table", 0).text == f"{base}."
+    assert isinstance(applied("lower_case", "language_table", 0), NotApplicable), "it is in small letters already"
+    navigation = drawn("navigation", 0).instruction.text
+    assert told("lower_case", "navigation", 0).text == navigation.lower() != navigation
+
+
+@pytest.mark.parametrize("perturbation", ALL)
+def test_most_of_them_apply_to_every_task(perturbation):
+    found = {name: sum(told(perturbation, name, seed) is not None for seed in range(6)) for name in TASKS}
+    if perturbation in ("vague", "specific"):
+        assert found.pop("navigation") == 0, "a place has nouns and nothing more"
+    if perturbation == "lower_case":
+        found = {"navigation": found["navigation"]}
+    assert all(found.values()), found
+
+
+def test_they_apply_in_the_scene_of_the_test_instance_alone():
+    base = drawn("language_table", 0)
+    other = drawn("language_table", 1)
+    answer = load_perturbation("mask_all", "test", "").apply(EIGHT, base, other.scene, np.random.default_rng(0))
+    assert answer == NotApplicable(ELSEWHERE)
+
+
+def test_segments_that_say_something_else_than_the_text_are_refused():
+    with pytest.raises(ValueError, match="got segments that say 'push', expected the same"):
+        Instruction("pull", "f", segments=(Segment(SegmentKind.TEXT, "push"),))
+
+
+def test_a_file_that_is_no_tokenizer_is_one_clear_error(tmp_path):
+    wrong = tmp_path / "tokenizer.json"
+    wrong.write_text("none")
+    with pytest.raises(ConfigurationError, match=r"tokenizer.*tokenizer\.json.*It says"):
+        load_perturbation({"name": "gobbledygook_tokens", "tokenizer": str(wrong)}, "s.yaml", "strategy.perturbations")
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("gobbledygook", "Did you mean 'gobbledygook_words'"),
+        ({"name": "blur", "severity": 9}, "severity.*less than or equal to 5"),
+        ({"name": "permuted", "severity": 2}, "severity.*1 to 1 for 'permuted'"),
+        ({"name": "latency", "camera": "front"}, "camera.*changes no images"),
+        ({"name": "mask_all", "share": 0.5}, "share.*no parameters, for 'mask_all' has none"),
+        ({"severity": 1}, "the name of a perturbation"),
+    ],
+)
+def test_what_cannot_be_a_perturbation_is_one_clear_error(entry, words):
+    with pytest.raises(ConfigurationError, match=words):
+        load_perturbation(entry, "s.yaml", "strategy.perturbations")
