@@ -166,6 +166,7 @@ setup(
             "tabletop = robocontrast_ros.training.tabletop.recipe:TabletopFile",
         ],
         "robocontrast_ros.policies": [
+            "blind = robocontrast_ros.policies.baselines.language_table.blind:Blind",
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
             "tabletop_bc = robocontrast_ros.policies.tabletop_bc.loading:TabletopBcFile",
             "http = robocontrast_ros.policies.adapters.remote.http_policy:HttpPolicy",
