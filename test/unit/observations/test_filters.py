@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
+from robocontrast_ros.contracts.observation_filter import ObservationFilterContract
 from robocontrast_ros.domain import Filter, ObjectState, Pose, Scene
 from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation
@@ -157,3 +159,21 @@ def test_filters_come_one_after_the_other():
 def test_an_unknown_filter_or_severity_is_one_clear_error(wanted, words):
     with pytest.raises(ConfigurationError, match=words):
         Filters((wanted,), 0)
+
+
+class Each(ObservationFilterContract):
+    def make(self):
+        return load_plugin("observation_filters", self.filter_name, "test", "")
+
+
+globals().update(
+    {f"Test{name.title().replace('_', '')}": type(f"Test{name}", (Each,), {"filter_name": name}) for name in NAMES}
+)
+
+
+def test_the_page_has_what_each_severity_is():
+    page = (Path(__file__).parents[3] / "docs" / "perturbations.md").read_text("utf-8")
+    for name in NAMES:
+        kind = load_plugin("observation_filters", name, "test", "")
+        cells = (*kind.levels, *[""] * (5 - len(kind.levels)))
+        assert f"| `{name}`: {kind.description} | {' | '.join(cells)} |" in page

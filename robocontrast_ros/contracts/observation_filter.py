@@ -1,0 +1,115 @@
+"""What every observation filter promises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from robocontrast_ros.contracts.checking import promise
+from robocontrast_ros.domain import ObjectState, Pose, Scene
+from robocontrast_ros.observations.protocol import ObservationFilter
+from robocontrast_ros.policies.protocol import Observation
+
+OBSERVATIONS = 20
+
+
+class ObservationFilterContract:
+    """Inherit, and return a filter's class from ``make``."""
+
+    def make(self) -> type[ObservationFilter]:
+        """Return the class."""
+        raise NotImplementedError
+
+    def severities(self) -> range:
+        """Return the severities that it has."""
+        return range(1, len(self.make().levels) + 1)
+
+    def shown(self, severity: int, camera: str = "", seed: int = 0) -> list[Observation]:
+        """Return what is shown in a trial of the observations of ``seen``."""
+        filtering = self.make()(severity, camera, np.random.default_rng(seed))
+        return [filtering.apply(seen(number)) for number in range(OBSERVATIONS)]
+
+    def test_it_says_what_it_is(self) -> None:
+        """Levels, description, plausibility, whether it is of images."""
+        made = self.make()
+        promise(
+            1 <= len(made.levels) <= 5 and all(isinstance(level, str) and level for level in made.levels),
+            f"`levels` are one to five texts; got {made.levels!r}",
+        )
+        promise(isinstance(made.description, str) and made.description, f"`description`: got {made.description!r}")
+        for attribute in ("plausible", "of_images"):
+            value = getattr(made, attribute)
+            promise(isinstance(value, bool), f"`{attribute}` is true or false; got {value!r}")
+
+    def test_the_same_generator_shows_the_same(self) -> None:
+        """In every trial."""
+        for severity in self.severities():
+            for first, second in zip(self.shown(severity), self.shown(severity), strict=True):
+                promise(_equal(first, second), f"severity {severity} draws from the generator that it is given alone")
+
+    def test_what_the_sensors_gave_stays_as_it_was(self) -> None:
+        """The bag has it, too."""
+        for severity in self.severities():
+            filtering = self.make()(severity, "", np.random.default_rng(0))
+            for number in range(OBSERVATIONS):
+                given = seen(number)
+                filtering.apply(given)
+                promise(
+                    _equal(given, seen(number)), f"severity {severity} returns another observation, and leaves its own"
+                )
+
+    def test_names_shapes_and_types_stay(self) -> None:
+        """A policy was made for them."""
+        for severity in self.severities():
+            for number, got in enumerate(self.shown(severity)):
+                was = seen(number)
+                promise(
+                    list(got.images) == list(was.images), f"cameras stay {list(was.images)}; got {list(got.images)}"
+                )
+                for name, image in got.images.items():
+                    promise(
+                        image.shape == was.images[name].shape and image.dtype == np.uint8,
+                        f"images stay of shape {was.images[name].shape} and uint8; got {image.shape}, {image.dtype}",
+                    )
+                promise(got.stamp == was.stamp, f"the stamp stays {was.stamp} s; got {got.stamp} s")
+                promise(
+                    got.joint_names == was.joint_names and len(got.joint_positions) == len(was.joint_positions),
+                    f"joints stay {was.joint_names}; got {got.joint_names} with {len(got.joint_positions)} positions",
+                )
+
+    def test_it_changes_something_and_of_images_nothing_else(self) -> None:
+        """In each severity; of one camera the images of that camera."""
+        for severity in self.severities():
+            cameras = ("", "front") if self.make().of_images else ("",)
+            for camera in cameras:
+                pairs = [(got, seen(number)) for number, got in enumerate(self.shown(severity, camera))]
+                promise(any(not _equal(*pair) for pair in pairs), f"severity {severity} changes what is shown")
+                if self.make().of_images:
+                    rest = all(replace(got, images={}) == replace(was, images={}) for got, was in pairs)
+                    promise(rest, "a filter of images changes nothing else")
+                if camera:
+                    other = all(np.array_equal(got.images["wrist"], was.images["wrist"]) for got, was in pairs)
+                    promise(other, f"the images of the camera '{camera}' change, and no other's")
+
+
+def seen(number: int) -> Observation:
+    """Return the observation of a number, always the same: two cameras, two joints, a hand, five objects."""
+    rows, columns = np.mgrid[:24, :32]
+    image = np.stack([rows * 5 + number, columns * 4 + number, rows + columns + 3 * number], axis=2).astype(np.uint8)
+    objects = tuple(ObjectState(name, name, Pose((0.1 * n, 0.01 * number, 0.0))) for n, name in enumerate("abcde"))
+    return Observation(
+        stamp=number / 10,
+        images={"wrist": image[::-1].copy(), "front": image},
+        joint_names=("shoulder", "elbow"),
+        joint_positions=(0.1 * number, 1.0),
+        tool_pose=Pose((0.1, 0.01 * number, 0.3)),
+        scene=Scene(objects),
+        gripper_width=0.04,
+        gripper_closed=0.5,
+    )
+
+
+def _equal(a: Observation, b: Observation) -> bool:
+    same = all(np.array_equal(a.images[name], b.images[name]) for name in a.images)
+    return same and replace(a, images={}) == replace(b, images={})
