@@ -1,0 +1,116 @@
+"""What a policy is told and shown in place of the instruction and what the sensors gave, over a real ROS graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from session_runs import Workplace, finished, scores
+from twice import recorded_fast, unequal
+
+from robocontrast_ros.bags.reader import read_bag
+from robocontrast_ros.domain import BASE, Delivery, Filter
+from robocontrast_ros.observations.protocol import Filters
+from robocontrast_ros.policies.protocol import Observation
+
+PERTURBATIONS = [
+    "mask_all",
+    "gobbledygook_words",
+    {"name": "blur", "severity": 5, "camera": "board"},
+    {"name": "latency", "severity": 1},
+    "proprioception",
+]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """Run a session once for all tests; return the workplace and the run."""
+    place = Workplace(tmp_path_factory.mktemp("told"))
+    file = place.session(
+        task=place.short_task(5),
+        policy=place.policy("Attentive", "attentive_policies"),
+        strategy={"name": "contrast_set", "perturbations": PERTURBATIONS},
+        test_set={"size": 1},
+    )
+    code, output = place.run("evaluate", file)
+    assert code == 0, output
+    (run,) = place.runs
+    return place, run
+
+
+def of(run, name):
+    """Return the trial of a perturbation."""
+    return next(event for event in finished(run) if event.trial.perturbation == name)
+
+
+def messages(run, event, topic):
+    wanted = read_bag(run / event.recording.bag, lambda name, type_name: name.endswith(f"/{topic}")).messages
+    return [message.decode() for message in wanted]
+
+
+def pixels(image):
+    return np.frombuffer(bytes(image.data), np.uint8).reshape(image.height, image.width, 3)
+
+
+def test_the_policy_receives_the_words_that_are_told_and_that_is_confirmed_even_of_none(session):
+    _, run = session
+    trials = finished(run)
+    names = [BASE, "mask_all", "gobbledygook_words", "blur_5_board", "latency_1", "proprioception_3"]
+    assert [event.trial.perturbation for event in trials] == names
+    assert {event.delivered for event in trials} == {Delivery.CONFIRMED}
+    asked = trials[0].trial.instance.instruction
+    assert of(run, "mask_all").observed.instruction == "" and of(run, "mask_all").observed.known
+    nonsense = of(run, "gobbledygook_words")
+    assert nonsense.observed.instruction == nonsense.trial.instance.instruction.text != asked.text
+    assert nonsense.trial.instance.instruction.meant == asked.text
+    assert all(event.observed.instruction == asked.text for event in trials if event.trial.instance.observation)
+
+
+def test_the_bag_has_what_the_camera_gave_and_what_the_policy_was_shown(session):
+    _, run = session
+    event = of(run, "blur_5_board")
+    given, shown = messages(run, event, "image"), messages(run, event, "shown")
+    assert len(shown) == len(event.policy_latency)
+    made = Filters((Filter("blur", 5, "board"),), event.trial.seed)
+    for message in shown:
+        (image,) = message.images
+        camera = next(pixels(each) for each in given if each.header.stamp == image.header.stamp)
+        expected = made.apply(Observation(0.0, {"board": camera}, (), (), None)).images["board"]
+        assert np.array_equal(pixels(image), expected)
+        assert not np.array_equal(pixels(image), camera)
+    assert messages(run, of(run, BASE), "shown") == [], "nothing was changed"
+
+
+def test_latency_and_noise_reach_what_the_policy_is_shown_of_the_robot(session):
+    _, run = session
+    late = messages(run, of(run, "latency_1"), "shown")
+    assert late[0].tool_pose == late[1].tool_pose != late[2].tool_pose
+    noisy = of(run, "proprioception_3")
+    positions = [m.joints.position[0] for m in messages(run, noisy, "shown")]
+    measured = [m.position[0] for m in messages(run, noisy, "joint_states")]
+    assert len(set(positions)) == len(positions)
+    assert not set(positions) & set(measured) and np.abs(np.mean(positions) - np.mean(measured)) < 0.05
+
+
+def test_one_process_and_the_bags_give_the_same_to_the_last_bit(session):
+    place, run = session
+    fast = recorded_fast(run)
+    assert scores(run) == scores(fast)
+    assert unequal(run, fast) == []
+    code, output = place.run("score", run)
+    assert code == 0, output
+
+
+def test_nothing_that_the_policy_can_see_names_the_perturbation(session):
+    _, run = session
+    for event in finished(run):
+        seen = event.observed.instruction
+        instance = event.trial.instance
+        named = {event.trial.perturbation, "ΔL", "ΔO", instance.instance_id} - {BASE}
+        assert not any(name in seen for name in named)
+        assert all(segment.name in ("", "referent_1", "referent_2") for segment in instance.instruction.segments)
+        topics = dict(event.recording.messages)
+        assert set(topics) == set(dict(finished(run)[0].recording.messages)), "the same topics in every trial"
+    assert len({event.trial.seed for event in finished(run)}) == 1, "the seed of the pair"
