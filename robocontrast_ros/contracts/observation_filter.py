@@ -95,8 +95,8 @@ class ObservationFilterContract:
 
 def seen(number: int) -> Observation:
     """Return the observation of a number, always the same: two cameras, two joints, a hand, five objects."""
-    rows, columns = np.mgrid[:24, :32]
-    image = np.stack([rows * 5 + number, columns * 4 + number, rows + columns + 3 * number], axis=2).astype(np.uint8)
+    rows, columns = np.mgrid[:120, :160]
+    image = np.stack([rows * 7 + number, columns * 5 + number, rows * columns + 3 * number], axis=2).astype(np.uint8)
     objects = tuple(ObjectState(name, name, Pose((0.1 * n, 0.01 * number, 0.0))) for n, name in enumerate("abcde"))
     return Observation(
         stamp=number / 10,

@@ -32,6 +32,9 @@ from robocontrast_ros.tasks.protocol import Infeasible, Task
 
 ELSEWHERE = "what is told and shown is perturbed in the scene of the test instance itself, as its twin has it"
 
+_WORD = re.compile(r"[^\s,.;:!]+")
+"""Marks are no words: one that follows a referring word directly must not become a part of it."""
+
 OTHER_CONDITIONS = 100
 """Task conditions that are tried for an instruction that asks for something else."""
 
@@ -362,14 +365,14 @@ class WrongInstruction(_OfInstruction):
 
 
 def _words(segments: Iterable[Segment]) -> list[str]:
-    return [word for segment in segments if not segment.refers for word in segment.text.split()]
+    return [word for segment in segments if not segment.refers for word in _WORD.findall(segment.text)]
 
 
 def _with_words(segments: Iterable[Segment], words: Iterable[str]) -> tuple[Segment, ...]:
-    """Return the segments with other words in place of those that refer to nothing; the blanks stay."""
+    """Return the segments with other words in place of those that refer to nothing; blanks and marks stay."""
     left = iter(words)
     return tuple(
-        segment if segment.refers else replace(segment, text=re.sub(r"\S+", lambda match: next(left), segment.text))
+        segment if segment.refers else replace(segment, text=_WORD.sub(lambda match: next(left), segment.text))
         for segment in segments
     )
 

@@ -22,8 +22,10 @@ AT_ONCE = sorted(set(IMAGES) - {"frozen", "unplugged", "dropped"})
 """Filters of each image alone, whatever came before."""
 
 rng = np.random.default_rng(0)
-SMOOTH = np.add.outer(np.arange(48) * 2, np.arange(64) * 2)[:, :, None] + np.array([0, 10, 20])
-PICTURES = [(SMOOTH + number + rng.integers(0, 20, (48, 64, 3))).clip(0, 255).astype(np.uint8) for number in range(12)]
+SMOOTH = np.add.outer(np.arange(240) * 0.4, np.arange(320) * 0.4)[:, :, None] + np.array([0, 10, 20])
+PICTURES = [
+    (SMOOTH + number + rng.integers(0, 20, (240, 320, 3))).clip(0, 255).astype(np.uint8) for number in range(12)
+]
 
 
 def seen(number, **changes):
@@ -62,7 +64,7 @@ def test_shapes_names_types_and_the_stamp_stay_and_what_the_sensors_gave_is_not_
             got = made.apply(given_to_it)
             assert equal(given_to_it, seen(number)), "the bag has what the sensors gave"
             assert list(got.images) == list(given_to_it.images) and got.stamp == given_to_it.stamp
-            assert all(i.shape == (48, 64, 3) and i.dtype == np.uint8 for i in got.images.values())
+            assert all(i.shape == (240, 320, 3) and i.dtype == np.uint8 for i in got.images.values())
             assert got.joint_names == given_to_it.joint_names
 
 
