@@ -17,6 +17,7 @@ import numpy as np
 
 from robocontrast_ros.domain import (
     Delivery,
+    Expectation,
     Fault,
     Instruction,
     NotApplicable,
@@ -185,6 +186,8 @@ def _crowded(scene: Scene) -> bool:
 
 
 class _Named:
+    plausible, expectation = True, Expectation.CHANGES_BEHAVIOUR
+
     def supports(self, task: LineTask) -> bool:
         """The line's perturbations fit the line alone."""
         return task.name == "line"

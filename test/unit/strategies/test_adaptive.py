@@ -36,6 +36,8 @@ class Again:
     """A perturbation that leaves everything as it is, and so always applies."""
 
     name: str
+    axes = ""
+    plausible, expectation = True, Expectation.KEEPS_SUCCESS
 
     def apply(self, task: LineTask, base: TestInstance, scene, rng) -> Perturbed:
         """Return the instance again."""

@@ -155,6 +155,7 @@ def test_a_void_attempt_is_not_remembered(sessions, tmp_path):
 def test_a_perturbation_is_asked_once_for_each_instance_scene_and_draw(sessions):
     class Counting:
         name, symbol, axes, description = "P", "ΔP", "L", "counts"
+        plausible, expectation = True, Expectation.UNKNOWN
         asked = 0
 
         def apply(self, task, base, scene, rng):

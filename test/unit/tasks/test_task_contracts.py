@@ -6,9 +6,10 @@ from language_table_instances import EIGHT
 from tabletop_scenes import CLUTTER_FILE, fresh
 from vln_scenes import APARTMENT
 
-from robocontrast_ros.configuration import make_plugin, plugin_names, resolve_uri
+from robocontrast_ros.configuration import plugin_names, resolve_uri
 from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.contracts.task import TaskContract
+from robocontrast_ros.perturbations.loading import load_perturbation
 
 TASKS = "package://robocontrast_ros/config/tasks"
 
@@ -61,66 +62,6 @@ class AmongThings(PerturbationContract):
         return THINGS
 
 
-class TestLB1(OnTheTable):
-    def make(self):
-        return make_plugin("perturbations", "LB1", "test", "")
-
-
-class TestLB2(OnTheTable):
-    def make(self):
-        return make_plugin("perturbations", "LB2", "test", "")
-
-
-class TestSB1(OnTheTable):
-    def make(self):
-        return make_plugin("perturbations", "SB1", "test", "")
-
-
-class TestSB2(OnTheTable):
-    def make(self):
-        return make_plugin("perturbations", "SB2", "test", "")
-
-
-class TestL(InTheApartment):
-    def make(self):
-        return make_plugin("perturbations", "L", "test", "")
-
-
-class TestLB(InTheApartment):
-    def make(self):
-        return make_plugin("perturbations", "LB", "test", "")
-
-
-class TestS(InTheApartment):
-    def make(self):
-        return make_plugin("perturbations", "S", "test", "")
-
-
-class TestSB(InTheApartment):
-    def make(self):
-        return make_plugin("perturbations", "SB", "test", "")
-
-
-class TestLAmongThings(AmongThings):
-    def make(self):
-        return make_plugin("perturbations", "L", "test", "")
-
-
-class TestLBAmongThings(AmongThings):
-    def make(self):
-        return make_plugin("perturbations", "LB", "test", "")
-
-
-class TestSAmongThings(AmongThings):
-    def make(self):
-        return make_plugin("perturbations", "S", "test", "")
-
-
-class TestSBAmongThings(AmongThings):
-    def make(self):
-        return make_plugin("perturbations", "SB", "test", "")
-
-
 class AmongFew(PerturbationContract):
     draws = 5
 
@@ -128,14 +69,25 @@ class AmongFew(PerturbationContract):
         return CLUTTERED
 
 
-class TestDistractors(AmongFew):
-    def make(self):
-        return make_plugin("perturbations", "distractors", "test", "")
+WHERE = {
+    OnTheTable: (
+        *("LB1", "LB2", "SB1", "SB2", "paraphrase", "typos", "upper_case", "full_stop", "wrong_instruction"),
+        *("gobbledygook_words", "gobbledygook_tokens", "mask_words", "mask_referents", "mask_all"),
+    ),
+    InTheApartment: ("L", "LB", "S", "SB", "paraphrase", "lower_case", "mask_referents"),
+    AmongThings: ("L", "LB", "S", "SB", "paraphrase", "specific", "vague", "gobbledygook_words"),
+    AmongFew: ("distractors",),
+}
+"""Kind of test -> the perturbations that are tried so."""
+
+
+def contract(kind, name):
+    """Return the test class of a perturbation on a task."""
+    return type(f"Test{name}{kind.__name__}", (kind,), {"make": lambda self: load_perturbation(name, "test", "")})
+
+
+globals().update({made.__name__: made for kind, names in WHERE.items() for made in (contract(kind, n) for n in names)})
 
 
 def test_no_perturbation_is_without_a_contract():
-    kinds = (OnTheTable, InTheApartment, AmongThings, AmongFew)
-    tested = {made().make().name for kind in kinds for made in kind.__subclasses__()}
-    # One with parameters tells by its name what it was called with.
-    tested = {"distractors" if name == "distractors_4" else name for name in tested}
-    assert tested == set(plugin_names("perturbations"))
+    assert {name for names in WHERE.values() for name in names} == set(plugin_names("perturbations"))
