@@ -454,12 +454,32 @@ def perturbations(
     show_perturbations(session, seed, image, Console())
 
 
+@app.command()
+@one_line_errors
+def levels(
+    run: Annotated[
+        Path | None, typer.Argument(help="Run folder whose trials are sorted by level.", show_default=False)
+    ] = None,
+    trained_on: Annotated[
+        str | None,
+        typer.Option(
+            help="Name in config/levels/, or path of a .yaml file, that says what the run's policies were trained on.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """List what policies were trained on; with a run, count its trials by level of generalisation, L1 to L4."""
+    from robocontrast_ros.cli.levels import show_levels
+
+    show_levels(RunFolder.open(run) if run is not None else None, trained_on, Console())
+
+
 @app.command("list")
 @one_line_errors
 def list_known() -> None:
     """List what can be used by name: files of this package, and plug-ins of any (docs/extending.md)."""
     table = Table("kind", "names")
-    for kind in ("sessions", "robots", "policies", "tasks", "studies", "training"):
+    for kind in ("sessions", "robots", "policies", "tasks", "levels", "studies", "training"):
         table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))
     for kind in METHODS:
         table.add_row(f"{kind.replace('_', ' ')} (plug-ins)", ", ".join(plugin_names(kind)))

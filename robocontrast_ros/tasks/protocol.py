@@ -269,6 +269,43 @@ class Clutter(Protocol):
         """
 
 
+Harder = Literal["places", "destination"]
+"""How an instance is made harder: what it names stands where that is hardest, or its destination is of another kind."""
+
+
+class Difficulty(Protocol):
+    """The capability of being made harder (seed 004, appendix E.1); each acts on an instance's own scene.
+
+    The new instance is feasible, not solved at its start, and has the base instance's id. Its proof has the measures
+    ``path_before_m`` and ``path_after_m``, of the planner's robot path in the base instance and in the new one.
+
+    Attributes:
+        harder: how its instances can be made harder.
+    """
+
+    harder: tuple[Harder, ...]
+
+    def most(self, wanted: int) -> int:
+        """Return how many distractors that resemble what is named can be added, up to a number; 0 where none can."""
+
+    def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Add distractors, each with the shape, kind or colour of something that the instruction names.
+
+        None of them is in the way of the plan of the base instance. Words and goal stay what they are. The proof has
+        the measures ``distractors`` and ``alike``, too: what is not named, and how many of that resemble what is.
+        """
+
+    def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        """Change what makes the instance easy; the proof has the measure ``moved_m``, too.
+
+        Args:
+            base: the instance.
+            how: ``places``: the words stay, and what they name is moved. ``destination``: words and goal are about
+                another thing in the destination's place.
+            rng: the only source of randomness.
+        """
+
+
 class Wording(Protocol):
     """The capability of taking an instruction's words apart (seed 004, section III)."""
 
@@ -316,7 +353,10 @@ class Task(ABC):
         relocation: moves an object.
         neighbourhood: changes an instance such that what is expected stays, or becomes something else.
         clutter: adds distractors.
+        difficulty: makes instances harder.
         wording: takes an instruction's words apart.
+        looks: model -> shape and colour of each thing that can stand in its scenes, for levels of generalisation; None
+            where things have none.
         premise: asked before every trial, with the scene as it was read back; where it gives a reason, the trial is
             void.
         backdrop: the background of its maps.
@@ -339,7 +379,9 @@ class Task(ABC):
     relocation: Relocation | None = None
     neighbourhood: Neighbourhood | None = None
     clutter: Clutter | None = None
+    difficulty: Difficulty | None = None
     wording: Wording | None = None
+    looks: Mapping[str, tuple[str, str]] | None = None
     premise: Premise | None = None
     backdrop: Backdrop | None = None
     store: tuple[float, float, float] | None = None

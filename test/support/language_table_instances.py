@@ -20,6 +20,11 @@ EIGHT = LanguageTable.from_file(TASK_FILE)
 FOUR = LanguageTable(replace(EIGHT.parameters, blocks=("red_moon", "blue_cube", "green_star", "yellow_pentagon")))
 """The task with four blocks: every colour and every shape is alone."""
 
+DISTRACTING = LanguageTable.from_file(
+    resolve_uri("package://robocontrast_ros/config/tasks/language_table_distracting.yaml")
+)
+"""The task with its eight blocks, and eight more that are distractors alone."""
+
 
 @cache
 def instance(seed: int, family: str | None = None, task: LanguageTable = EIGHT) -> TestInstance:

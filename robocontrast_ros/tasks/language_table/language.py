@@ -24,8 +24,9 @@ class BlockLanguage:
 
     arguments = ("source", "target", "location", "direction", "distance")
 
-    def __init__(self, blocks: tuple[str, ...]) -> None:
-        self._blocks = blocks
+    def __init__(self, blocks: tuple[str, ...], further: tuple[str, ...] = ()) -> None:
+        """Take the blocks that instructions are about, and further ones that may stand on the table."""
+        self._blocks, self._known = blocks, {*blocks, *further}
 
     def conditions(self) -> Iterator[Instruction]:
         """Enumerate every task condition once, each in its first wording.
@@ -114,4 +115,4 @@ class BlockLanguage:
         return replace(instruction, text=text)
 
     def _on_table(self, scene: Scene) -> tuple[str, ...]:
-        return tuple(o.name for o in scene if o.model in self._blocks)
+        return tuple(o.name for o in scene if o.model in self._known)

@@ -127,6 +127,17 @@ class Sampling:
 
 
 @record
+class Distracting:
+    """Blocks that stand on the board as distractors alone (seed 004, appendix E.1)."""
+
+    blocks: tuple[str, ...] = Field(min_length=1, description="blocks that are in no drawn scene")
+    block_model: str = Field(description="URI of such a block's model; {block} stands for its name")
+    margin: float = Field(ge=0, description="they are put at least this far inside the board's edges [m]")
+    clearance: float = Field(ge=0, description="kept between them and what the plan moves, tool and source [m]")
+    draws: int = Field(gt=0, description="places tried for one of them, at most")
+
+
+@record
 class LanguageTableParameters:
     """The file config/tasks/language_table.yaml."""
 
@@ -147,15 +158,21 @@ class LanguageTableParameters:
     block_to_block_relative_location: BlockRelativeLocation
     separate_blocks: SeparateBlocks
     sampling: Sampling
+    distracting: Distracting | None = Field(default=None, description="of distractors; without it none can be added")
 
     def __post_init__(self) -> None:
         """Refuse blocks that are unknown or named twice, and a start off the board."""
-        unknown = sorted(set(self.blocks) - set(ALL_BLOCKS))
+        unknown = sorted({*self.blocks, *self.further} - set(ALL_BLOCKS))
         if unknown:
             raise ValueError(f"blocks among {', '.join(ALL_BLOCKS)}; unknown: {', '.join(unknown)}")
-        if len(set(self.blocks)) != len(self.blocks):
+        if len({*self.blocks, *self.further}) != len(self.blocks) + len(self.further):
             raise ValueError("each of the blocks once")
-        if "{block}" not in self.block_model:
+        if "{block}" not in self.block_model or (self.distracting and "{block}" not in self.distracting.block_model):
             raise ValueError("block_model with the placeholder {block}")
         if not self.board.contains(*self.tool.start[:2]) or not all(map(math.isfinite, self.tool.start)):
             raise ValueError("tool.start on the board")
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The blocks that stand on the board as distractors alone."""
+        return self.distracting.blocks if self.distracting else ()

@@ -24,6 +24,9 @@ class BoardScenes:
     def __init__(self, parameters: LanguageTableParameters) -> None:
         self.world, self.physics_step = parameters.world, parameters.physics_step
         self.models = {b: parameters.block_model.replace("{block}", b) for b in parameters.blocks}
+        if parameters.distracting is not None:
+            model = parameters.distracting.block_model
+            self.models |= {b: model.replace("{block}", b) for b in parameters.further}
         self.start_position = parameters.tool.start
         self._radius = parameters.block_size.radius
 
@@ -92,11 +95,12 @@ def draw_scene(instruction: Instruction, parameters: LanguageTableParameters, rn
     return scene
 
 
-def draw_pose(parameters: LanguageTableParameters, rng: np.random.Generator) -> Pose:
-    """Return a standing block's pose: uniform on the board inside its margin, yaw uniform."""
+def draw_pose(parameters: LanguageTableParameters, rng: np.random.Generator, margin: float | None = None) -> Pose:
+    """Return a standing block's pose: uniform on the board inside a margin, the board's own if None; yaw uniform."""
     board = parameters.board
-    x = rng.uniform(board.x_min + board.margin, board.x_max - board.margin)
-    y = rng.uniform(board.y_min + board.margin, board.y_max - board.margin)
+    inside = board.margin if margin is None else margin
+    x = rng.uniform(board.x_min + inside, board.x_max - inside)
+    y = rng.uniform(board.y_min + inside, board.y_max - inside)
     yaw = rng.uniform(-math.pi, math.pi)
     return Pose.planar(x, y, yaw, parameters.block_size.resting_z)
 

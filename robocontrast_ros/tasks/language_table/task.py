@@ -9,6 +9,7 @@ import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain import Instruction, SegmentKind, TestInstance
+from robocontrast_ros.tasks.language_table.difficulty import BoardDifficulty
 from robocontrast_ros.tasks.language_table.goals import DISTANCES, FAMILIES, BlockGoals
 from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, ROLES
 from robocontrast_ros.tasks.language_table.language import BlockLanguage
@@ -29,13 +30,15 @@ class LanguageTable(Task):
         self.parameters = parameters
         self.name = parameters.name
         self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
-        self.language = self.rewording = BlockLanguage(parameters.blocks)
+        self.language = self.rewording = BlockLanguage(parameters.blocks, parameters.further)
         blocks = dict.fromkeys(ROLES, SegmentKind.OBJECT)
         self.wording = GrammarWording(GRAMMAR, blocks, self.language.descriptors)
         self.scenes = BoardScenes(parameters)
         self.goals = BlockGoals(parameters)
         self.planner = PushPlanner(parameters)
         self.relocation = BlockRelocation(parameters, self.planner)
+        self.difficulty = BoardDifficulty(self, parameters)
+        self.looks = {block: tuple(reversed(block.split("_"))) for block in self.scenes.models}
         # Top, bottom, left and right of the map are those that the instructions mean.
         (x0, y0), (x1, y1) = parameters.board.low, parameters.board.high
         self.backdrop = Backdrop(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), up="-x")

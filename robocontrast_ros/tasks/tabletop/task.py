@@ -12,6 +12,7 @@ from robocontrast_ros.domain import Instruction, Scene, SegmentKind, TestInstanc
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
 from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, Views
+from robocontrast_ros.tasks.tabletop.difficulty import TabletopDifficulty
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
 from robocontrast_ros.tasks.tabletop.grammar import ROLES
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
@@ -64,6 +65,8 @@ class Tabletop(Task):
         self.neighbourhood = TabletopNeighbourhood(self, parameters, library, self.planner, self.goals, self.language)
         if parameters.distracting is not None:
             self.clutter = TabletopClutter(self, parameters.distracting, library, settle, views)
+        self.difficulty = TabletopDifficulty(self, parameters, library, self.planner, self.language, settle)
+        self.looks = {name: (model.type, name.removesuffix(model.type).rstrip("_")) for name, model in library.items()}
 
     @classmethod
     def from_file(cls, path: Path, objects: tuple[int, int] | None = None) -> Tabletop:

@@ -1,0 +1,83 @@
+"""`robocontrast levels`: what policies were trained on, and the level of generalisation of the trials of a run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from robocontrast_ros.analysis.data.serving_policies import serving_policies
+from robocontrast_ros.configuration import ConfigurationError, load_configured
+from robocontrast_ros.configuration.files import find_file
+from robocontrast_ros.domain import Outcome
+from robocontrast_ros.runs.events import TrialFinished
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.tasks.levels import Level, Levels, known_levels, level_of
+from robocontrast_ros.tasks.protocol import Task
+
+
+def show_levels(run: RunFolder | None, trained_on: str | None, console: Console) -> None:
+    """Print the shipped levels; with a run, how many of its trials are of each level, and how many were solved.
+
+    Args:
+        run: the run folder; None for a list of what ships.
+        trained_on: name or file of the levels of the run's policies; None for those that name the policy.
+        console: where it goes.
+
+    Raises:
+        ConfigurationError: a file does not fit, or nothing says what a policy was trained on.
+        JournalError: the run's journal cannot be read.
+    """
+    shipped = known_levels()
+    if run is None:
+        _show_shipped(shipped, console)
+        return
+    task: Task = load_configured("tasks", run.parameters / "task.yaml")
+    source = str(run.path)
+    if task.looks is None:
+        raise ConfigurationError(source, "task", task.name, "a task whose things have a shape and a colour")
+    given = None
+    if trained_on is not None:
+        file = find_file("levels", trained_on, "command line", "--trained-on", Path.cwd())
+        given = Levels.from_file(file)
+    trained: dict[str, Levels] = {}
+    found: dict[tuple[str, str, Level], list[bool]] = defaultdict(list)
+    events = read_journal(run.journal).events
+    for event, policy in zip(events, serving_policies(events), strict=True):
+        if not isinstance(event, TrialFinished):
+            continue
+        if policy not in trained:
+            trained[policy] = given or _of(policy, shipped, source)
+        trial = event.trial
+        level = level_of(trial.instance, trained[policy], task.looks)
+        found[policy, trial.perturbation, level].append(event.result.outcome is Outcome.SUCCESS)
+    table = Table("policy", "perturbation", *(level.value for level in Level))
+    rows = list(dict.fromkeys((policy, perturbation) for policy, perturbation, _ in found))
+    for policy, perturbation in rows:
+        solved = (found.get((policy, perturbation, level), []) for level in Level)
+        table.add_row(policy, perturbation, *(f"{sum(s)} of {len(s)}" if s else "-" for s in solved))
+    console.print(table)
+    console.print("Solved trials of each level; docs/perturbations.md says what the levels are.")
+
+
+def _of(policy: str, shipped: tuple[Levels, ...], source: str) -> Levels:
+    for levels in shipped:
+        if policy in levels.policies:
+            return levels
+    known = ", ".join(sorted(name for levels in shipped for name in levels.policies))
+    expected = f"a policy of which config/levels/ says what it was trained on: {known}"
+    raise ConfigurationError(source, "policy", policy, expected, "Name a file of levels with --trained-on.")
+
+
+def _show_shipped(shipped: tuple[Levels, ...], console: Console) -> None:
+    table = Table("levels", "policies trained so", "families", "things", *(level.value for level in Level))
+    for levels in shipped:
+        tests = ("yes" if level in levels.tests else "nothing new" for level in Level)
+        train = levels.train
+        policies = ", ".join(levels.policies) or "-"
+        table.add_row(levels.name, policies, str(len(train.families)), str(len(train.looks)), *tests)
+    console.print(table)
+    console.print("With a run: the level of each of its trials. docs/perturbations.md says what the levels are.")

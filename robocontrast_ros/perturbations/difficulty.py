@@ -1,0 +1,168 @@
+"""The difficulty levels of seed 004, appendix E.1, for every task whose instances can be made harder.
+
+Each acts on the instance's own scene, so the base trial is the twin. What they are for a task, and how its claim is
+proved, the task says: ``Task.difficulty``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import Expectation, NotApplicable, Perturbed, Proof, Scene, TestInstance
+from robocontrast_ros.tasks.protocol import Harder, Task
+
+OWN_SCENE = "an instance is made harder in the scene of the test instance itself"
+
+AXES = {"places": "SB", "destination": "LSB"}
+"""What is changed by each way to make an instance harder."""
+
+FEWEST = 3
+"""Distractors where a session does not say how many, and the fewest that count as distracting."""
+
+
+@record
+class DistractingParameters:
+    """What a session may say of ``distracting``."""
+
+    count: int = Field(default=FEWEST, ge=FEWEST, le=100, description="how many distractors are added")
+
+
+@record
+class ExtremeParameters:
+    """What a session may say of ``extreme``."""
+
+    changes: Harder = Field(
+        default="places",
+        description="places: what is named stands where that is hardest; destination: it is of another kind",
+    )
+
+
+@record
+class ExtremelyDistractingParameters:
+    """What a session may say of ``extremely_distracting``."""
+
+    count: int = Field(default=FEWEST, ge=FEWEST, le=100, description="how many distractors are added")
+    changes: Harder = Field(default="places", description="as of extreme")
+
+
+class _Difficulty:
+    """Base: the instance made harder in its own scene, under the perturbation's name.
+
+    Attributes:
+        count: distractors that are added.
+        changes: how else it is made harder; None where it is not.
+    """
+
+    name: str
+    plausible = True
+    count: int = 0
+    changes: Harder | None = None
+
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task's instances can be made harder so.
+
+        Raises:
+            ValueError: there is no room for so many distractors.
+        """
+        difficulty = task.difficulty
+        if difficulty is None or (self.changes is not None and self.changes not in difficulty.harder):
+            return False
+        room = difficulty.most(self.count) if self.count else 0
+        if 0 < room < self.count:
+            raise ValueError(f"at most {room} distractors, for which there is room in the task '{task.name}'")
+        return room == self.count
+
+    def apply(
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+    ) -> Perturbed | NotApplicable:
+        """Make a test instance harder."""
+        if scene.objects != base.scene.objects:
+            return NotApplicable(OWN_SCENE)
+        answer = self._harder(task, base, rng)
+        if isinstance(answer, NotApplicable):
+            return answer
+        return replace(answer, instance=replace(answer.instance, instance_id=f"{base.instance_id}-{self.name}"))
+
+    def _harder(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        raise NotImplementedError
+
+
+class Distracting(_Difficulty):
+    """Things about that look like what is named."""
+
+    symbol, axes = "ΔS distracting", "S"
+    expectation = Expectation.KEEPS_SUCCESS
+    parameters = DistractingParameters
+    measures = ("distractors", "alike", "path_before_m", "path_after_m")
+
+    def __init__(self, parameters: DistractingParameters | None = None) -> None:
+        """Take what the session says; the defaults without it."""
+        self.count = (parameters or DistractingParameters()).count
+        self.name = f"distracting_{self.count}"
+        self.description = f"add {self.count} things that share shape, kind or colour with what is named"
+
+    def _harder(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        return task.difficulty.distract(base, self.count, rng)
+
+
+class Extreme(_Difficulty):
+    """Another parameter of the task, or another use of a thing."""
+
+    expectation = Expectation.CHANGES_BEHAVIOUR
+    parameters = ExtremeParameters
+    measures = ("path_before_m", "path_after_m", "moved_m")
+
+    def __init__(self, parameters: ExtremeParameters | None = None) -> None:
+        """Take what the session says; the defaults without it."""
+        self.changes = (parameters or ExtremeParameters()).changes
+        self.axes = AXES[self.changes]
+        self.name = "_".join(("extreme", *_said(self.changes)))
+        self.symbol = f"Δ{self.axes} {self.name.replace('_', ' ')}"
+        self.description = _WORDS[self.changes]
+
+    def _harder(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        return task.difficulty.harden(base, self.changes, rng)
+
+
+class ExtremelyDistracting(_Difficulty):
+    """Both: first extreme, then distractors about what is named then."""
+
+    expectation = Expectation.CHANGES_BEHAVIOUR
+    parameters = ExtremelyDistractingParameters
+    measures = ("path_before_m", "path_after_m", "moved_m", "distractors", "alike")
+
+    def __init__(self, parameters: ExtremelyDistractingParameters | None = None) -> None:
+        """Take what the session says; the defaults without it."""
+        p = parameters or ExtremelyDistractingParameters()
+        self.count, self.changes = p.count, p.changes
+        self.axes = AXES[p.changes]
+        self.name = "_".join(("extremely_distracting", str(p.count), *_said(p.changes)))
+        self.symbol = f"Δ{self.axes} {self.name.replace('_', ' ')}"
+        self.description = f"{_WORDS[p.changes]}, and add {p.count} things that look like it"
+
+    def _harder(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        extreme = task.difficulty.harden(base, self.changes, rng)
+        if isinstance(extreme, NotApplicable):
+            return extreme
+        both = task.difficulty.distract(extreme.instance, self.count, rng)
+        if isinstance(both, NotApplicable):
+            return both
+        first, second = extreme.instance.proof, both.instance.proof
+        measures = {**dict(first.measures), **dict(second.measures), "path_before_m": base.optimal_path_length}
+        proof = Proof(f"{first.claim}; {second.claim}", tuple(measures.items()))
+        return Perturbed(replace(both.instance, proof=proof), f"{extreme.note}; {both.note}")
+
+
+_WORDS = {
+    "places": "what is named stands where that is hardest",
+    "destination": "the destination is a thing that is not used so",
+}
+
+
+def _said(changes: Harder) -> tuple[str, ...]:
+    """Return what a name says of the way; nothing of the default."""
+    return () if changes == "places" else (changes,)
