@@ -101,8 +101,9 @@ class TabletopDifficulty:
         x_low, y_low, x_high, y_high = turned.bounds
         region, inside = self._p.region, rng.uniform(0.0, DEPTH)
         y = region.y_max - y_high - inside if side > 0 else region.y_min - y_low + inside
-        farthest = region.x_max - x_high
-        x = farthest - rng.uniform(0.0, DEPTH) if in_corner else rng.uniform(region.x_min - x_low, farthest)
+        nearest, farthest = region.x_min - x_low, region.x_max - x_high
+        # What is too large for the region, turned so, is refused with all that is not inside it.
+        x = farthest - rng.uniform(0.0, DEPTH) if in_corner else rng.uniform(nearest, max(nearest, farthest))
         return Pose.planar(x, y, yaw, state.pose.position[2])
 
     def _free(self, scene: Scene, names: tuple[str, ...]) -> bool:

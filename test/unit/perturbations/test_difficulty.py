@@ -56,7 +56,7 @@ class TestExtremelyDistractingBlocks(AmongBlocks):
 
 
 class AmongThings(PerturbationContract):
-    draws = 5
+    draws = 3
 
     def task(self):
         return fresh(CLUTTER_FILE, objects=FEW)
