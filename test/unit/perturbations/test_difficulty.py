@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from language_table_instances import DISTRACTING, EIGHT, instance
 from tabletop_scenes import CLUTTER_FILE, fresh, tabletop
 from vln_scenes import APARTMENT
 
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.domain import NotApplicable, Perturbed
 from robocontrast_ros.perturbations.difficulty import (
@@ -233,3 +235,20 @@ def test_the_further_blocks_are_the_other_combinations():
     assert math.isclose(p.distracting.margin, 0.04) and p.distracting.margin > p.block_size.circumradius
     base = instance(1, None, DISTRACTING)
     assert set(base.scene.names) == set(p.blocks) and base.scene == instance(1, None, EIGHT).scene
+
+
+def test_the_task_with_further_blocks_is_the_task_with_a_name_of_its_own():
+    changed = {"name": EIGHT.parameters.name, "distracting": None}
+    assert replace(DISTRACTING.parameters, **changed) == EIGHT.parameters
+
+
+@pytest.mark.parametrize("block", DISTRACTING.parameters.further)
+def test_a_further_block_has_the_shape_and_the_colour_that_its_name_says(block):
+    shape = next(b for b in EIGHT.parameters.blocks if b.split("_")[1] == block.split("_")[1])
+    colour = next(b for b in EIGHT.parameters.blocks if b.split("_")[0] == block.split("_")[0])
+    assert DISTRACTING.scenes.outline(block) == EIGHT.scenes.outline(shape)
+    own, same = (
+        resolve_uri(task.scenes.models[name]).read_text() for task, name in ((DISTRACTING, block), (EIGHT, colour))
+    )
+    assert re.search('rgba="[^"]*"', own)[0] == re.search('rgba="[^"]*"', same)[0]
+    assert f'<mujoco model="{block}">' in own and f'<body name="{block}">' in own
