@@ -34,6 +34,9 @@ from robocontrast_ros.tasks.tabletop.goals import argument, named
 FEW = ("banana", "bowl", "brick", "can", "cube", "golf_ball", "mug", "plate", "soup_can", "sponge", "tomato")
 """Things of several kinds, categories and colours: enough that some look alike."""
 
+THINGS = fresh(CLUTTER_FILE, objects=FEW, distracting={"size": (80, 60)})
+"""The table with them; small images are enough where no number is compared."""
+
 
 class AmongBlocks(PerturbationContract):
     draws = 5
@@ -61,7 +64,7 @@ class AmongThings(PerturbationContract):
     draws = 3
 
     def task(self):
-        return fresh(CLUTTER_FILE, objects=FEW)
+        return THINGS
 
 
 class TestDistractingThings(AmongThings):
@@ -89,7 +92,7 @@ def applied(perturbation, task, base, seed):
     return answer.instance if isinstance(answer, Perturbed) else None
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 24), st.integers(0, 1000), st.integers(3, 4))
 def test_blocks_that_are_added_look_like_what_is_named_and_are_in_nobodys_way(number, seed, count):
     base = instance(number, None, DISTRACTING)
@@ -110,7 +113,7 @@ def test_blocks_that_are_added_look_like_what_is_named_and_are_in_nobodys_way(nu
     assert dict(new.proof.measures)["distractors"] == len(base.scene.objects) - len(names) + count
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 24), st.integers(0, 1000))
 def test_an_extreme_block_stands_where_no_drawn_one_does(number, seed):
     base = instance(number, None, DISTRACTING)
@@ -131,9 +134,9 @@ def test_blocks_that_are_to_be_separated_are_not_put_apart():
     assert answer == NotApplicable("blocks that are to be separated stand together, wherever that is")
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", [0, 2, 4])
 def test_things_that_are_added_look_like_what_is_named_and_leave_the_hand_its_room(number):
-    task = tabletop(CLUTTER_FILE, objects=FEW)
+    task = THINGS
     base = task.sample(np.random.default_rng(number), "x", task.families[number])
     new = applied(Distracting(), task, base, number)
     if new is None:
@@ -153,9 +156,9 @@ def test_things_that_are_added_look_like_what_is_named_and_leave_the_hand_its_ro
     assert task.premise(base.instruction, new.scene) is None
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", [0, 2, 4])
 def test_extreme_things_stand_at_the_edges_of_the_region(number):
-    task = tabletop(CLUTTER_FILE, objects=FEW)
+    task = THINGS
     base = task.sample(np.random.default_rng(number), "x", task.families[number])
     new = applied(Extreme(), task, base, number)
     assert new is not None and new.optimal_path_length > base.optimal_path_length
@@ -168,7 +171,7 @@ def test_extreme_things_stand_at_the_edges_of_the_region(number):
 
 
 def test_another_destination_bears_things_and_is_no_container():
-    task = tabletop(CLUTTER_FILE, objects=FEW)
+    task = THINGS
     base = task.sample(np.random.default_rng(0), "x", "put_in")
     new = applied(Extreme(ExtremeParameters(changes="destination")), task, base, 0)
     reference = task.library[new.scene[new.instruction.get("reference")].model]
@@ -180,7 +183,7 @@ def test_another_destination_bears_things_and_is_no_container():
 
 @pytest.mark.parametrize("family", ["pick", "move_near", "put_on"])
 def test_what_has_no_usual_destination_has_no_unusual_one(family):
-    task = tabletop(CLUTTER_FILE, objects=FEW)
+    task = THINGS
     base = task.sample(np.random.default_rng(0), "x", family)
     answer = Extreme(ExtremeParameters(changes="destination")).apply(task, base, base.scene, np.random.default_rng(0))
     assert isinstance(answer, NotApplicable) and "no destination" in answer.reason
