@@ -36,8 +36,8 @@ MADE = {
     "tasks": (
         *("name", "families", "metric", "control_rate", "step_limit", "sample", "make_instance"),
         *("language", "scenes", "goals", "planner"),
-        *("rewording", "relocation", "neighbourhood", "clutter", "wording", "premise", "backdrop"),
-        *("scores", "path_dimensions"),
+        *("rewording", "relocation", "neighbourhood", "clutter", "wording", "handling", "premise"),
+        *("backdrop", "scores", "path_dimensions"),
     ),
     "strategies": ("run", "trials_expected", "name", "description", "uses_perturbations", "base_trials_iid"),
     "perturbations": ("supports", "apply", "name", "symbol", "axes", "description", "plausible", "expectation"),

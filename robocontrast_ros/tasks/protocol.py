@@ -329,6 +329,26 @@ class Wording(Protocol):
         """Yield what the thing of a segment can be called in a scene, and whether that means it alone."""
 
 
+class Handling(Protocol):
+    """The capability of telling what an instruction has the robot deal with: to deal with another thing is a mistake.
+
+    Attributes:
+        touching: whether to touch another thing is a mistake already, as for a robot that drives among them; else it
+            has to be moved or lifted.
+    """
+
+    touching: bool
+
+    def handled(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the names of the things of a scene that the plan moves, or comes to."""
+
+    def lowest(self, scene: Scene, name: str) -> float:
+        """Return the height of a thing's lowest point, in the scene's frame [m].
+
+        Tipping a thing over does not raise it, as it may raise the thing's origin.
+        """
+
+
 Premise = Callable[[Instruction, Scene], "str | None"]
 """Returns why an instruction makes no sense in a scene, in words; None where it does."""
 
@@ -357,6 +377,7 @@ class Task(ABC):
         wording: takes an instruction's words apart.
         looks: model -> shape and colour of each thing that can stand in its scenes, for levels of generalisation; None
             where things have none.
+        handling: tells what the robot has to deal with.
         premise: asked before every trial, with the scene as it was read back; where it gives a reason, the trial is
             void.
         backdrop: the background of its maps.
@@ -382,6 +403,7 @@ class Task(ABC):
     difficulty: Difficulty | None = None
     wording: Wording | None = None
     looks: Mapping[str, tuple[str, str]] | None = None
+    handling: Handling | None = None
     premise: Premise | None = None
     backdrop: Backdrop | None = None
     store: tuple[float, float, float] | None = None

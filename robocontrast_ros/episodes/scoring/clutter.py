@@ -8,6 +8,7 @@ that nothing was touched.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Container
 from typing import Literal
 
 from robocontrast_ros.domain import Scene, ScoreSpec
@@ -42,6 +43,30 @@ def _spec(
     live: bool = True,
 ) -> ScoreSpec:
     return ScoreSpec(name, symbol, unit, 0.0, high, better, live, source, description)
+
+
+def lifted(scene: Scene, start: Scene, lowest: Callable[[Scene, str], float]) -> frozenset[str]:
+    """Return the names of what the robot touches while it is lifted.
+
+    Args:
+        scene: as it is now.
+        start: the scene that the trial starts in.
+        lowest: the height of a thing's lowest point in a scene [m].
+    """
+    return frozenset(
+        name
+        for name in scene.contacts
+        if name in start and name in scene and lowest(scene, name) - lowest(start, name) > LIFTED
+    )
+
+
+def moved(scene: Scene, start: Scene, names: Container[str], distance: float) -> frozenset[str]:
+    """Return which of some things are farther from where they were at the start than a distance [m]."""
+    return frozenset(
+        thing.name
+        for thing in scene
+        if thing.name in names and thing.pose.distance_to(start[thing.name].pose) > distance
+    )
 
 
 class OfClutter:
@@ -84,13 +109,7 @@ class OfClutter:
 
     def held(self, scene: Scene) -> frozenset[str]:
         """Return the names of what the robot touches while it is lifted."""
-        return frozenset(
-            name
-            for name in scene.contacts
-            if name in self.start
-            and name in scene
-            and self.clutter.lowest(scene, name) - self.clutter.lowest(self.start, name) > LIFTED
-        )
+        return lifted(scene, self.start, self.clutter.lowest)
 
 
 class HandlingSuccess(OfClutter):
@@ -211,11 +230,7 @@ class WrongMoved(_Things):
 
     def seen(self, scene: Scene) -> frozenset[str]:
         """Return those that are away."""
-        return frozenset(
-            thing.name
-            for thing in scene
-            if thing.name in self.distractors and thing.pose.distance_to(self.start[thing.name].pose) > MOVED
-        )
+        return moved(scene, self.start, self.distractors, MOVED)
 
 
 class Reached(OfClutter):

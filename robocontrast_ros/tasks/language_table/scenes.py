@@ -41,6 +41,27 @@ class BoardScenes:
         return block_outline(resolve_uri(self.models[model]), self._radius)
 
 
+class SourceAlone:
+    """The tool pushes the source block of an instruction, and no other."""
+
+    touching = False
+
+    def handled(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the source block's name.
+
+        Raises:
+            ValueError: the instruction has none.
+        """
+        source = instruction.get("source")
+        if source is None:
+            raise ValueError(f"{instruction.family}: no argument source in {dict(instruction.arguments)}")
+        return (source,)
+
+    def lowest(self, scene: Scene, name: str) -> float:
+        """Return the height of a block's centre [m]: blocks are low, and no hand tips them over."""
+        return scene[name].pose.position[2]
+
+
 class BlockRelocation:
     """Moves one block."""
 

@@ -15,7 +15,7 @@ from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, ROLES
 from robocontrast_ros.tasks.language_table.language import BlockLanguage
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import PushPlanner
-from robocontrast_ros.tasks.language_table.scenes import BlockRelocation, BoardScenes, draw_scene
+from robocontrast_ros.tasks.language_table.scenes import BlockRelocation, BoardScenes, SourceAlone, draw_scene
 from robocontrast_ros.tasks.protocol import Backdrop, Task
 from robocontrast_ros.tasks.wording import GrammarWording
 
@@ -33,6 +33,7 @@ class LanguageTable(Task):
         self.language = self.rewording = BlockLanguage(parameters.blocks, parameters.further)
         blocks = dict.fromkeys(ROLES, SegmentKind.OBJECT)
         self.wording = GrammarWording(GRAMMAR, blocks, self.language.descriptors)
+        self.handling = SourceAlone()
         self.scenes = BoardScenes(parameters)
         self.goals = BlockGoals(parameters)
         self.planner = PushPlanner(parameters)

@@ -81,6 +81,24 @@ class RoutePlanner:
         return FloorPlan(Scene(objects), self.shapes)
 
 
+class BothPlaces:
+    """The robot comes to the two places of an instruction; it touches nothing else."""
+
+    touching = True
+
+    def __init__(self, planner: RoutePlanner) -> None:
+        self._planner = planner
+
+    def handled(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the names of the objects that are one of the places."""
+        places = self._planner.named(instruction)
+        return tuple(o.name for o in scene if o.model in places)
+
+    def lowest(self, scene: Scene, name: str) -> float:
+        """Return the height of the ground below an object [m]; objects stand on their origin."""
+        return scene[name].pose.position[2]
+
+
 class VisitRoutes:
     """What perturbations ask of routes, and of the things beside them.
 

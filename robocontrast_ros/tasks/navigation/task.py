@@ -16,7 +16,7 @@ from robocontrast_ros.tasks.navigation.grammar import ROLES
 from robocontrast_ros.tasks.navigation.language import VisitLanguage, visit
 from robocontrast_ros.tasks.navigation.neighbourhood import VisitNeighbourhood
 from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationParameters
-from robocontrast_ros.tasks.navigation.planner import RoutePlanner, VisitRoutes
+from robocontrast_ros.tasks.navigation.planner import BothPlaces, RoutePlanner, VisitRoutes
 from robocontrast_ros.tasks.navigation.sampler import draw_scene, has_wanted_length
 from robocontrast_ros.tasks.navigation.scenes import Apartment, room
 from robocontrast_ros.tasks.protocol import Infeasible, Task
@@ -38,6 +38,7 @@ class VisionLanguageNavigation(Task):
         places = dict.fromkeys(ROLES, SegmentKind.SCENE)
         self.wording = GrammarWording(self.language.grammar, places, self.language.descriptors)
         self.planner = RoutePlanner(parameters)
+        self.handling = BothPlaces(self.planner)
         self.goals = VisitGoals(self.planner, parameters.reach)
         self.scenes = Apartment(self.planner.shapes)
         self.neighbourhood = VisitNeighbourhood(self, VisitRoutes(parameters, self.planner, self.language))

@@ -76,7 +76,24 @@ class _Areas:
         self._gaps.append(self._gap)
 
 
-class TabletopClutter:
+class TargetAlone:
+    """The hand moves the target of an instruction, and nothing else."""
+
+    touching = False
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def handled(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the target's name."""
+        return (argument(instruction, "target"),)
+
+    def lowest(self, scene: Scene, name: str) -> float:
+        """Return the height of the lowest corner of a thing's box, in the scene's frame [m]."""
+        return shapes.lowest(self._library[scene[name].model], scene[name].pose)
+
+
+class TabletopClutter(TargetAlone):
     """Adds things that an instruction does not name to an instance's own scene."""
 
     def __init__(
@@ -88,7 +105,8 @@ class TabletopClutter:
         views: Views,
     ) -> None:
         """Take the task, whose instances are made, its parts, what settles scenes and what looks at them."""
-        self._task, self._p, self._library = task, distracting, library
+        super().__init__(library)
+        self._task, self._p = task, distracting
         self._settle, self._views = settle, views
         region = distracting.region
         self._region = shapely.box(region.x_min, region.y_min, region.x_max, region.y_max)
@@ -110,10 +128,6 @@ class TabletopClutter:
         inside = shapes.in_frame(state.pose, point) - np.array([0.0, 0.0, z / 2.0])
         beyond = np.maximum(np.abs(inside) - np.array([x, y, z]) / 2.0, 0.0)
         return float(np.sqrt((beyond * beyond).sum()))
-
-    def lowest(self, scene: Scene, name: str) -> float:
-        """Return the height of the lowest corner of a thing's box, in the scene's frame [m]."""
-        return shapes.lowest(self._library[scene[name].model], scene[name].pose)
 
     def most(self, wanted: int) -> int:
         """Return how many distractors there is room for, up to a number, as far as was tried."""

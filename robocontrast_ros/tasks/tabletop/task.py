@@ -11,7 +11,7 @@ from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain import Instruction, Scene, SegmentKind, TestInstance
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
-from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, Views
+from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, TargetAlone, Views
 from robocontrast_ros.tasks.tabletop.difficulty import TabletopDifficulty
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
 from robocontrast_ros.tasks.tabletop.grammar import ROLES
@@ -62,6 +62,7 @@ class Tabletop(Task):
         self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
         things = dict.fromkeys(ROLES, SegmentKind.OBJECT)
         self.wording = GrammarWording(self.language.grammar, things, self.language.descriptors)
+        self.handling = TargetAlone(library)
         self.neighbourhood = TabletopNeighbourhood(self, parameters, library, self.planner, self.goals, self.language)
         if parameters.distracting is not None:
             self.clutter = TabletopClutter(self, parameters.distracting, library, settle, views)

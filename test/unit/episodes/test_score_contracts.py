@@ -7,6 +7,7 @@ from vln_scenes import APARTMENT
 from robocontrast_ros.contracts.score import ScoreContract
 from robocontrast_ros.episodes.scoring import STANDARD
 from robocontrast_ros.episodes.scoring.clutter import OF_CLUTTER
+from robocontrast_ros.episodes.scoring.mistakes import OF_MISTAKES
 
 CLUTTERED = fresh(CLUTTER_FILE)
 
@@ -36,18 +37,24 @@ class AmongDistractors(ScoreContract):
 
 def contract(kind, name):
     """Return the contract of the score of a name."""
-    (score,) = [score for score in (*STANDARD, *OF_CLUTTER) if score.spec.name == name]
+    (score,) = [score for score in (*STANDARD, *OF_CLUTTER, *OF_MISTAKES) if score.spec.name == name]
     return type(f"Test_{name}", (kind,), {"make": lambda self: score, "__module__": __name__})
 
 
 TestCollisions = contract(OnTheTable, "collisions")
 TestDistanceToGoal = contract(OnTheTable, "distance_to_goal")
+TestMistakes = contract(OnTheTable, "mistakes")
+TestMistakesOfAHand = contract(AmongDistractors, "mistakes")
+TestMistakesInTheApartment = contract(InTheApartment, "mistakes")
 TestNdtw = contract(InTheApartment, "ndtw")
 TestPathLength = contract(OnTheTable, "path_length")
 TestProgress = contract(OnTheTable, "progress")
 TestSpl = contract(OnTheTable, "spl")
 TestSubgoalsReached = contract(InTheApartment, "subgoals_reached")
 TestSuccess = contract(OnTheTable, "success")
+TestSuccessWithoutMistakes = contract(OnTheTable, "success_without_mistakes")
+TestSuccessWithoutMistakesOfAHand = contract(AmongDistractors, "success_without_mistakes")
+TestSuccessWithoutMistakesInTheApartment = contract(InTheApartment, "success_without_mistakes")
 TestHSuccess = contract(AmongDistractors, "h_success")
 TestTouchedByRobot = contract(AmongDistractors, "touched_by_robot")
 TestTouchedByCarried = contract(AmongDistractors, "touched_by_carried")
@@ -60,4 +67,4 @@ TestWrongMoved = contract(AmongDistractors, "wrong_moved")
 
 def test_no_score_is_without_a_contract():
     made = [case().make() for kind in (OnTheTable, InTheApartment, AmongDistractors) for case in kind.__subclasses__()]
-    assert set(made) == {*STANDARD, *OF_CLUTTER}
+    assert set(made) == {*STANDARD, *OF_CLUTTER, *OF_MISTAKES}

@@ -17,6 +17,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import SCORES_ONCE_FIELDS, ObjectState, Outcome, Pose, Scene, ScoreSpec, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD, STANDARD_SPECS, load_scores
 from robocontrast_ros.episodes.scoring.clutter import OF_CLUTTER
+from robocontrast_ros.episodes.scoring.mistakes import OF_MISTAKES
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.tasks.protocol import path_dimensions
@@ -34,7 +35,8 @@ def row_of(spec: ScoreSpec) -> str:
 def test_the_document_has_a_line_for_every_score_in_the_order_of_tables():
     text = DOCUMENT.read_text(encoding="utf-8")
     assert "\n".join(map(row_of, STANDARD_SPECS)) in text
-    assert "\n".join(row_of(score.spec) for score in OF_CLUTTER) in text
+    for further in (OF_CLUTTER, OF_MISTAKES):
+        assert "\n".join(row_of(score.spec) for score in further) in text
 
 
 def test_every_standard_score_is_an_entry_point_under_its_own_name():
