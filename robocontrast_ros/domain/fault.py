@@ -30,6 +30,7 @@ class Fault(IntEnum):
     PERTURBATION_NOT_DELIVERED = 208
     JUDGE_LOST = 209
     PREMISE_FALSE = 210
+    INSTRUCTION_NOT_READ = 211
 
     @property
     def of_policy(self) -> bool:

@@ -14,6 +14,7 @@ import yaml
 from pydantic import BeforeValidator
 
 from robocontrast_ros.domain import SCORES_ONCE_FIELDS, Delivery, Fault, Observed, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.policies.protocol import PolicyDescription
 
 
 def _with_scores(result: Any) -> Any:
@@ -92,6 +93,7 @@ class ServingPolicy:
         parameters: the file's text.
         load_time: time that loading it took [s].
         warm_up_time: time that its warm-up took [s]; None without one.
+        description: what it needs and answers with; None where unknown.
     """
 
     name: str
@@ -99,6 +101,7 @@ class ServingPolicy:
     parameters: str
     load_time: float
     warm_up_time: float | None
+    description: PolicyDescription | None = None
 
     @property
     def digest(self) -> str:

@@ -15,6 +15,9 @@ from robocontrast_ros.policies.protocol import Observation
 class ObservationFilter(Protocol):
     """Changes what a policy is shown; made anew for each trial, so it may remember what came before.
 
+    One that changes nothing but the list of objects says so in the class attribute ``of_objects``: it is no test of a
+    policy that is shown none.
+
     Attributes:
         levels: what each severity is, the least first, with units; one to five of them.
         description: what it does, in a few words.

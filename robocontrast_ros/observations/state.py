@@ -69,6 +69,7 @@ class Permuted:
     description: ClassVar[str] = "the list of objects is in another order each time"
     plausible: ClassVar[bool] = True
     of_images: ClassVar[bool] = False
+    of_objects: ClassVar[bool] = True
     levels: ClassVar[tuple[str, ...]] = ("uniform among all orders",)
 
     def __init__(self, severity: int, camera: str, rng: np.random.Generator) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.configuration.minilm import minilm_folder
+from robocontrast_ros.configuration.minilm import MINILM, minilm_folder
 
 TRIES = 100
 """Draws for one word."""
@@ -22,12 +22,12 @@ class Tokens:
     """A tokenizer and its vocabulary."""
 
     def __init__(self, file: str = "") -> None:
-        """Load a ``tokenizer.json``; that of all-MiniLM-L6-v2 without one.
+        """Load a ``tokenizer.json``; that of all-MiniLM-L6-v2 without one, or by its name.
 
         Raises:
             ConfigurationError: it cannot be read.
         """
-        path = Path(file) if file else minilm_folder() / "tokenizer.json"
+        path = minilm_folder() / "tokenizer.json" if file in ("", MINILM) else Path(file)
         try:
             self._tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # tokenizers raises Exception itself
@@ -44,6 +44,10 @@ class Tokens:
     def of(self, text: str) -> list[int]:
         """Return the tokens of a text, without marks of its beginning and end."""
         return self._tokenizer.encode(text, add_special_tokens=False).ids
+
+    def count(self, text: str) -> int:
+        """Return how many tokens a text has, marks of its beginning and end included."""
+        return len(self._tokenizer.encode(text).ids)
 
     def meaningless(self, word: str, but: set[int], rng: np.random.Generator) -> str | None:
         """Return a word of as many tokens as another, of random ones; None where none was found.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import ActionConventions, Fault, Pose, RobotState, Scene
 from robocontrast_ros.domain.channels import OBSERVATIONS
+
+Case = Literal["any", "lower"]
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,13 @@ class PolicyDescription:
             ``ensemble``.
         ensemble: temporal ensembling (Zhao et al. 2023, ACT, section IV-A): all answers about an action step
             are averaged with the weights exp(-ensemble * i), i = 0 for the oldest; None without it.
+        max_tokens: tokens of an instruction that it reads, those that its tokenizer adds included; None where that is
+            not known, or nothing is ever cut off.
+        tokenizer: what they are counted with: ``configuration.minilm.MINILM``, or the path of a ``tokenizer.json``;
+            empty where it is not known. Then nothing is counted.
+        case: ``lower`` where capital letters reach it as small ones.
+        accepts_empty: whether an empty instruction is one that it takes.
+        objects: whether it is shown the objects as a list; None for every policy that is ``privileged``.
     """
 
     name: str
@@ -88,6 +97,11 @@ class PolicyDescription:
     execute: int | None = None
     ensemble: float | None = None
     observes: tuple[str, ...] = field(default=())
+    max_tokens: int | None = None
+    tokenizer: str = ""
+    case: Case = "any"
+    accepts_empty: bool = True
+    objects: bool | None = None
 
     def __post_init__(self) -> None:
         """Refuse impossible values, since user code makes descriptions, too."""
@@ -107,6 +121,17 @@ class PolicyDescription:
             )
         if self.image_sizes and len(self.image_sizes) != len(self.cameras):
             raise ValueError(f"policy '{self.name}': one of image_sizes for each of cameras, or none")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise ValueError(f"policy '{self.name}': max_tokens of at least 1, or None, not {self.max_tokens}")
+        if self.case not in get_args(Case):
+            raise ValueError(f"policy '{self.name}': case {' or '.join(get_args(Case))}, not {self.case!r}")
+        if self.objects and not self.privileged:
+            raise ValueError(f"policy '{self.name}': objects only with privileged, for the scene is the list of them")
+
+    @property
+    def shows_objects(self) -> bool:
+        """Whether it is shown the objects as a list."""
+        return self.privileged if self.objects is None else self.objects
 
     @property
     def executed(self) -> int:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from safetensors.numpy import load_file
 from scipy.special import erf
 from tokenizers import Tokenizer
 
-from robocontrast_ros.configuration.minilm import minilm_folder
+from robocontrast_ros.configuration.minilm import MINILM, minilm_folder, minilm_limit
 
 REMEMBERED = 1024
 """Number of sentences whose vectors are kept; encoding one takes as long as half a second of a trial."""
@@ -28,6 +29,16 @@ Matrix = NDArray[np.float64]
 
 WORDS = "embeddings.word_embeddings.weight"
 """The one table that stays in single precision: few rows of it are used at a time."""
+
+
+def encoder_reads() -> dict[str, Any]:
+    """Return what a ``PolicyDescription`` says of a policy whose words go through the shipped encoder alone.
+
+    Raises:
+        ConfigurationError: the package is not installed.
+    """
+    # The tokenizer makes small letters of capital ones.
+    return {"max_tokens": minilm_limit(), "tokenizer": MINILM, "case": "lower"}
 
 
 class SentenceEncoder:

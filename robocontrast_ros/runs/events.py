@@ -24,6 +24,7 @@ from robocontrast_ros.domain import (
 )
 from robocontrast_ros.episodes.bench import RecordedResult, Recording
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
+from robocontrast_ros.policies.protocol import PolicyDescription
 
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 """A cost, or a duration [s]: finite and not negative."""
@@ -83,6 +84,7 @@ class PolicyLoaded:
         load_time: time that loading it took [s].
         warm_up_time: time that its warm-up took [s]; None without one.
         time: seconds since the epoch.
+        description: what it needs and answers with; None where unknown, as in journals of older versions.
     """
 
     name: str
@@ -92,6 +94,7 @@ class PolicyLoaded:
     load_time: float
     warm_up_time: float | None
     time: float
+    description: PolicyDescription | None = None
     event: Literal["policy_loaded"] = "policy_loaded"
 
 

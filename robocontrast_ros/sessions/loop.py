@@ -31,6 +31,7 @@ from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, TimedBench
 from robocontrast_ros.episodes.delivery import unchanged_words
 from robocontrast_ros.perturbations.protocol import spec_of
+from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.runs.events import (
     Event,
     Paused,
@@ -52,6 +53,7 @@ from robocontrast_ros.sessions.blocks import TrialSequence
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.early_stopping import Stopping, begin_stopping
 from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.reading import AsRead, unread
 from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
 from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import scenes_match, setup_moves
@@ -61,7 +63,7 @@ from robocontrast_ros.system.numerics import machine
 
 SessionEnd = SessionFinished | SessionInterrupted
 
-ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED})
+ENDS_SESSION = frozenset({Fault.SIMULATOR_LOST, Fault.POLICY_SERVER_LOST, Fault.ABORTED, Fault.INSTRUCTION_NOT_READ})
 """Faults after which a trial is not tried again."""
 
 
@@ -135,6 +137,7 @@ class Session:
         self._policies = PolicySwapping(bench, self._history, self._append, self._report, clock)
         self._restore = False
         self._expected = 0
+        self._next = 0
         self._stopping: Stopping | None = None
         self._trial: Trial | None = None
         self._result: TrialResult | None = None
@@ -225,6 +228,8 @@ class Session:
         """
         evaluation = self._evaluation
         context = evaluation.context()
+        as_read = tuple(AsRead(perturbation, self._next_policy) for perturbation in context.perturbations)
+        context = replace(context, perturbations=as_read)
         self._expected = evaluation.strategy.trials_expected(context)
         done = tuple(self._history.finished)
         self._report(SessionState.RUNNING, "resumed" if done else "started")
@@ -251,12 +256,31 @@ class Session:
                     detail = f"max_trials: {counted(evaluation.max_trials, 'trial is', 'trials are')} done"
                     raise _Finished("max_trials", detail)
                 self._run_trial(trial)
+            self._next = index + 1
             finished = self._history.finished[index]
             answer = Completed(finished.result, finished.cost)
             if self._stopping is not None:
                 self._stopping.add(finished, self._history.served[index])
                 if self._stopping.decided:
                     raise _Finished("decided", self._stopping.detail)
+
+    def _next_policy(self) -> PolicyDescription | None:
+        """Return what is known of the policy that the next trial is for.
+
+        In a resumed session that is the one that served in a trial of the journal. After those, one that is asked for
+        is swapped in first, so that what is chosen is chosen for it.
+
+        Raises:
+            BenchFault: the policy server is lost.
+        """
+        served = self._history.served
+        if self._next < len(served):
+            policy = served[self._next]
+        else:
+            if swaps := self._control.take_swaps():
+                self._policies.swap(swaps, SessionState.RUNNING)
+            policy = self._history.policy
+        return policy.description if policy is not None else None
 
     def _with_sequential_test(self, end: SessionEnd) -> SessionEnd:
         """Add the state of the sequential test, where there is one."""
@@ -277,6 +301,7 @@ class Session:
         while True:
             self._checkpoint()
             try:
+                self._require_read(trial)
                 self._prepare(trial)
                 self._execute(trial)
                 return
@@ -317,6 +342,24 @@ class Session:
         if control.abort_reason:
             raise BenchFault(Fault.ABORTED, control.abort_reason)
         self._policies.notice_other()
+
+    def _require_read(self, trial: Trial) -> None:
+        """Refuse a trial of which the policy that serves would not take in all.
+
+        Raises:
+            BenchFault: it would not.
+        """
+        policy = self._history.policy
+        reason = unread(policy.description if policy is not None else None, trial.instance)
+        if not reason:
+            return
+        cure = (
+            "a test instance is not left out for the sake of a policy; let one serve that takes it, or begin another "
+            "session, whose task has other sentences"
+            if trial.is_base
+            else "the trial was chosen before this policy served; resume the session, or let another policy serve"
+        )
+        raise BenchFault(Fault.INSTRUCTION_NOT_READ, f"trial {trial.trial_id}: {reason}; {cure}")
 
     def _prepare(self, trial: Trial) -> None:
         """Set up the trial's starting scene.

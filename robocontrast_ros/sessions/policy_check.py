@@ -6,6 +6,7 @@ from robocontrast_ros.configuration import find_configured
 from robocontrast_ros.policies.catalogue import load_and_describe
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.sessions.reading import check_tokenizer
 from robocontrast_ros.sessions.resolving import ResolvedSession
 
 
@@ -13,10 +14,11 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
     """Refuse a policy that does not fit a session's robot and cameras, as ``check_fit`` does.
 
     Raises:
-        ConfigurationError: they differ.
+        ConfigurationError: they differ, or its tokens cannot be counted.
     """
     cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras or ()}
     check_fit(description, session.robot, session.task.control_rate, cameras, source)
+    check_tokenizer(description, source)
 
 
 def check_policy(session: ResolvedSession) -> PolicyDescription | None:

@@ -12,13 +12,14 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.domain import TestInstance
-from robocontrast_ros.episodes.bench import Bench
+from robocontrast_ros.episodes.bench import PolicyBench
 from robocontrast_ros.runs.events import SessionInterrupted, TrialSkipped
 from robocontrast_ros.runs.journal import EventsInMemory
 from robocontrast_ros.sessions.control import SessionControl, SessionStatus
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import Session
+from robocontrast_ros.sessions.reading import AsRead
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.studies.memo import Memory, RememberingBench, RememberingPerturbation
 from robocontrast_ros.studies.parameters import Study
@@ -180,14 +181,14 @@ class _SessionRunner:
 
     def __init__(
         self,
-        bench: Bench,
+        bench: PolicyBench,
         memory: Memory,
         test_set: tuple[TestInstance, ...],
         sessions: int,
         tell: Callable[[JobProgress], None],
         stopped: Callable[[], bool],
     ) -> None:
-        self._bench = RememberingBench(bench, memory, self._after)
+        self._bench, self._policy = RememberingBench(bench, memory, self._after), bench.policy().description
         self._test_set, self._sessions, self._tell, self._stopped = test_set, sessions, tell, stopped
         self._perturbations: dict[str, RememberingPerturbation] = {}
         self._control = SessionControl()
@@ -207,7 +208,8 @@ class _SessionRunner:
         remembering = tuple(
             self._perturbations.setdefault(p.name, RememberingPerturbation(p)) for p in session.perturbations
         )
-        evaluation = replace(evaluation, perturbations=remembering)
+        as_read = tuple(AsRead(perturbation, lambda: self._policy) for perturbation in remembering)
+        evaluation = replace(evaluation, perturbations=as_read)
         events = EventsInMemory()
         end = Session(evaluation, self._bench, events, self._control, self._observe, time.time).run()
         if self._control.abort_reason:

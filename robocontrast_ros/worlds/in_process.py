@@ -390,4 +390,7 @@ def _scene_of(
 
 
 def _serving_policy(runner: PolicyRunner) -> ServingPolicy:
-    return ServingPolicy(runner.description.name, str(runner.path), runner.text, runner.load_time, runner.warm_up_time)
+    described = runner.description
+    return ServingPolicy(
+        described.name, str(runner.path), runner.text, runner.load_time, runner.warm_up_time, described
+    )

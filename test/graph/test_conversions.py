@@ -45,8 +45,9 @@ from robocontrast_ros.nodes.conversions.observation import (
     observation_from_msg,
     observation_to_msg,
 )
+from robocontrast_ros.nodes.conversions.policy import description_from_msg, description_to_msg
 from robocontrast_ros.nodes.conversions.types import make_message
-from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.driver_messages import DriverEncoder
@@ -281,3 +282,41 @@ def test_a_hand_takes_one_position():
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory):
     return load_profile(write_arm_with_a_hand(tmp_path_factory.mktemp("robots") / "arm.yaml"))
+
+
+descriptions = st.builds(
+    PolicyDescription,
+    words,
+    words,
+    st.integers(1, 99),
+    privileged=st.booleans(),
+    max_tokens=st.none() | st.integers(1, 2**32 - 1),
+    tokenizer=words,
+    case=st.sampled_from(["any", "lower"]),
+    accepts_empty=st.booleans(),
+)
+
+
+@given(descriptions, st.none() | st.booleans())
+def test_how_much_of_the_words_a_policy_reads_survives(described, objects):
+    described = replace(described, objects=objects and described.privileged)
+    back = description_from_msg(description_to_msg(described, ""))
+    for name in ("name", "max_tokens", "tokenizer", "case", "accepts_empty", "shows_objects"):
+        assert getattr(back, name) == getattr(described, name)
+
+
+def test_of_a_message_that_says_nothing_of_words_nothing_is_known():
+    back = description_from_msg(
+        msg.PolicyDescription(name="p", action_space="s", action_size=1, chunk_length=1, execute=1)
+    )
+    assert (back.max_tokens, back.tokenizer, back.case, back.accepts_empty, back.shows_objects) == (
+        *(None, "", "any", True, False),
+    )
+
+
+@given(trials, st.sampled_from(["push " * 20_000, "push the 🌙", "\u202bادفع\u202c", "", 'a\r\n"b"']))  # noqa: RUF001
+def test_a_trial_with_odd_words_survives(trial, text):
+    told = replace(trial.instance.instruction, text=text, segments=())
+    trial = replace(trial, instance=replace(trial.instance, instruction=told))
+    received = over_the_wire(to_msg.trial_to_msg(trial, CONTEXT, Scene(), 12.3))
+    assert decoding.trial_from_msg(received) == trial

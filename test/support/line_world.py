@@ -39,6 +39,7 @@ from robocontrast_ros.episodes.bench import (
     Recording,
     ServingPolicy,
 )
+from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.tasks.protocol import Infeasible, Plan, Task
@@ -393,6 +394,7 @@ class SwappingLineBench(LineBench):
         serving: the policy that serves.
         staged: the one that is to follow.
         loaded: the policies that were staged, in order.
+        descriptions: name -> what the policy says of itself, where anything is known.
         before_trial: called with a trial before it is executed.
     """
 
@@ -400,6 +402,7 @@ class SwappingLineBench(LineBench):
     serving: str = "first"
     staged: str | None = None
     loaded: list[str] = field(default_factory=list)
+    descriptions: dict[str, PolicyDescription] = field(default_factory=dict)
     before_trial: Callable[[Trial], None] = lambda trial: None
 
     def policy(self) -> ServingPolicy:
@@ -428,4 +431,5 @@ class SwappingLineBench(LineBench):
         return super().execute(trial, attempt)
 
     def _told(self, name: str) -> ServingPolicy:
-        return ServingPolicy(name, f"/policies/{name}.yaml", f"skill: {self.policies[name]}\n", 0.5, None)
+        text = f"skill: {self.policies[name]}\n"
+        return ServingPolicy(name, f"/policies/{name}.yaml", text, 0.5, None, self.descriptions.get(name))

@@ -93,4 +93,5 @@ def _serving_policy(response: Response) -> ServingPolicy:
         parameters=response.description.parameters,
         load_time=response.load_time,
         warm_up_time=None if math.isnan(response.warm_up_time) else response.warm_up_time,
+        description=description_from_msg(response.description),
     )

@@ -9,7 +9,7 @@ from robocontrast_ros.msg import PolicyDescription as PolicyDescriptionMsg
 from robocontrast_ros.policies.protocol import PolicyDescription
 
 _CONVENTIONS = ("reference", "frame", "rotation", "gripper")
-_SAME = ("name", "action_space", "action_size", "chunk_length", "privileged")
+_SAME = ("name", "action_space", "action_size", "chunk_length", "privileged", "tokenizer")
 
 
 def description_to_msg(description: PolicyDescription, parameters: str, file: str = "") -> PolicyDescriptionMsg:
@@ -28,6 +28,10 @@ def description_to_msg(description: PolicyDescription, parameters: str, file: st
         image_heights=[height for _, height in sizes],
         joints=description.joints or 0,
         observes=list(description.observes),
+        max_tokens=description.max_tokens or 0,
+        letter_case=description.case,
+        refuses_empty=not description.accepts_empty,
+        objects=description.shows_objects,
     )
 
 
@@ -47,4 +51,8 @@ def description_from_msg(message: PolicyDescriptionMsg) -> PolicyDescription:
         observes=tuple(message.observes),
         execute=message.execute,
         ensemble=None if math.isnan(message.ensemble) else message.ensemble,
+        max_tokens=message.max_tokens or None,
+        case=message.letter_case or "any",
+        accepts_empty=not message.refuses_empty,
+        objects=message.objects,
     )

@@ -169,4 +169,14 @@ def another(given: Instruction, scene: Scene, task: Task, rng: np.random.Generat
 
 def _described(listener: PolicyDescription, parameters: OtherWordsParameters) -> PolicyDescription:
     privileged = listener.privileged or parameters.words == "another"
-    return replace(listener, name=parameters.name, privileged=privileged)
+    # The listener never gets the words that are given, so they may be as long as they like.
+    return replace(
+        listener,
+        name=parameters.name,
+        privileged=privileged,
+        objects=listener.shows_objects,
+        max_tokens=None,
+        tokenizer="",
+        case="any",
+        accepts_empty=True,
+    )

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.sentence_encoder import encoder_reads
 
 CAMERA = "board"
 
@@ -25,4 +26,5 @@ def describe(name: str, sees: bool) -> PolicyDescription:
         image_sizes=(IMAGE_SIZE,) if sees else (),
         privileged=not sees,
         rate=RATE,
+        **encoder_reads(),
     )

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml
+from robocontrast_ros.configuration.errors import LONGEST, cut
 from robocontrast_ros.domain import Fault, Observed
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription, PolicyFault
 
@@ -204,7 +205,8 @@ class PolicyRunner:
         except PolicyFault:
             raise
         except Exception as error:  # a user's policy may raise anything: its fault
-            raise PolicyFault(Fault.POLICY_RAISED, f"{type(error).__name__}: {error}") from error
+            # The text of an error may hold a whole instruction, however long that is.
+            raise PolicyFault(Fault.POLICY_RAISED, cut(f"{type(error).__name__}: {error}", LONGEST)) from error
 
     def _check(self, answer: Any) -> NDArray[np.float64]:
         wanted = self.description

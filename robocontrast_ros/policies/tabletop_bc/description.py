@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from robocontrast_ros.policies.action_spaces import TOOL_DELTA
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.sentence_encoder import encoder_reads
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WIDTH
 
 RATE = 10.0
@@ -21,5 +22,6 @@ def describe(name: str, sees: bool) -> PolicyDescription:
         image_sizes=((WIDTH, HEIGHT), (WIDTH, HEIGHT)) if sees else (),
         privileged=not sees,
         rate=RATE,
+        **encoder_reads(),
         observes=("tool_pose", "gripper_width"),
     )

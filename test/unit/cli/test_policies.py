@@ -26,7 +26,7 @@ def rows(*arguments: str) -> dict[str, list[str]]:
     new = True
     for line in result.output.splitlines():
         cells = [cell.strip() for cell in line.strip("│").split("│")]
-        if len(cells) != 6:
+        if len(cells) != 7:
             new = True
         elif new:
             row, new = table.setdefault(cells[0], cells), False
@@ -60,6 +60,7 @@ def test_every_shipped_policy_is_listed_with_the_robots_that_it_fits():
         "sentence encoder",
         "locobot",
         f"franka, ur5e: takes planar_delta, joint_positions {HANDS}",
+        "unknown",
     ]
     assert table["openpi_droid"][1] == "joint_velocities size 8, 15 Hz chunk 15, 8 executed"
     assert table["openpi_droid"][4] == table["lerobot_act"][4] == "franka_hand"
@@ -68,7 +69,14 @@ def test_every_shipped_policy_is_listed_with_the_robots_that_it_fits():
     assert table["http"][3] == "server http://localhost:8000/act"
     assert "lerobot" in table["lerobot"][3]
     assert table["film_bc"][3].startswith("PyTorch (extra `learned`)")
-    assert table["oracle"][2:] == ["", "ground truth", "franka ur5e", f"{HANDS} locobot: takes discrete_navigation"]
+    assert table["oracle"][2:] == [
+        "",
+        "ground truth",
+        "franka ur5e",
+        f"{HANDS} locobot: takes discrete_navigation",
+        "unknown",
+    ]
+    assert table["film_bc"][6] == "512 tokens all-MiniLM-L6-v2 small letters"
 
 
 def test_what_a_policy_wants_of_a_robot_is_compared_with_each(tmp_path):
@@ -87,7 +95,7 @@ def test_what_a_policy_wants_of_a_robot_is_compared_with_each(tmp_path):
         conventions={"gripper": "closes"},
     )
     (row,) = rows(str(mine)).values()
-    name, answers, cameras, _, fits, others = row
+    name, answers, cameras, _, fits, others, _ = row
     assert name.endswith("mine.yaml “my arm”")
     assert answers == "joint_positions size 7, 15 Hz chunk 16, 8 executed"
     assert cameras == "board 224x224"
@@ -107,9 +115,9 @@ def test_with_a_session_its_control_rate_and_cameras_count(tmp_path):
     made = write_described(tmp_path / "made.yaml", **wanted)
     ours = ("--session", "language_table_demo", "--robot", "ur5e")
     (row,) = rows(str(by_file), *ours).values()
-    assert row[4:] == ["", "ur5e: 10 Hz, not 5"], "the cameras take the size that its file asks for"
+    assert row[4:6] == ["", "ur5e: 10 Hz, not 5"], "the cameras take the size that its file asks for"
     (row,) = rows(str(made), *ours).values()
-    assert row[4:] == ["", "ur5e: 10 Hz, not 5; board has 320x180 pixels"]
+    assert row[4:6] == ["", "ur5e: 10 Hz, not 5; board has 320x180 pixels"]
     (row,) = rows(str(made)).values()
     assert row[4] == "franka ur5e"
 
@@ -129,7 +137,7 @@ def test_a_policy_whose_weights_are_missing_is_told_by_its_file(tmp_path):
     (row,) = rows(str(file)).values()
     assert "network gone.pt: not there GPU sentence encoder" in row[3]
     told = f"franka, ur5e: reference delta, not absolute {HANDS} locobot: takes discrete_navigation"
-    assert row[4:] == ["", told]
+    assert row[4:6] == ["", told]
 
 
 def test_a_policy_that_cannot_be_told_is_a_row_with_the_reason(tmp_path):
@@ -192,3 +200,10 @@ def test_a_narrow_terminal_breaks_no_word():
     ):
         assert words in told.output
     assert max(map(len, told.output.splitlines())) <= 80
+
+
+def test_how_much_of_the_words_a_policy_reads_is_told_or_said_to_be_unknown(tmp_path):
+    known = write_described(tmp_path / "known.yaml", max_tokens=48, tokenizer="/a/b/tokens.json", accepts_empty=False)
+    uncounted = write_described(tmp_path / "uncounted.yaml", max_tokens=48)
+    told = {Path(name).stem: row[6] for name, row in rows(str(known), str(uncounted)).items()}
+    assert told == {"known": "48 tokens tokens.json no empty text", "uncounted": "48 tokens tokenizer unknown"}

@@ -17,9 +17,9 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.packing import check_sizes, describe, state_size
+from robocontrast_ros.policies.adapters.packing import check_sizes, state_size
 from robocontrast_ros.policies.adapters.remote.openpi_policy import OpenpiParameters, OpenpiPolicy
-from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters
+from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters, describe_remote
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 
 SERVER = Path(__file__).with_name("lerobot_server.py")
@@ -49,7 +49,7 @@ class LerobotPolicy:
             ConfigurationError: the file does not fit, or the checkpoint cannot be served.
         """
         check_sizes(path, parameters)
-        self._parameters = parameters
+        self._parameters, self._path = parameters, path
         self._process, port = _start(parameters, path)
         # The process must end with this one, even without a call of close.
         self._stop = weakref.finalize(self, _stop, self._process)
@@ -76,7 +76,7 @@ class LerobotPolicy:
         Raises:
             ConfigurationError: the file does not fit.
         """
-        return describe(load_record(LerobotParameters, path))
+        return describe_remote(load_record(LerobotParameters, path), path)
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class LerobotPolicy:
 
     def describe(self) -> PolicyDescription:
         """Return the description in the file."""
-        return describe(self._parameters)
+        return describe_remote(self._parameters, self._path)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial: lerobot's policy is reset, and torch seeded.

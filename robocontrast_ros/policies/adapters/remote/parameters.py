@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration import ConfigurationError, record, resolve_uri
+from robocontrast_ros.configuration.minilm import MINILM
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.packing import AdapterParameters
-from robocontrast_ros.policies.protocol import PolicyFault
+from robocontrast_ros.policies.adapters.packing import AdapterParameters, describe
+from robocontrast_ros.policies.protocol import Case, PolicyDescription, PolicyFault
+
+
+@record
+class TextParameters:
+    """What the model behind a server does with words: key `text` of a remote policy's file."""
+
+    max_tokens: int | None = Field(
+        default=None, ge=1, description="tokens of an instruction that it reads, the tokenizer's own marks included"
+    )
+    tokenizer: str = Field(default="", description="URI of the model's tokenizer.json; empty: no tokens are counted")
+    case: Case = Field(default="any", description="lower where capital letters reach it as small ones")
+    accepts_empty: bool = Field(default=True, description="whether it takes an empty instruction")
 
 
 @record
 class RemoteParameters(AdapterParameters):
     """Keys of every remote policy's file."""
+
+    text: TextParameters = Field(default_factory=TextParameters)
 
     timeout: float = Field(
         default=5.0, gt=0, le=3600, description="limit of one answer [s]; keep it below timeouts.policy"
@@ -30,6 +46,19 @@ class RemoteParameters(AdapterParameters):
     )
     connect_timeout: float = Field(
         default=5.0, gt=0, le=3600, description="limit of connecting [s]; keep it below timeouts.policy"
+    )
+
+
+def describe_remote(parameters: RemoteParameters, path: Path) -> PolicyDescription:
+    """Return the description in the file of a remote policy; a tokenizer's path starts from the file."""
+    text = parameters.text
+    by_path = text.tokenizer not in ("", MINILM)
+    return replace(
+        describe(parameters),
+        max_tokens=text.max_tokens,
+        tokenizer=str(resolve_uri(text.tokenizer, path.parent)) if by_path else text.tokenizer,
+        case=text.case,
+        accepts_empty=text.accepts_empty,
     )
 
 

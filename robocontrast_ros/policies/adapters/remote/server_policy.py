@@ -14,12 +14,11 @@ from typing_extensions import Self
 from robocontrast_ros.configuration import load_record, record
 from robocontrast_ros.policies.adapters.packing import (
     check_sizes,
-    describe,
     made_up_observation,
     pack,
     unpack,
 )
-from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters, nest, read_api_key
+from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters, describe_remote, nest, read_api_key
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 
 SERVER_CURE = "Start the server on the policy's host (docs/remote_policies.md), or correct `url`."
@@ -57,7 +56,7 @@ class ServerPolicy(ABC):
             ConfigurationError: lists of numbers do not fit, or the key's variable is not set.
         """
         check_sizes(path, parameters)
-        self.parameters = parameters
+        self.parameters, self._path = parameters, path
         self._key = read_api_key(parameters.api_key, path)
         self._instruction = ""
 
@@ -77,7 +76,7 @@ class ServerPolicy(ABC):
         Raises:
             ConfigurationError: the file does not fit.
         """
-        return describe(load_record(cls.PARAMETERS, path))
+        return describe_remote(load_record(cls.PARAMETERS, path), path)
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
@@ -86,7 +85,7 @@ class ServerPolicy(ABC):
 
     def describe(self) -> PolicyDescription:
         """Return the description in the file."""
-        return describe(self.parameters)
+        return describe_remote(self.parameters, self._path)
 
     @abstractmethod
     def reset(self, instruction: str, seed: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from robocontrast_ros.policies.adapters.torch_model.parameters import TorchParam
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.checkpoints import pytorch_needed
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.sentence_encoder import encoder_reads
 
 if TYPE_CHECKING:
     from robocontrast_ros.policies.adapters.torch_model.networks import Network
@@ -41,7 +43,7 @@ class TorchPolicy:
         Raises:
             ConfigurationError: the file does not fit.
         """
-        return describe(load_parameters(path))
+        return _described(load_parameters(path), path)
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
@@ -73,7 +75,7 @@ class TorchPolicy:
 
     def describe(self) -> PolicyDescription:
         """Return the description in the parameter file."""
-        return describe(self._parameters)
+        return _described(self._parameters, self._path)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; all random numbers of the network come from the seed."""
@@ -178,3 +180,14 @@ class TorchPolicy:
         expected = f"inputs that the network takes{': ' * bool(shapes)}{shapes}"
         given = form_of(inputs, parameters.call.batch)
         return ConfigurationError(path, "input", given, expected, f"It says: {fault.detail}")
+
+
+def _described(parameters: TorchParameters, path: Path) -> PolicyDescription:
+    """Return the description in a parameter file, with what becomes of the words."""
+    described, wanted = describe(parameters), parameters.instruction
+    if wanted.encode == "minilm":
+        return replace(described, **encoder_reads())
+    if wanted.encode == "tokens":
+        tokenizer = str(resolve_uri(wanted.tokenizer or "", path.parent))
+        return replace(described, max_tokens=wanted.length, tokenizer=tokenizer)
+    return described

@@ -1,0 +1,89 @@
+"""Whether a policy takes in all that a trial tells and shows it: else the trial would say nothing about the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from robocontrast_ros.configuration import ConfigurationError, load_plugin
+from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.perturbations.tokens import Tokens
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.tasks.protocol import Task
+
+
+def unread(description: PolicyDescription | None, instance: TestInstance) -> str:
+    """Return why a policy would not take in all that a test instance tells and shows it, in words.
+
+    Empty where it would, or where that is not known.
+
+    Args:
+        description: the policy's; None where it is not known.
+        instance: what it is told, and the filters between the sensors and it.
+
+    Raises:
+        ConfigurationError: the policy's tokenizer cannot be read.
+    """
+    if description is None:
+        return ""
+    name, text, most = description.name, instance.instruction.text, description.max_tokens
+    if not text and not description.accepts_empty:
+        return f"policy '{name}' takes no empty instruction"
+    if most is not None and description.tokenizer:
+        count = _tokens(description.tokenizer).count(text)
+        if count > most:
+            return f"{count} tokens, of which policy '{name}' reads {most} (counted with {description.tokenizer})"
+    if not description.shows_objects:
+        for wanted in instance.observation:
+            kind = load_plugin("observation_filters", wanted.name, "trial", "observation.name")
+            if getattr(kind, "of_objects", False):
+                return f"policy '{name}' is shown no list of objects, and '{wanted.name}' changes nothing else"
+    return ""
+
+
+def check_tokenizer(description: PolicyDescription, source: str) -> None:
+    """Refuse a policy whose tokens are to be counted here and cannot be.
+
+    Args:
+        description: the policy's.
+        source: its parameter file, or a name for it in the error.
+
+    Raises:
+        ConfigurationError: its tokenizer cannot be read on this machine.
+    """
+    if description.max_tokens is None or not description.tokenizer:
+        return
+    try:
+        _tokens(description.tokenizer)
+    except ConfigurationError as error:
+        cure = f"{error.cure} Put it there on the session's machine, or leave it out: then no tokens are counted."
+        raise ConfigurationError(source, "tokenizer", description.tokenizer, error.expected, cure) from None
+
+
+class AsRead:
+    """A ``Perturbation`` that does not apply where the policy would not take in what became of an instance."""
+
+    def __init__(self, perturbation: Perturbation, policy: Callable[[], PolicyDescription | None]) -> None:
+        """Take a perturbation; ``policy`` describes the one that the next trial is for."""
+        self._perturbation, self._policy = perturbation, policy
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._perturbation, name)
+
+    def apply(
+        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
+    ) -> Perturbed | NotApplicable:
+        """Return the perturbation's answer, or why the policy would not take it in."""
+        answer = self._perturbation.apply(task, base, scene, rng)
+        if isinstance(answer, Perturbed) and (reason := unread(self._policy(), answer.instance)):
+            return NotApplicable(reason)
+        return answer
+
+
+@lru_cache(8)
+def _tokens(tokenizer: str) -> Tokens:
+    return Tokens(tokenizer)
