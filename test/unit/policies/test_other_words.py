@@ -1,5 +1,6 @@
 """The blind-language control, over policies that write down what they are told."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -127,3 +128,13 @@ def test_its_file_says_what_the_listener_needs(tmp_path):
     file.write_text(SHIPPED.read_text().replace("another", "none"))
     with pytest.raises(ConfigurationError, match=r"mine.yaml.*`words: another`"):
         load_record(OtherWordsParameters, file)
+
+
+@pytest.mark.parametrize("privileged", [True, False])
+def test_it_shows_its_listener_no_more_than_the_listener_asks_for_and_reads_any_words(privileged):
+    listener = Listener(privileged)
+    listener._description = replace(listener.describe(), max_tokens=4, tokenizer="t.json", accepts_empty=False)
+    for words in ("another", "none"):
+        described = control(listener, words).describe()
+        assert described.shows_objects == privileged
+        assert (described.max_tokens, described.tokenizer, described.accepts_empty) == (None, "", True)

@@ -187,6 +187,9 @@ def test_words_come_as_text_as_tokens_with_their_mask_or_not_at_all(tmp_path):
     assert np.allclose(tokens.act(STATE), [[0.02, 0.02]]), "mean of the ids 2, 6, 0, 0; two of them count"
     tokens.reset("push it push it push it", 0)
     assert np.allclose(tokens.act(STATE), [[0.04, 0.04]]), "cut off after four"
+    described = tokens.describe()
+    assert (described.max_tokens, described.tokenizer) == (4, str(tmp_path / "tokenizer.json"))
+    assert (said.describe().max_tokens, said.describe().tokenizer) == (None, "")
 
 
 def test_a_state_dict_is_found_inside_a_checkpoint_and_under_a_prefix(tmp_path):
