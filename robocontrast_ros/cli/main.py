@@ -347,6 +347,34 @@ def clutter_tables(
 
 @app.command()
 @one_line_errors
+def understanding(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Run folders with perturbations of what a policy is told or shown.")
+    ],
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the tables, as CSV and LaTeX, and the figures.", show_default=False),
+    ] = None,
+    margin: Annotated[float, typer.Option(help="Change of the share of successes that does not matter.")] = 0.15,
+    chance: Annotated[
+        Path | None,
+        typer.Option(
+            help="Run folder of the random policy, which measures chance; else `wrong_instruction` does.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Does it understand? Whether policies keep their success under plausible perturbations, and lose it under others.
+
+    A policy that succeeds all the same where nobody could know what to do is flagged in red.
+    """
+    from robocontrast_ros.cli.understanding import show_understanding
+
+    show_understanding(runs, to, margin, chance, Console())
+
+
+@app.command()
+@one_line_errors
 def train(
     recipe: Annotated[str, typer.Argument(help="Name of a recipe in config/training/, or path of a .yaml file.")],
     output: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from robocontrast_ros.analysis.estimates.test_set import (
     Runnable,
     test_set_estimates,
 )
-from robocontrast_ros.domain import BASE, Delivery, find_spec
+from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, find_spec
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
 from robocontrast_ros.runs.journal import Journal, JournalError
 
@@ -41,6 +42,7 @@ class Results:
         figure: the picture, when it was written.
         run: folder of the run.
         parameters: the session's resolved parameters, by file.
+        perturbations: perturbation's name -> what it says of itself; empty where the journal does not tell.
     """
 
     summary: Summary
@@ -50,6 +52,7 @@ class Results:
     figure: Path | None = None
     run: Path = Path()
     parameters: dict[str, Any] = field(default_factory=dict)
+    perturbations: Mapping[str, PerturbationSpec] = field(default_factory=dict)
 
 
 def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> Results:
@@ -125,6 +128,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         journal.warning,
         run=journal.path.parent,
         parameters=started.parameters,
+        perturbations=started.perturbations,
     )
 
 

@@ -32,6 +32,7 @@ from robocontrast_ros.analysis.report.trials import (
     no_progress,
     symbols_of,
 )
+from robocontrast_ros.analysis.report.understanding import understanding_section
 from robocontrast_ros.analysis.tables.summary import SELECTED, SPL_CHANGES
 from robocontrast_ros.domain import find_spec
 from robocontrast_ros.runs.events import (
@@ -126,6 +127,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "headlines": tuple(headlines_of(summary)),
         "sample_sizes": sample_sizes(results),
         "charts": _charts(journal, results),
+        "understanding": understanding_section(results),
         "clutter": clutter_section(run, results, attempts),
         "latencies": latencies(journal.events),
         "loaded": policies_loaded(journal.events),

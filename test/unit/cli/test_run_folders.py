@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.domain import Fault
 
-READERS = (["results"], ["clutter-tables"], ["score"], ["report"], ["evaluate", "--resume"])
+READERS = (["results"], ["clutter-tables"], ["understanding"], ["score"], ["report"], ["evaluate", "--resume"])
 
 
 def invoke(*arguments):

@@ -1,0 +1,430 @@
+"""Does a policy understand what it is told and shown? The check of seed 004, section III and figure 1.
+
+A policy that understands is robust to what is *plausible*, and drops in performance where the input is *unrealistic*.
+The paper reads that off two averages. Here each perturbation is compared with the same instances' own base trials, as a
+paired difference, and a verdict follows from two tests alone: whether it harms, and whether it takes less than a margin
+(``statistics.equivalence``). Test instances are taken as independent, not their trials.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from robocontrast_ros.analysis.estimates.results import Results
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import BASE, Expectation, PerturbationSpec
+from robocontrast_ros.perturbations.loading import load_perturbation
+from robocontrast_ros.perturbations.protocol import spec_of
+from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
+from robocontrast_ros.statistics.equivalence import Equivalence, equivalence, harm
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.multiplicity import holm
+from robocontrast_ros.statistics.unpaired import unpaired_difference
+
+MARGIN = 0.15
+"""A loss of the share of successes that is smaller does not matter; ours, as the paper has none."""
+
+LEVEL = 0.05
+"""A verdict needs an adjusted p-value below it."""
+
+WRONG_INSTRUCTION = "wrong_instruction"
+"""The perturbation that measures chance."""
+
+TOLD_AND_SHOWN = frozenset("LO")
+"""Axes of what changes only what a policy is told or shown: the scene is that of the base trial."""
+
+DRAWS_SEED = 0
+"""Of the bootstrap's draws, so that the same runs give the same numbers."""
+
+
+class Verdict(str, Enum):
+    """What a perturbation tells of a policy."""
+
+    ROBUST = "robust"
+    BRITTLE = "brittle"
+    SOUND = "sound"
+    WITHOUT_UNDERSTANDING = "acts without understanding"
+    UNDECIDED = "undecided"
+    NO_SKILL = "no skill"
+    NO_EXPECTATION = "no expectation"
+    SAME_AS_BASE = "same as base"
+
+
+MEANINGS: Mapping[Verdict, str] = {
+    Verdict.ROBUST: "plausible, and shown to be harmless",
+    Verdict.BRITTLE: "plausible, and shown to harm",
+    Verdict.SOUND: "implausible, and shown to harm",
+    Verdict.WITHOUT_UNDERSTANDING: "implausible, and shown to be harmless: it succeeds all the same",
+    Verdict.UNDECIDED: "neither is shown",
+    Verdict.NO_SKILL: "base success is not shown to be above chance, so nothing can be concluded",
+    Verdict.NO_EXPECTATION: "nobody can say what a sound policy does",
+    Verdict.SAME_AS_BASE: "what the policy received is what it received in the base trials: nothing was perturbed",
+}
+"""In the order of the figures."""
+
+
+class ChanceBy(str, Enum):
+    """How success without understanding was measured."""
+
+    CONTROL = "control run"
+    WRONG = WRONG_INSTRUCTION
+    NOTHING = "not measured"
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Success that needs no understanding.
+
+    Attributes:
+        by: how it was measured.
+        measured: the share of successes there; empty where it was not measured.
+        counted: what base success is compared with: 0 where it was not measured, and of ``wrong_instruction`` no more
+            than the margin. A policy that ignores words succeeds there as ever, and that is what is to be found.
+    """
+
+    by: ChanceBy
+    measured: Estimate
+    counted: Estimate
+
+
+@dataclass(frozen=True)
+class Retest:
+    """Base trials of the same instance, run again with another seed of the policy: the zero line of every difference.
+
+    Attributes:
+        pairs: of repeats of an instance.
+        instances: among them.
+        changed: mean absolute difference of success: the share of pairs whose outcomes differ.
+        difference: mean of the later repeat minus the earlier.
+    """
+
+    pairs: int
+    instances: int
+    changed: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class Row:
+    """A perturbation of a policy, or several that came to the same.
+
+    Attributes:
+        names: the perturbations; more than one where the policy received the same under all of them, with ``base``
+            first where that is what it received in the base trials.
+        symbols: the paper's symbols of them, in the same order.
+        spec: axes, plausibility and expectation; of several, those of the first, without expectation where they differ.
+        trials: perturbed trials that count.
+        base: success of the same instances' base trials.
+        perturbed: success of the perturbed trials.
+        change: perturbed minus base, instance by instance (repeats averaged), and whether it is less than the margin.
+        p_harm: of the hypothesis that the change is 0 or more.
+        p_harm_adjusted: by Holm's procedure over the perturbations of the policy; None where it is the only one.
+        p_harmless_adjusted: the same of ``change.p_not_worse``.
+        p_same_adjusted: the same of ``change.p_value``, of both one-sided tests together.
+        verdict: what follows.
+    """
+
+    names: tuple[str, ...]
+    symbols: tuple[str, ...]
+    spec: PerturbationSpec
+    trials: int
+    base: Estimate
+    perturbed: Estimate
+    change: Equivalence
+    p_harm: float | None
+    p_harm_adjusted: float | None = None
+    p_harmless_adjusted: float | None = None
+    p_same_adjusted: float | None = None
+    verdict: Verdict = Verdict.UNDECIDED
+
+    @property
+    def name(self) -> str:
+        """The names, joined by an equals sign."""
+        return " = ".join(self.names)
+
+    @property
+    def symbol(self) -> str:
+        """The symbols, joined by an equals sign."""
+        return " = ".join(self.symbols)
+
+    @property
+    def tested(self) -> bool:
+        """Whether a verdict is asked for."""
+        return self.verdict not in (Verdict.NO_EXPECTATION, Verdict.SAME_AS_BASE)
+
+
+@dataclass(frozen=True)
+class Check:
+    """The check of one policy.
+
+    Attributes:
+        policy: its name.
+        level: the task, which stands in the place of the paper's level of generalisation.
+        base: success of all base trials.
+        base_trials: their number.
+        instances: test instances among them.
+        chance: success without understanding.
+        skill: base success minus chance.
+        retest: None where no instance was repeated.
+        rows: in the order of the session.
+        left_out: perturbations of which it is not known what to expect: the journal is older, and none of that name is
+            installed.
+    """
+
+    policy: str
+    level: str
+    base: Estimate
+    base_trials: int
+    instances: int
+    chance: Chance
+    skill: Estimate
+    retest: Retest | None
+    rows: tuple[Row, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def flagged(self) -> tuple[Row, ...]:
+        """What it succeeds under although it cannot know what to do."""
+        return tuple(row for row in self.rows if row.verdict is Verdict.WITHOUT_UNDERSTANDING)
+
+    def row(self, name: str) -> Row | None:
+        """Return the row that a perturbation is in; None where there is none."""
+        return next((row for row in self.rows if name in row.names), None)
+
+
+@dataclass(frozen=True)
+class Understanding:
+    """The check of each policy of some runs.
+
+    Attributes:
+        margin: what does not matter.
+        checks: one a run and policy.
+    """
+
+    margin: float
+    checks: tuple[Check, ...]
+
+
+def understanding_of(
+    runs: Sequence[Results], margin: float = MARGIN, control: Results | None = None
+) -> Understanding | None:
+    """Return the check of each policy of some runs; None where nothing changes only what a policy is told or shown.
+
+    Args:
+        runs: different ones.
+        margin: largest loss of the share of successes that does not matter, in (0, 1).
+        control: a run of the random policy, whose base trials measure chance; where it is left out,
+            ``wrong_instruction`` of each run does.
+
+    Raises:
+        ValueError: the margin is out of bounds.
+    """
+    found = [(results, check) for results in runs for check in _checks(results, margin, control)]
+    if not any(_only_told_or_shown(row.spec) for _, check in found for row in check.rows):
+        return None
+    same = Counter((check.policy, check.level) for _, check in found)
+    folders = Counter(results.run.name for results in runs)
+    checks = []
+    for results, check in found:
+        run = results.run.name if folders[results.run.name] < 2 else str(results.run)
+        several = same[check.policy, check.level] > 1
+        checks.append(replace(check, policy=f"{check.policy} ({run})") if several else check)
+    return Understanding(margin, tuple(checks))
+
+
+def specs_of(results: Results) -> Mapping[str, PerturbationSpec]:
+    """Return what each perturbation of a run says of itself.
+
+    A journal that does not tell is asked for their names: those that are installed say it.
+    """
+    if results.perturbations:
+        return results.perturbations
+    strategy = (results.parameters.get("session") or {}).get("strategy") or {}
+    found: dict[str, PerturbationSpec] = {}
+    for entry in (*strategy.get("perturbations", ()), *results.trials["perturbation"].unique(maintain_order=True)):
+        # One of somebody else's package may say less of itself than this version asks for.
+        try:
+            one = load_perturbation(entry, "journal", "perturbations")
+            found.setdefault(one.name, spec_of(one))
+        except (ConfigurationError, AttributeError):
+            continue
+    return found
+
+
+def verdict_of(expectation: Expectation, *, harmful: bool, harmless: bool) -> Verdict:
+    """Return the verdict of a policy that has skill.
+
+    Args:
+        expectation: what a sound policy does.
+        harmful: whether the perturbation was shown to harm.
+        harmless: whether it was shown to take less than the margin; this counts where a harm was shown, too.
+    """
+    if expectation is Expectation.UNKNOWN:
+        return Verdict.NO_EXPECTATION
+    should_fail = expectation is Expectation.SHOULD_FAIL
+    if harmless:
+        return Verdict.WITHOUT_UNDERSTANDING if should_fail else Verdict.ROBUST
+    if harmful:
+        return Verdict.SOUND if should_fail else Verdict.BRITTLE
+    return Verdict.UNDECIDED
+
+
+def _checks(results: Results, margin: float, control: Results | None) -> Iterable[Check]:
+    """Return the check of each policy that served in a run."""
+    specs = specs_of(results)
+    level = Path(str((results.parameters.get("session") or {}).get("task") or "")).stem
+    counting = results.trials.filter("counts")
+    for policy in counting["policy"].unique(maintain_order=True):
+        trials = counting.filter(pl.col("policy") == policy)
+        base = trials.filter(pl.col("perturbation") == BASE)
+        symbols = {row.perturbation: row.symbol for row in results.summary.rows if row.policy == policy}
+        run = [name for name in symbols if len(trials.filter(pl.col("perturbation") == name)) and name != BASE]
+        chance = _chance(trials, margin, control)
+        skill = unpaired_difference(_success(base), chance.counted)
+        rows = (_row(trials, names, specs, symbols, margin) for names in _alike(trials, run, specs))
+        yield Check(
+            policy or "policy",
+            level,
+            _success(base),
+            len(base),
+            base["base_id"].n_unique(),
+            chance,
+            skill,
+            _retest(base),
+            _judged(rows, skill, margin),
+            tuple(name for name in run if name not in specs),
+        )
+
+
+def _success(trials: pl.DataFrame) -> Estimate:
+    return cluster_mean(trials["success"].to_numpy(), trials["base_id"].to_numpy())
+
+
+def _chance(trials: pl.DataFrame, margin: float, control: Results | None) -> Chance:
+    if control is not None:
+        found = _success(control.trials.filter(pl.col("counts") & (pl.col("perturbation") == BASE)))
+        return Chance(ChanceBy.CONTROL, found, found)
+    found = _success(trials.filter(pl.col("perturbation") == WRONG_INSTRUCTION))
+    if found.mean is None:
+        return Chance(ChanceBy.NOTHING, NO_ESTIMATE, Estimate(0.0, 0.0, 0.0))
+    counted = found if found.mean <= margin else Estimate(margin, margin, margin)
+    return Chance(ChanceBy.WRONG, found, counted)
+
+
+def _retest(base: pl.DataFrame) -> Retest | None:
+    earlier, later, instances = [], [], []
+    for (instance,), repeats in base.sort("base_id", "repeat").group_by("base_id", maintain_order=True):
+        for first, second in combinations(repeats["success"].to_list(), 2):
+            earlier.append(first)
+            later.append(second)
+            instances.append(instance)
+    if not instances:
+        return None
+    changed = cluster_mean(np.abs(np.subtract(later, earlier)), instances)
+    return Retest(len(instances), len(set(instances)), changed, paired_difference(later, earlier, instances))
+
+
+def _alike(
+    trials: pl.DataFrame, names: Sequence[str], specs: Mapping[str, PerturbationSpec]
+) -> Iterable[tuple[str, ...]]:
+    """Return the names of each row: those under which the policy received the same in all trials are in one.
+
+    What the policy does not say that it received is taken to be what was sent.
+    """
+    received = {
+        name: frozenset(
+            trials.filter(pl.col("perturbation") == name)
+            .select("base_id", "repeat", pl.coalesce("observed_instruction", "instruction"), "filters")
+            .rows()
+        )
+        for name in (BASE, *names)
+        if name == BASE or (name in specs and _only_told_or_shown(specs[name]))
+    }
+    rows: dict[object, list[str]] = defaultdict(list)
+    for name in names:
+        if name in specs:
+            own = received.get(name, name)
+            as_base = isinstance(own, frozenset) and own <= received[BASE]
+            rows[BASE if as_base else own].append(name)
+    return ((BASE, *found) if key == BASE else tuple(found) for key, found in rows.items())
+
+
+def _only_told_or_shown(spec: PerturbationSpec) -> bool:
+    return bool(spec.axes) and TOLD_AND_SHOWN.issuperset(spec.axes)
+
+
+def _row(
+    trials: pl.DataFrame,
+    names: tuple[str, ...],
+    specs: Mapping[str, PerturbationSpec],
+    symbols: Mapping[str, str],
+    margin: float,
+) -> Row:
+    """Return a row without adjusted p-values, and without a verdict that needs tests."""
+    perturbed = trials.filter(pl.col("perturbation").is_in(names) & (pl.col("perturbation") != BASE))
+    base = trials.filter((pl.col("perturbation") == BASE) & pl.col("base_id").is_in(perturbed["base_id"].implode()))
+    means = [table.group_by("base_id").agg(pl.col("success").mean()) for table in (perturbed, base)]
+    pairs = means[0].join(means[1], on="base_id", suffix="_of_base").sort("base_id")
+    a, b, instances = (pairs[column].to_numpy() for column in ("success", "success_of_base", "base_id"))
+    first, *others = (specs[name] for name in names if name != BASE)
+    differ = any(other.expectation is not first.expectation for other in others)
+    spec = replace(first, expectation=Expectation.UNKNOWN) if differ else first
+    verdict = Verdict.UNDECIDED
+    if spec.expectation is Expectation.UNKNOWN:
+        verdict = Verdict.NO_EXPECTATION
+    if names[0] == BASE:
+        verdict = Verdict.SAME_AS_BASE
+    return Row(
+        names,
+        tuple(symbols.get(name, name) for name in names),
+        spec,
+        len(perturbed),
+        _success(base),
+        _success(perturbed),
+        equivalence(a, b, instances, margin=margin),
+        harm(a, b, instances, np.random.default_rng(DRAWS_SEED)),
+        verdict=verdict,
+    )
+
+
+def _judged(rows: Iterable[Row], skill: Estimate, margin: float) -> tuple[Row, ...]:
+    """Return the rows with adjusted p-values and verdicts.
+
+    The tests of one kind of all perturbations of the policy are a family, as everywhere in this package.
+    """
+    found = tuple(rows)
+    tested = [row for row in found if row.tested]
+    families = (
+        holm([row.p_harm for row in tested]),
+        holm([row.change.p_not_worse for row in tested]),
+        holm([row.change.p_value for row in tested]),
+    )
+    judged = {}
+    for row, harms, harmless, same in zip(tested, *families, strict=True):
+        adjusted = replace(row, p_harm_adjusted=harms, p_harmless_adjusted=harmless, p_same_adjusted=same)
+        judged[row.names] = replace(adjusted, verdict=_verdict(adjusted, skill, margin))
+    return tuple(judged.get(row.names, row) for row in found)
+
+
+def _verdict(row: Row, skill: Estimate, margin: float) -> Verdict:
+    if skill.low is not None and skill.low <= 0.0:
+        return Verdict.NO_SKILL
+    # A policy that seldom succeeds cannot lose more than the margin.
+    can_lose = skill.low is not None and skill.low > margin
+    harmful = _rejects(row.p_harm_adjusted, row.p_harm)
+    harmless = can_lose and _rejects(row.p_harmless_adjusted, row.change.p_not_worse)
+    return verdict_of(row.spec.expectation, harmful=harmful, harmless=harmless)
+
+
+def _rejects(adjusted: float | None, alone: float | None) -> bool:
+    """Tell whether a test rejects; the only one of its family needs no adjustment."""
+    p = alone if adjusted is None else adjusted
+    return p is not None and p < LEVEL

@@ -1,0 +1,167 @@
+"""The picture of the check "Does it understand?": the change of success under each perturbation, a chart a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from robocontrast_ros.analysis.estimates.understanding import MEANINGS, Check, Row, Understanding, Verdict
+from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PINK
+from robocontrast_ros.analysis.figures.paper import Draw
+from robocontrast_ros.analysis.tables.summary import difference_in_words
+from robocontrast_ros.analysis.tables.understanding import grouped
+
+RED = "#C00000"
+"""Of what is flagged alone."""
+
+LIGHT = "#8b95a1"
+
+LOOKS = {
+    Verdict.ROBUST: (GREEN, "o"),
+    Verdict.BRITTLE: (ORANGE, "v"),
+    Verdict.SOUND: (BLUE, "s"),
+    Verdict.WITHOUT_UNDERSTANDING: (RED, "D"),
+    Verdict.UNDECIDED: (GREY, "$?$"),
+    Verdict.NO_SKILL: (LIGHT, "x"),
+    Verdict.NO_EXPECTATION: (PINK, "P"),
+    Verdict.SAME_AS_BASE: (LIGHT, "_"),
+}
+"""Verdict -> colour and marker, so that colour alone tells nothing."""
+
+LINE = 0.155
+"""Height of a line of a label [inch]."""
+
+BETWEEN = 0.075
+"""Space between two labels [inch]."""
+
+LONGEST = 22
+"""Letters of a label before it is broken."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart.
+
+    Attributes:
+        title: of the chart.
+        words: what it shows, for readers who cannot see it.
+        draw: draws it.
+        height: [inch].
+    """
+
+    title: str
+    words: str
+    draw: Draw
+    height: float
+
+
+def drawings_of(found: Understanding) -> dict[str, Drawing]:
+    """Return name -> chart, one a policy."""
+    drawings = {}
+    for number, check in enumerate(found.checks):
+        name = "understanding" if len(found.checks) == 1 else f"understanding_{number}"
+        rows = "; ".join(
+            f"{row.symbol} {difference_in_words(row.change.difference)}, {row.verdict.value}" for row in check.rows
+        )
+        above = 0.2 * ((len(_legend_entries(check, found.margin)) + 1) // 2)
+        drawings[name] = Drawing(
+            f"Does {check.policy} understand?",
+            f"Change of success from base trials under each perturbation, with 95 % intervals: {rows}. Shaded: changes "
+            f"of less than {found.margin:g}, which do not matter.",
+            _drawing(check, found.margin),
+            0.75 + above + sum(height for _, _, height in _lines(check)),
+        )
+    return drawings
+
+
+def _drawing(check: Check, margin: float) -> Draw:
+    return lambda figure: _draw(figure, check, margin)
+
+
+def _draw(figure: Figure, check: Check, margin: float) -> None:
+    axes = figure.subplots()
+    axes.axvspan(-margin, margin, color=GREEN, alpha=0.12, linewidth=0.0, zorder=0)
+    axes.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
+    if check.retest and check.retest.difference.low is not None and check.retest.difference.high is not None:
+        ends = check.retest.difference.low, check.retest.difference.high
+        axes.axvspan(*ends, facecolor="none", edgecolor=LIGHT, hatch="////", linewidth=0.0, zorder=0.5)
+    below, ticks, labels = 0.0, [], []
+    for label, row, height in _lines(check):
+        ticks.append(below - 0.5 * height)
+        labels.append(label)
+        if row:
+            _draw_row(axes, ticks[-1], row)
+        below -= height
+    axes.set_yticks(ticks, labels, linespacing=1.0)
+    for text, (_, row, _) in zip(axes.get_yticklabels(), _lines(check), strict=True):
+        text.set_fontweight("normal" if row else "bold")
+        text.set_color(RED if row and row.verdict is Verdict.WITHOUT_UNDERSTANDING else "black")
+    axes.tick_params(axis="y", length=0.0)
+    axes.set_ylim(below, 0.0)
+    values = [(row.change.difference.low, row.change.difference.high) for row in check.rows]
+    known = [value for ends in values for value in ends if value is not None]
+    axes.set_xlim(min([-2.0 * margin, *known]) - 0.04, max([2.0 * margin, *known]) + 0.04)
+    axes.set_xlabel("success: perturbed minus base (95 % interval)")
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    entries = _legend_entries(check, margin)
+    axes.legend(
+        handles=entries,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        fontsize="small",
+        frameon=False,
+        ncols=2,
+        columnspacing=1.0,
+        handlelength=1.4,
+    )
+
+
+def _draw_row(axes: Axes, place: float, row: Row) -> None:
+    colour, marker = LOOKS[row.verdict]
+    found = row.change.difference
+    if found.mean is None:
+        return
+    if found.low is not None and found.high is not None:
+        axes.hlines(place, found.low, found.high, color=colour, linewidth=1.4, zorder=2)
+    axes.plot(found.mean, place, marker=marker, linestyle="none", color=colour, markersize=5.5, zorder=3, clip_on=False)
+
+
+def _legend_entries(check: Check, margin: float) -> list[Line2D | Patch]:
+    used = {row.verdict for row in check.rows}
+    entries: list[Line2D | Patch] = [
+        Line2D([], [], color=LOOKS[one][0], marker=LOOKS[one][1], linewidth=1.4, markersize=5.5, label=one.value)
+        for one in MEANINGS
+        if one in used
+    ]
+    entries.append(Patch(color=GREEN, alpha=0.12, linewidth=0.0, label=f"within {margin:g}"))
+    if check.retest and check.retest.difference.low is not None:
+        entries.append(Patch(facecolor="none", edgecolor=LIGHT, hatch="////", linewidth=0.0, label="test-retest"))
+    return entries
+
+
+def _lines(check: Check) -> list[tuple[str, Row | None, float]]:
+    """Return label, row and height [inch] of each line of the chart; headings of groups have no row."""
+    lines: list[tuple[str, Row | None, float]] = []
+    for heading, rows in grouped(check):
+        lines.append((heading, None, LINE + 2.0 * BETWEEN))
+        for row in rows:
+            label = _broken(row)
+            lines.append((label, row, BETWEEN + LINE * (label.count("\n") + 1)))
+    return lines
+
+
+def _broken(row: Row) -> str:
+    """Return the symbols of a row, on as many lines as they need."""
+    lines = [""]
+    for number, symbol in enumerate(row.symbols):
+        said = symbol if number == 0 else f"= {symbol}"
+        joined = f"{lines[-1]} {said}".strip()
+        if len(joined) <= LONGEST or not lines[-1]:
+            lines[-1] = joined
+        else:
+            lines.append(said)
+    return "\n".join(lines)
