@@ -5,8 +5,8 @@ the worse p-value counts:
 
 - the *score* test, which is Wilson's interval with the effective sample size (``statistics.clusters``) turned round. It
   takes the spread from the data, so it is too sure where outcomes hardly ever change;
-- the *binomial* test for that case. Of all differences of -1, 0 and 1 whose mean is ``-margin``, those vary least that
-  never gain: the number of instances that lose is then binomial with ``margin``.
+- the *binomial* test for that case. With a mean of ``-margin``, the share of instances that lose is the share that
+  gains plus ``margin``. With the share that was seen to gain, the number of those that lose is binomial.
 
 Where none of n instances changes, the p-value is (1 - margin)^n. No valid test has a smaller one: that often, n
 instances show no change although a share ``margin`` of all instances is harmed. The interval is the wider of both at
@@ -101,12 +101,9 @@ def _interval(d: NDArray[np.float64], labels: NDArray[np.generic], confidence: f
     if found.mean is None or found.low is None or found.high is None:
         return found
     number, alpha = len(np.unique(labels)), 0.5 - confidence / 2
-    low, high = found.low, found.high
-    if found.mean <= 0.0:
-        low = min(low, -_most_lost(-found.mean * number, number, alpha))
-    if found.mean >= 0.0:
-        high = max(high, _most_lost(found.mean * number, number, alpha))
-    return Estimate(found.mean, low, high)
+    lost, gained = _shares(d, labels)
+    low, high = gained - _most(lost, number, alpha), _most(gained, number, alpha) - lost
+    return Estimate(found.mean, min(found.low, low), max(found.high, high))
 
 
 def _p_value(d: NDArray[np.float64], labels: NDArray[np.generic], margin: float) -> float:
@@ -116,16 +113,26 @@ def _p_value(d: NDArray[np.float64], labels: NDArray[np.generic], margin: float)
     sizes = np.bincount(group)
     size = effective_size(np.bincount(group, x), np.bincount(group, x**2), sizes, caution=OF_DIFFERENCES)
     score = float(special.ndtr((bound - np.mean(x)) * np.sqrt(size / (bound * (1.0 - bound)))))
-    lost = -float(np.mean(d)) * len(sizes)
-    # Where more is gained than lost, differences that never gain are no explanation.
-    return score if lost < 0.0 else max(score, _binomial(lost, len(sizes), margin))
+    lost, gained = _shares(d, labels)
+    return max(score, _at_most(lost, len(sizes), margin + gained))
 
 
-def _binomial(lost: float, number: int, share: float) -> float:
-    """Return the probability that no more than ``lost`` of ``number`` instances lose; ``lost`` need not be whole."""
-    return 1.0 if lost >= number else float(special.betainc(number - lost, lost + 1.0, 1.0 - share))
+def _shares(d: NDArray[np.float64], labels: NDArray[np.generic]) -> tuple[float, float]:
+    """Return the shares of instances that lose and that gain; one whose trials do so in part counts in part."""
+    _, group = np.unique(labels, return_inverse=True)
+    sums = np.bincount(group, d) / len(d)
+    return float(np.sum(np.maximum(-sums, 0.0))), float(np.sum(np.maximum(sums, 0.0)))
 
 
-def _most_lost(lost: float, number: int, alpha: float) -> float:
-    """Return the share for which ``_binomial`` is alpha (the upper limit of Clopper and Pearson 1934)."""
-    return 1.0 if lost >= number else float(special.betaincinv(lost + 1.0, number - lost, 1.0 - alpha))
+def _at_most(seen: float, number: int, share: float) -> float:
+    """Return the probability of no more than this share among ``number`` instances; it need not be a whole number."""
+    if seen >= 1.0 - 1e-12:
+        return 1.0
+    return float(special.betainc(number * (1.0 - seen), number * seen + 1.0, max(0.0, 1.0 - share)))
+
+
+def _most(seen: float, number: int, alpha: float) -> float:
+    """Return the share for which ``_at_most`` is alpha: the upper limit of Clopper and Pearson (1934)."""
+    if seen >= 1.0 - 1e-12:
+        return 1.0
+    return float(special.betaincinv(number * seen + 1.0, number * (1.0 - seen), 1.0 - alpha))

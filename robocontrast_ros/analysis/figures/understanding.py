@@ -25,17 +25,17 @@ LOOKS = {
     Verdict.BRITTLE: (ORANGE, "v"),
     Verdict.SOUND: (BLUE, "s"),
     Verdict.WITHOUT_UNDERSTANDING: (RED, "D"),
-    Verdict.UNDECIDED: (GREY, "$?$"),
+    Verdict.UNDECIDED: (GREY, "."),
     Verdict.NO_SKILL: (LIGHT, "x"),
     Verdict.NO_EXPECTATION: (PINK, "P"),
-    Verdict.SAME_AS_BASE: (LIGHT, "_"),
+    Verdict.SAME_AS_BASE: (LIGHT, "|"),
 }
 """Verdict -> colour and marker, so that colour alone tells nothing."""
 
 LINE = 0.155
 """Height of a line of a label [inch]."""
 
-BETWEEN = 0.075
+BETWEEN = 0.055
 """Space between two labels [inch]."""
 
 LONGEST = 22
@@ -73,7 +73,7 @@ def drawings_of(found: Understanding) -> dict[str, Drawing]:
             f"Change of success from base trials under each perturbation, with 95 % intervals: {rows}. Shaded: changes "
             f"of less than {found.margin:g}, which do not matter.",
             _drawing(check, found.margin),
-            0.75 + above + sum(height for _, _, height in _lines(check)),
+            0.6 + above + sum(height for _, _, height in _lines(check)),
         )
     return drawings
 
@@ -88,7 +88,9 @@ def _draw(figure: Figure, check: Check, margin: float) -> None:
     axes.axvline(0.0, color=GREY, linewidth=0.8, zorder=1)
     if check.retest and check.retest.difference.low is not None and check.retest.difference.high is not None:
         ends = check.retest.difference.low, check.retest.difference.high
-        axes.axvspan(*ends, facecolor="none", edgecolor=LIGHT, hatch="////", linewidth=0.0, zorder=0.5)
+        axes.axvspan(*ends, color=GREY, alpha=0.15, linewidth=0.0, zorder=0.5)
+        for end in ends:
+            axes.axvline(end, color=GREY, linewidth=0.8, linestyle=":", zorder=1)
     below, ticks, labels = 0.0, [], []
     for label, row, height in _lines(check):
         ticks.append(below - 0.5 * height)
@@ -105,7 +107,7 @@ def _draw(figure: Figure, check: Check, margin: float) -> None:
     values = [(row.change.difference.low, row.change.difference.high) for row in check.rows]
     known = [value for ends in values for value in ends if value is not None]
     axes.set_xlim(min([-2.0 * margin, *known]) - 0.04, max([2.0 * margin, *known]) + 0.04)
-    axes.set_xlabel("success: perturbed minus base (95 % interval)")
+    axes.set_xlabel("change of success")
     axes.spines[["top", "right", "left"]].set_visible(False)
     entries = _legend_entries(check, margin)
     axes.legend(
@@ -139,7 +141,7 @@ def _legend_entries(check: Check, margin: float) -> list[Line2D | Patch]:
     ]
     entries.append(Patch(color=GREEN, alpha=0.12, linewidth=0.0, label=f"within {margin:g}"))
     if check.retest and check.retest.difference.low is not None:
-        entries.append(Patch(facecolor="none", edgecolor=LIGHT, hatch="////", linewidth=0.0, label="test-retest"))
+        entries.append(Patch(color=GREY, alpha=0.15, linewidth=0.0, label="test-retest"))
     return entries
 
 
@@ -147,7 +149,7 @@ def _lines(check: Check) -> list[tuple[str, Row | None, float]]:
     """Return label, row and height [inch] of each line of the chart; headings of groups have no row."""
     lines: list[tuple[str, Row | None, float]] = []
     for heading, rows in grouped(check):
-        lines.append((heading, None, LINE + 2.0 * BETWEEN))
+        lines.append((heading.partition(":")[0], None, LINE + 2.0 * BETWEEN))
         for row in rows:
             label = _broken(row)
             lines.append((label, row, BETWEEN + LINE * (label.count("\n") + 1)))

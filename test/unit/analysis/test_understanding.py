@@ -255,6 +255,8 @@ def test_no_texts_of_the_chart_overlap(tmp_path, number, width):
     found = labels(figure)
     assert all(above.y0 > below.y1 for above, below in pairwise(found))
     assert all(box.x0 >= 0.0 for box in found)
+    below = figure.axes[0].xaxis.label.get_window_extent()
+    assert below.x1 <= figure.bbox.x1 and below.y0 >= 0.0
     legend = figure.axes[0].get_legend().get_window_extent()
     assert legend.y0 >= found[0].y1 - 2.0 and legend.x0 >= 0.0 and legend.x1 <= figure.bbox.x1
 

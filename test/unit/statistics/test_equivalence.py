@@ -39,6 +39,7 @@ def rejected(rng, number, loses, gains, draws, each=1):
         *((number, MARGIN, 0.0, 1) for number in (10, 16, 19, 25, 40)),
         (25, MARGIN, 0.0, 4),
         (25, MARGIN + 0.03, 0.03, 1),
+        (50, MARGIN + 0.01, 0.01, 1),
         (40, MARGIN + 0.1, 0.1, 1),
         (100, MARGIN + 0.25, 0.25, 1),
         (60, 0.02, 0.02 + MARGIN, 1),
@@ -47,7 +48,7 @@ def rejected(rng, number, loses, gains, draws, each=1):
 def test_a_change_as_large_as_the_margin_is_called_none_in_no_more_than_one_of_twenty_samples(
     number, loses, gains, each
 ):
-    draws = 600
+    draws = 400
     share = rejected(np.random.default_rng(number), number, loses, gains, draws, each)
     # With a probability of 5 % in each, fewer than one in ten thousand simulations has more.
     assert share <= stats.binom.ppf(0.9999, draws, 0.05) / draws
