@@ -22,9 +22,6 @@ UNIT = (0.0, 1.0)
 DIFFERENCES = (-1.0, 1.0)
 """Bounds of the difference of two scores."""
 
-OF_DIFFERENCES = 0.5
-"""Caution of ``effective_size`` for them: 1 for each of the two scores, on a scale that is twice as long."""
-
 
 def cluster_mean(
     values: ArrayLike,
@@ -70,7 +67,8 @@ def cluster_mean(
         return Estimate(mean, float(mean - reach), float(mean + reach))
     scale = high - low
     x = (y - low) / scale
-    caution = OF_DIFFERENCES if bounds == DIFFERENCES else 1.0
+    # A sum of squares of 1 for each score; a difference has two scores, on a scale that is twice as long.
+    caution = 0.5 if bounds == DIFFERENCES else 1.0
     size = effective_size(np.bincount(group, x), np.bincount(group, x**2), sizes, caution=caution, times=times)
     ends = wilson_ends((mean - low) / scale, size, confidence)
     below, above = (low + scale * float(end) for end in ends)

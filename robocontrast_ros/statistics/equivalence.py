@@ -21,12 +21,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from robocontrast_ros.statistics.clusters import OF_DIFFERENCES, differences, effective_size, paired_difference
+from robocontrast_ros.statistics.clusters import differences, effective_size, paired_difference
 from robocontrast_ros.statistics.decisions import paired_bootstrap
 from robocontrast_ros.statistics.estimate import CONFIDENCE, Estimate
 
 INNER = 0.90
 """Confidence level of the interval that lies inside the margin where two one-sided tests at 5 % reject: 1 - 2 * 5 %."""
+
+
+CAUTION = 0.5
+"""Of the effective sample size, as ``clusters.paired_difference`` has it."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def _p_value(d: NDArray[np.float64], labels: NDArray[np.generic], margin: float)
     _, group = np.unique(labels, return_inverse=True)
     x, bound = 0.5 * (1.0 + d), 0.5 * (1.0 - margin)
     sizes = np.bincount(group)
-    size = effective_size(np.bincount(group, x), np.bincount(group, x**2), sizes, caution=OF_DIFFERENCES)
+    size = effective_size(np.bincount(group, x), np.bincount(group, x**2), sizes, caution=CAUTION)
     score = float(special.ndtr((bound - np.mean(x)) * np.sqrt(size / (bound * (1.0 - bound)))))
     lost, gained = _shares(d, labels)
     return max(score, _at_most(lost, len(sizes), margin + gained))

@@ -194,7 +194,7 @@ def policy_table(check: Check) -> Table:
     table = small_table(title, "n", "base", "here", "difference", "harm", "harmless")
     table.add_column(Text("verdict"))
     for heading, rows in grouped(check):
-        table.add_row(Text(heading), style="italic")
+        table.add_row(Text(heading.partition(":")[0]), style="italic")
         for row in rows:
             style = "bold red" if row.verdict is Verdict.WITHOUT_UNDERSTANDING else None
             table.add_row(

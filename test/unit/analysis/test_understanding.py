@@ -266,9 +266,9 @@ def test_the_page_of_a_run_flags_what_it_succeeds_under_without_understanding(tm
         run = told_run(tmp_path / f"{flagged}", "policy", trials_of(20, often, mask_all=solves))
         journal = read_journal(run.journal)
         page = run_page(run, journal, compute_results(journal))
-        assert page.count('<p class="notice alarm">') == page.count('<b class="alarm">') == flagged
+        assert page.count('<div class="notice alarm">') == page.count('<b class="alarm">') == flagged
         assert 'id="chart-understanding"' in page and "Test-retest: not measured" in page
-        assert page.count("in the base trials: +0.00 [") == flagged
+        assert page.count("in the base trials; difference +0.00 [") == flagged
     plain = told_run(tmp_path / "plain", "policy", trials_of(3, often, S=often))
     journal = read_journal(plain.journal)
     assert "Does it understand" not in run_page(plain, journal, compute_results(journal))
