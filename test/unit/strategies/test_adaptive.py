@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from line_world import Invert, LineBench, LineTask, Mirrored, line, line_evaluation, to_place, with_scores
 
-from robocontrast_ros.domain import BASE, Fault, Perturbed, TestInstance
+from robocontrast_ros.domain import BASE, Expectation, Fault, Perturbed, TestInstance
 from robocontrast_ros.episodes.scoring.spl import Spl
 from robocontrast_ros.runs.events import TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import read_journal

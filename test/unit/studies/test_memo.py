@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from robocontrast_ros.configuration import read_yaml, resolve_uri
-from robocontrast_ros.domain import Fault, NotApplicable
+from robocontrast_ros.domain import Expectation, Fault, NotApplicable
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.runs.events import SetUp, TrialFinished
 from robocontrast_ros.sessions.control import SessionControl
