@@ -349,11 +349,18 @@ def clutter_tables(
 @one_line_errors
 def understanding(
     runs: Annotated[
-        list[Path], typer.Argument(help="Run folders with perturbations of what a policy is told or shown.")
+        list[Path],
+        typer.Argument(
+            help="Run folders with perturbations of what a policy is told or shown; or one name in "
+            "config/understanding/, whose sessions are run first.",
+        ),
     ],
     to: Annotated[
         Path | None,
         typer.Option(help="Folder for the tables, as CSV and LaTeX, and the figures.", show_default=False),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Sessions of a check at a time; by default one per processor.", min=1)
     ] = None,
     margin: Annotated[float, typer.Option(help="Change of the share of successes that does not matter.")] = 0.15,
     chance: Annotated[
@@ -368,8 +375,11 @@ def understanding(
 
     A policy that succeeds all the same where nobody could know what to do is flagged in red.
     """
-    from robocontrast_ros.cli.understanding import show_understanding
+    from robocontrast_ros.cli.understanding import run_understanding, show_understanding
 
+    if len(runs) == 1 and not runs[0].is_dir():
+        run_understanding(str(runs[0]), to, processes, Console())
+        return
     show_understanding(runs, to, margin, chance, Console())
 
 
@@ -507,7 +517,7 @@ def levels(
 def list_known() -> None:
     """List what can be used by name: files of this package, and plug-ins of any (docs/extending.md)."""
     table = Table("kind", "names")
-    for kind in ("sessions", "robots", "policies", "tasks", "levels", "studies", "training"):
+    for kind in ("sessions", "robots", "policies", "tasks", "levels", "studies", "training", "understanding"):
         table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))
     for kind in METHODS:
         table.add_row(f"{kind.replace('_', ' ')} (plug-ins)", ", ".join(plugin_names(kind)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,13 +12,15 @@ from rich.console import Console
 
 from robocontrast_ros.analysis.estimates.comparison import ComparisonError, check_distinct
 from robocontrast_ros.analysis.estimates.results import compute_results
-from robocontrast_ros.analysis.estimates.understanding import understanding_of
+from robocontrast_ros.analysis.estimates.understanding import Understanding, understanding_of
 from robocontrast_ros.analysis.tables.understanding import understanding_report, write_understanding
 from robocontrast_ros.cli.report import print_path
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.studies.understanding import checked, load_check, run_check, unexpected
 from robocontrast_ros.system.disk import make_folder
+from robocontrast_ros.system.processes import processors
 
 
 def show_understanding(
@@ -64,8 +67,44 @@ def show_understanding(
     found = understanding_of(results, margin, control)
     assert found is not None, "each run has such trials"
     console.print(understanding_report(found))
-    if to is None:
-        return
+    if to is not None:
+        _write(found, to, console)
+
+
+def run_understanding(name: str, to: Path | None, processes: int | None, console: Console) -> None:
+    """Run the sessions of a check that are not done, show what is found, and compare it with what is expected.
+
+    Args:
+        name: name in config/understanding/, or path of a file.
+        to: folder of runs, tables and figures; None for ``understanding/NAME``.
+        processes: sessions at a time; one per processor when None.
+        console: to print on.
+
+    Raises:
+        ConfigurationError: the check, its session or a policy does not fit.
+        DiskError: a file cannot be written.
+        typer.Exit: a verdict is not the expected one; code 1.
+    """
+    parameters, file = load_check(name)
+    folder = to or Path("understanding") / parameters.name
+    make_folder(folder)
+    for done, jobs in run_check(parameters, file, folder, processes or processors()):
+        console.print(f"{time.strftime('%H:%M:%S')} {done} of {jobs} sessions done", highlight=False)
+    found = checked(parameters, folder)
+    for seed, understanding in found.items():
+        console.print(f"seed {seed}", style="bold")
+        console.print(understanding_report(understanding))
+        _write(understanding, folder / f"seed{seed}", console)
+    wrong = unexpected(parameters, found)
+    for one in wrong:
+        console.print(f"not as expected: {one}", style="red", highlight=False)
+    if wrong:
+        raise typer.Exit(1)
+    if parameters.expected:
+        console.print("every verdict is the expected one", highlight=False)
+
+
+def _write(found: Understanding, to: Path, console: Console) -> None:
     # matplotlib takes a second to import.
     from robocontrast_ros.analysis.figures.paper import write_drawings
     from robocontrast_ros.analysis.figures.understanding import drawings_of

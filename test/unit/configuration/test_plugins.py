@@ -92,7 +92,8 @@ def test_a_class_that_cannot_be_called_without_arguments_is_refused_in_one_line(
 
 def test_what_is_made_without_an_attribute_is_refused_by_its_name(monkeypatch):
     lacking = type("Lacking", (WantsArguments,), {"__init__": lambda self: None})
-    assert refusal(monkeypatch, "perturbations", lambda: lacking).endswith("It lacks symbol, axes.")
+    said = refusal(monkeypatch, "perturbations", lambda: lacking)
+    assert said.endswith("It lacks symbol, axes, plausible, expectation.")
 
 
 def test_a_registered_object_whose_import_fails_is_refused_in_one_line(monkeypatch):

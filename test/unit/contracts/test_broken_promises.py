@@ -356,7 +356,7 @@ class Untold(Invert):
     ("perturbation", "test", "message"),
     [
         (broken(Invert, symbol=""), "it_says_what_it_is", "has a `symbol`, a text; got ''"),
-        (broken(Invert, axes="BL"), "it_says_what_it_is", "L, S and B, in this order; got 'BL'"),
+        (broken(Invert, axes="BL"), "it_says_what_it_is", "L, S, B and O, in this order; got 'BL'"),
         (broken(Invert, supports=lambda s, t: True), "it_says_which_tasks_it_supports", "false of a task that has no"),
         (Untold, "it_answers_with_an_instance_or_with_a_reason", "NotApplicable has a reason"),
         (
