@@ -25,7 +25,11 @@ class FilterParameters:
 
 
 class ObservationPerturbation:
-    """An observation filter between the sensors and the policy, in the scene of the test instance."""
+    """An observation filter between the sensors and the policy, in the scene of the test instance.
+
+    Attributes:
+        camera: the one whose images change; empty for all.
+    """
 
     axes = "O"
 
@@ -44,6 +48,7 @@ class ObservationPerturbation:
         if p.camera and not kind.of_images:
             raise ConfigurationError("session", "camera", p.camera, f"none, for '{filter_name}' changes no images")
         self._filter = Filter(filter_name, severity, p.camera)
+        self.camera = p.camera
         level = str(severity) if most > 1 else ""
         self.name = "_".join(filter(None, (filter_name, level, p.camera)))
         self.symbol = f"ΔO {' '.join(filter(None, (filter_name + level, p.camera)))}"

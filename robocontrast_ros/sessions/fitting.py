@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -261,7 +261,7 @@ def checked_stop_early(
 
 
 def loaded_perturbations(
-    parameters: StrategyParameters, strategy: Strategy, task: Task, source: str, key: str
+    parameters: StrategyParameters, strategy: Strategy, task: Task, cameras: Collection[str], source: str, key: str
 ) -> tuple[Perturbation, ...]:
     """Return the perturbation set P; refuse what the strategy does not use or the task does not support.
 
@@ -303,4 +303,8 @@ def loaded_perturbations(
                 f"perturbations that task '{task.name}' supports: {', '.join(supported) or '(none)'}",
                 "Leave it out, or give the task what it needs (the perturbation's documentation says what).",
             )
+        camera = getattr(perturbation, "camera", "")
+        if camera and camera not in cameras:
+            expected = f"one of the session's cameras: {', '.join(cameras) or '(none)'}"
+            raise ConfigurationError(source, f"{key}.camera", camera, expected)
     return found
