@@ -278,6 +278,8 @@ class Session:
             policy = served[self._next]
         else:
             if swaps := self._control.take_swaps():
+                # Reports of the swap are about the trial that comes next.
+                self._result = None
                 self._policies.swap(swaps, SessionState.RUNNING)
             policy = self._history.policy
         return policy.description if policy is not None else None

@@ -230,7 +230,7 @@ class TabletopNeighbourhood:
         standing = self._planner.movable(scene)
         others = [o.name for o in standing if o.name not in (target, reference)]
         if reference is None:
-            yield [replace(said, text="", arguments=(("target", name),)) for name in others]
+            yield [replace(said, text="", segments=(), arguments=(("target", name),)) for name in others]
             return
         pairs = [(name, reference) for name in others] + [(target, name) for name in others]
 

@@ -116,7 +116,7 @@ class TabletopPlanner:
             NoPlan: there is none; says why.
             ValueError: as ``TabletopGoals.goal``.
         """
-        found = self._found(replace(instruction, text=""), Scene(scene.objects))
+        found = self._found(replace(instruction, text="", segments=(), meant=""), Scene(scene.objects))
         if isinstance(found, Infeasible):
             raise NoPlan(found.reason)
         return found

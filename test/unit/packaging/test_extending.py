@@ -13,8 +13,11 @@ from pathlib import Path
 import extending_page
 import pytest
 
-ROW = re.compile(r"^\| an? (\w+) \| (\d): (`own_lab.+?) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
-KINDS = {"score", "backend", "judge", "policy", "strategy", "perturbation", "task", "robot", "gripper"}
+ROW = re.compile(r"^\| an? (\w[\w ]*) \| (\d): (`own_lab.+?) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
+KINDS = {
+    *("score", "backend", "judge", "policy", "strategy", "perturbation", "filter of observations"),
+    *("task", "robot", "gripper"),
+}
 SESSIONS = ("own_lab/session.yaml", "own_lab/table.yaml")
 
 
