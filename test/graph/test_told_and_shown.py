@@ -12,6 +12,7 @@ from twice import recorded_fast, unequal
 
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.domain import BASE, Delivery, Filter
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation
 
@@ -71,12 +72,13 @@ def test_the_policy_receives_the_words_that_are_told_and_that_is_confirmed_even_
 def test_the_bag_has_what_the_camera_gave_and_what_the_policy_was_shown(session):
     _, run = session
     event = of(run, "blur_5_board")
-    given, shown = messages(run, event, "image"), messages(run, event, "shown")
+    given, shown = messages(run, event, "image_raw"), messages(run, event, "shown")
     assert len(shown) == len(event.policy_latency)
     made = Filters((Filter("blur", 5, "board"),), event.trial.seed)
     for message in shown:
         (image,) = message.images
-        camera = next(pixels(each) for each in given if each.header.stamp == image.header.stamp)
+        stamp = stamp_from_msg(image.header.stamp)
+        camera = next(pixels(each) for each in given if stamp_from_msg(each.header.stamp) == stamp)
         expected = made.apply(Observation(0.0, {"board": camera}, (), (), None)).images["board"]
         assert np.array_equal(pixels(image), expected)
         assert not np.array_equal(pixels(image), camera)
