@@ -43,7 +43,7 @@ _LATEX: Mapping[int, str] = str.maketrans(
 def write_results(study: Study, folder: StudyFolder) -> StudyResults:
     """Write trials, curves, claims, figures and a summary of a study whose jobs are all done."""
     read = {job: folder.files(job).read() for job in jobs_of(study)}
-    pl.concat([table for table, _ in read.values()]).write_parquet(folder.path / "trials.parquet")
+    pl.concat([table for table, _ in read.values()], how="diagonal").write_parquet(folder.path / "trials.parquet")
     analysis = analyse(study, read)
     results = analysis.results
     for name, picture in analysis.pictures.items():
