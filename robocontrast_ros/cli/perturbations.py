@@ -60,20 +60,27 @@ def show_perturbations(session: str | None, seed: int, image: Path | None, conso
 
 
 def _show_all(console: Console) -> None:
-    tasks: list[Task] = [load_configured("tasks", file) for file in known_names("tasks").values()]
-    table = Table("perturbation", "axes", "plausible", "a sound policy", "tasks", "what it does")
-    table.columns[0].no_wrap = True
-    for perturbation in _all():
-        table.add_row(
-            perturbation.name,
-            perturbation.axes,
-            "yes" if perturbation.plausible else "no",
-            perturbation.expectation.value.replace("_", " "),
-            Text(", ".join(task.name for task in tasks if _supports(perturbation, task))),
-            Text(perturbation.description),
-        )
+    # A task may have several files; any of them may have what a perturbation changes.
+    kinds: dict[type[Task], list[Task]] = {}
+    for file in known_names("tasks").values():
+        task = load_configured("tasks", file)
+        kinds.setdefault(type(task), []).append(task)
+    table = Table("perturbation", "axes", "a sound policy", "what it does", box=None, padding=(0, 1, 0, 0))
+    table.columns[0].no_wrap = table.columns[1].no_wrap = True
+    for plausible in (True, False):
+        table.add_row(Text("plausible" if plausible else "implausible", style="bold"), "", "", "")
+        for perturbation in _all():
+            if perturbation.plausible is plausible:
+                able = [tasks[0].name for tasks in kinds.values() if any(_supports(perturbation, t) for t in tasks)]
+                only = f" ({', '.join(able)})" if len(able) < len(kinds) else ""
+                expected = perturbation.expectation.value.replace("_", " ")
+                what = Text(f"{perturbation.description}{only}")
+                table.add_row(perturbation.name, perturbation.axes, expected, what)
     console.print(table)
-    console.print("With a session: what they do to one of its test instances. docs/perturbations.md says more.")
+    console.print(
+        "In brackets: the tasks that have what it changes, where not all do. With a session, this shows what becomes "
+        "of one of its test instances. docs/perturbations.md says more."
+    )
 
 
 def _all() -> list[Perturbation]:

@@ -44,7 +44,7 @@ class Segment:
 
 def plain_text(segments: Iterable[Segment]) -> str:
     """Return what a policy that takes text alone receives: the visible segments' words, with single blanks."""
-    return " ".join("".join(segment.text for segment in segments if segment.visible).split())
+    return " ".join("".join(segment.text if segment.visible else " " for segment in segments).split())
 
 
 @dataclass(frozen=True)

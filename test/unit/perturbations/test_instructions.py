@@ -152,7 +152,7 @@ def test_masks_leave_the_positions_and_take_the_words_away(name, seed):
     ):
         instruction = told(perturbation, name, seed)
         assert [replaced(s) for s in instruction.segments] == list(before)
-        assert instruction.text == " ".join("".join(left).split()) and instruction.meant
+        assert instruction.text.split() == [word for text in left for word in text.split()] and instruction.meant
 
 
 def replaced(segment):
