@@ -88,6 +88,7 @@ def told_run(
     specs: Mapping[str, PerturbationSpec] = SPECS,
     task: str = "line",
     says: bool = True,
+    sees: bool = True,
 ) -> RunFolder:
     """Write a run folder.
 
@@ -98,6 +99,7 @@ def told_run(
         specs: what the journal says of the perturbations; empty for an older journal.
         task: name of the task.
         says: whether the policy server says what it received.
+        sees: whether the policy receives images.
     """
     run = RunFolder(folder)
     run.parameters.mkdir(parents=True)
@@ -112,7 +114,8 @@ def told_run(
     for index, told in enumerate(trials):
         trial = _trial(index, told)
         text = trial.instance.instruction.text
-        observed = Observed(text if told.words is None else told.words, told=True) if says else Observed()
+        words = text if told.words is None else told.words
+        observed = Observed(words, "0" * 64 if sees else "", told=True) if says else Observed()
         events.append(TrialFinished(trial, 0, _result(trial, told), observed, Recording("", ()), 0.0, 1.0, 0.0))
     events.append(SessionFinished("all_trials", "all trials were run", 1.0))
     # At once: a journal's writer waits for the disk after each event.

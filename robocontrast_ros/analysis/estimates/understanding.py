@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.estimates.results import Results
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
 from robocontrast_ros.domain import BASE, Expectation, PerturbationSpec
 from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.perturbations.protocol import spec_of
@@ -337,12 +337,16 @@ def _alike(
 ) -> Iterable[tuple[str, ...]]:
     """Return the names of each row: those under which the policy received the same in all trials are in one.
 
-    What the policy does not say that it received is taken to be what was sent.
+    What the policy does not say that it received is taken to be what was sent. Filters of images are none for a policy
+    that received no image.
     """
+    no_images = (pl.col("image_digest") == "") & pl.col("observed_instruction").is_not_null()
+    without_effect = no_images & pl.col("filters").is_in(_of_images_alone(trials["filters"].unique()))
+    filters = pl.when(without_effect).then(pl.lit("")).otherwise(pl.col("filters")).alias("filters")
     received = {
         name: frozenset(
             trials.filter(pl.col("perturbation") == name)
-            .select("base_id", "repeat", pl.coalesce("observed_instruction", "instruction"), "filters")
+            .select("base_id", "repeat", pl.coalesce("observed_instruction", "instruction"), filters)
             .rows()
         )
         for name in (BASE, *names)
@@ -355,6 +359,16 @@ def _alike(
             as_base = isinstance(own, frozenset) and own <= received[BASE]
             rows[BASE if as_base else own].append(name)
     return ((BASE, *found) if key == BASE else tuple(found) for key, found in rows.items())
+
+
+def _of_images_alone(filters: Iterable[str]) -> list[str]:
+    """Return those texts of the column ``filters`` in which each filter changes images and nothing else."""
+    known = {
+        name
+        for name in plugin_names("observation_filters")
+        if load_plugin("observation_filters", name, "trials", "filters").of_images
+    }
+    return [text for text in filters if text and all(part.split()[0] in known for part in text.split(", "))]
 
 
 def _only_told_or_shown(spec: PerturbationSpec) -> bool:

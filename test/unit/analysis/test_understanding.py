@@ -183,6 +183,10 @@ def test_what_is_shown_through_a_filter_is_not_what_the_base_trials_showed(tmp_p
     ]
     assert list(verdicts(checked(tmp_path, shown, specs=spec))) == ["blur_3", "noise_3"]
     assert list(verdicts(checked(tmp_path / "none", trials, specs=spec))) == ["base = blur_3 = noise_3"]
+    blind = checked(tmp_path / "blind", shown, specs=spec, sees=False)
+    assert list(verdicts(blind)) == ["base = blur_3 = noise_3"], "a policy without a camera was shown what it is always"
+    late = [replace(t, filters=(Filter("latency", 1),)) if t.filters else t for t in shown]
+    assert list(verdicts(checked(tmp_path / "late", late, specs=spec, sees=False))) == ["blur_3 = noise_3"]
 
 
 def test_the_same_words_in_another_scene_are_another_condition(tmp_path):
