@@ -347,6 +347,10 @@ class WrongInstruction(_OfInstruction):
 
     def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
         asked = base.instruction
+        if task.neighbourhood is not None:
+            # Such a task may have more conditions than can be tried, few of which are about what is in the scene.
+            other = task.neighbourhood.redirect(base, base.scene, rng)
+            return other if isinstance(other, NotApplicable) else _instead(task, asked, other.instance.instruction)
         goal = task.goals.goal(asked, base.scene)
         conditions = list(task.language.conditions())
         for index in rng.permutation(len(conditions))[:OTHER_CONDITIONS]:
@@ -360,8 +364,13 @@ class WrongInstruction(_OfInstruction):
             plan = task.planner.plan(said, base.scene)
             if isinstance(plan, Infeasible) or goal.satisfied(plan.final_scene):
                 continue
-            return replace(asked, text=said.text, segments=task.wording.segments(said), meant=asked.text)
+            return _instead(task, asked, said)
         return NotApplicable(f"no other instruction was found for the scene of '{asked.text}'")
+
+
+def _instead(task: Task, asked: Instruction, said: Instruction) -> Instruction:
+    """Return an instruction with the words of another one."""
+    return replace(asked, text=said.text, segments=task.wording.segments(said), meant=asked.text)
 
 
 def _words(segments: Iterable[Segment]) -> list[str]:
