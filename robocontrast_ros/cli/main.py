@@ -362,7 +362,10 @@ def understanding(
     processes: Annotated[
         int | None, typer.Option(help="Sessions of a check at a time; by default one per processor.", min=1)
     ] = None,
-    margin: Annotated[float, typer.Option(help="Change of the share of successes that does not matter.")] = 0.15,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Loss of the share of successes that does not matter; 0.15.", show_default=False),
+    ] = None,
     chance: Annotated[
         Path | None,
         typer.Option(
@@ -378,6 +381,9 @@ def understanding(
     from robocontrast_ros.cli.understanding import run_understanding, show_understanding
 
     if len(runs) == 1 and not runs[0].is_dir():
+        for option, value in (("--margin", margin), ("--chance", chance)):
+            if value is not None:
+                raise ConfigurationError("command line", option, str(value), "none: a check has its own in its file")
         run_understanding(str(runs[0]), to, processes, Console())
         return
     show_understanding(runs, to, margin, chance, Console())

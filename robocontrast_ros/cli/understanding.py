@@ -12,7 +12,7 @@ from rich.console import Console
 
 from robocontrast_ros.analysis.estimates.comparison import ComparisonError, check_distinct
 from robocontrast_ros.analysis.estimates.results import compute_results
-from robocontrast_ros.analysis.estimates.understanding import Understanding, understanding_of
+from robocontrast_ros.analysis.estimates.understanding import MARGIN, Understanding, understanding_of
 from robocontrast_ros.analysis.tables.understanding import understanding_report, write_understanding
 from robocontrast_ros.cli.report import print_path
 from robocontrast_ros.configuration import ConfigurationError
@@ -24,14 +24,14 @@ from robocontrast_ros.system.processes import processors
 
 
 def show_understanding(
-    runs: Sequence[Path], to: Path | None, margin: float, chance: Path | None, console: Console
+    runs: Sequence[Path], to: Path | None, margin: float | None, chance: Path | None, console: Console
 ) -> None:
     """Print the check of the policies of some runs, and write it and the figures into a folder.
 
     Args:
         runs: run folders, in the order of the tables.
         to: folder for CSV, LaTeX and figures; None for none.
-        margin: change of success that does not matter.
+        margin: loss of the share of successes that does not matter; None for the usual one.
         chance: run folder of the random policy; None where ``wrong_instruction`` measures chance.
         console: to print on.
 
@@ -42,6 +42,7 @@ def show_understanding(
         DiskError: a file cannot be written.
         typer.Exit: two runs are the same; code 2, after one line on stderr.
     """
+    margin = MARGIN if margin is None else margin
     if not 0.0 < margin < 1.0:
         raise ConfigurationError("command line", "--margin", margin, "a share between 0 and 1, such as 0.15")
     folders = [RunFolder.open(run) for run in runs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from pydantic import Field
+from pydantic_core import to_json
 
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.estimates.understanding import MARGIN, Understanding, Verdict, understanding_of
@@ -16,10 +18,11 @@ from robocontrast_ros.configuration import ConfigurationError, load_record, reco
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 from robocontrast_ros.system.processes import ProcessLost, run_in_processes
 
 
@@ -81,6 +84,8 @@ def load_check(name: str) -> tuple[CheckParameters, Path]:
 def run_check(parameters: CheckParameters, file: Path, output: Path, processes: int) -> Iterator[tuple[int, int]]:
     """Run the sessions of a check that are not done yet; yield how many are done, and of how many.
 
+    One that was done with other parameters, files or versions is run again, into a run folder of its own.
+
     Args:
         parameters: the check.
         file: what they are from.
@@ -91,7 +96,7 @@ def run_check(parameters: CheckParameters, file: Path, output: Path, processes: 
         ConfigurationError: a session or a policy does not fit.
     """
     wanted = [(seed, policy) for seed in parameters.seeds for policy in parameters.policies]
-    missing = [job for job in wanted if not _finished(_folder(output, *job))]
+    missing = [job for job in wanted if not _finished(_folder(output, *job), parameters.session, file, job)]
     yield len(wanted) - len(missing), len(wanted)
     one = partial(_run, parameters.session, file, output)
     for done, (index, lost) in enumerate(run_in_processes(one, missing, processes), start=1):
@@ -138,20 +143,30 @@ def _run_of(folder: Path) -> RunFolder:
     return RunFolder.open(max(folder.glob("*/journal.jsonl")).parent)
 
 
-def _finished(folder: Path) -> bool:
-    return (folder / "done").exists()
+def _finished(folder: Path, session: str, file: Path, job: tuple[int, str]) -> bool:
+    done = folder / "done"
+    return done.exists() and done.read_text("utf-8") == _state(_resolved(session, file, folder, job))
+
+
+def _resolved(session: str, file: Path, folder: Path, job: tuple[int, str]) -> ResolvedSession:
+    seed, policy = job
+    overrides = Overrides(policy=policy, seed=seed, output=str(folder), fast=True, settings={"recording": "none"})
+    return resolve(str(find_file("sessions", session, str(file), "session", file.parent)), overrides)
+
+
+def _state(resolved: ResolvedSession) -> str:
+    """Return the SHA-256, in hex, of all that the trials depend on."""
+    everything = {"session": resolved.snapshot(), "versions": session_versions()}
+    return hashlib.sha256(to_json(everything, inf_nan_mode="strings", fallback=str)).hexdigest()
 
 
 def _run(session: str, file: Path, output: Path, job: tuple[int, str]) -> None:
-    seed, policy = job
-    folder = _folder(output, seed, policy)
-    settings = {"recording": "none"}
-    overrides = Overrides(policy=policy, seed=seed, output=str(folder), fast=True, settings=settings)
-    resolved = resolve(str(find_file("sessions", session, str(file), "session", file.parent)), overrides)
+    folder = _folder(output, *job)
+    resolved = _resolved(session, file, folder, job)
     run = resolved.new_run(time.time())
     bench = open_bench(resolved)
     try:
         run_session(resolved.evaluation(), bench, run.journal)
     finally:
         bench.close()
-    (folder / "done").touch()
+    (folder / "done").write_text(_state(resolved), "utf-8")

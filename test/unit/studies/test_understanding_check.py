@@ -58,6 +58,11 @@ def test_a_check_runs_its_sessions_once_and_says_whether_the_verdicts_are_as_exp
     assert "seed 4, oracle, mask_all: expected acts without understanding, found undecided" in said
     assert "seed 4, random, vague: expected no skill, found nothing" in said
     assert sorted((tmp_path / "out").glob("seed4/*/*/journal.jsonl")) == runs, "what is done is not run again"
+    session = tmp_path / "session.yaml"
+    session.write_text(session.read_text().replace("size: 2", "size: 1"))
+    run_understanding(str(check(policies=["random"], expected={})), tmp_path / "out", 1, console)
+    again = sorted((tmp_path / "out").glob("seed4/random/*/journal.jsonl"))
+    assert len(again) == 2, "with another session, another run"
 
 
 def test_the_shipped_check_expects_something_of_each_of_its_policies_and_perturbations():
