@@ -58,9 +58,9 @@ def test_a_check_runs_its_sessions_once_and_says_whether_the_verdicts_are_as_exp
     assert "seed 4, oracle, mask_all: expected acts without understanding, found undecided" in said
     assert "seed 4, random, vague: expected no skill, found nothing" in said
     assert sorted((tmp_path / "out").glob("seed4/*/*/journal.jsonl")) == runs, "what is done is not run again"
-    session = tmp_path / "session.yaml"
+    file, session = check(policies=["random"], expected={}), tmp_path / "session.yaml"
     session.write_text(session.read_text().replace("size: 2", "size: 1"))
-    run_understanding(str(check(policies=["random"], expected={})), tmp_path / "out", 1, console)
+    run_understanding(str(file), tmp_path / "out", 1, console)
     again = sorted((tmp_path / "out").glob("seed4/random/*/journal.jsonl"))
     assert len(again) == 2, "with another session, another run"
 
