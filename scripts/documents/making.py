@@ -19,8 +19,10 @@ import polars as pl
 
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
+from robocontrast_ros.analysis.estimates.understanding import Understanding, understanding_of
 from robocontrast_ros.analysis.figures.charts import draw_overview
 from robocontrast_ros.analysis.figures.objects import LOOKS, draw_looks, draw_objects
+from robocontrast_ros.analysis.tables.understanding import understanding_tables
 from robocontrast_ros.cli import fast
 from robocontrast_ros.configuration.settings import parse_settings
 from robocontrast_ros.domain import BASE
@@ -130,6 +132,25 @@ def session_with_overview(picture: str, columns: Sequence[str] = COLUMNS) -> Cal
         return Made(_values(results, columns), results.summary.seed, {picture: pictures.compact(drawn)})
 
     return make
+
+
+def understanding(command: str, work: Path) -> Made:
+    """Run a fast session, or continue it, and keep what it tells of its policy's understanding."""
+    began = time.monotonic()
+    results, _ = _session(command, work)
+    found = understanding_of([results])
+    if found is None:
+        raise MakingError(f"'{command}' has no perturbation of what is told or shown")
+    seconds = round(time.monotonic() - began)
+    return Made(understood(found), results.summary.seed, measured={"seconds": seconds})
+
+
+def understood(found: Understanding) -> dict[str, Any]:
+    """Return the tables of a check of understanding."""
+    return {
+        name: {"columns": table.columns, "rows": [list(row) for row in table.iter_rows()]}
+        for name, table in understanding_tables(found).items()
+    }
 
 
 def _session(command: str, work: Path) -> tuple[Results, RunFolder]:

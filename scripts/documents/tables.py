@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.estimates.summary import Row, summary_rows
+from robocontrast_ros.analysis.estimates.understanding import Verdict
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS
@@ -693,6 +694,60 @@ def _among(trials: pl.DataFrame, looks: bool) -> pl.DataFrame:
 def _over_instances(trials: pl.DataFrame, values: pl.Expr, bounds: tuple[float, float] = UNIT) -> Estimate:
     instances = trials.select(pl.concat_str("study_seed", "base_id", separator=" ")).to_series()
     return cluster_mean(trials.select(values).to_series(), instances, bounds=bounds)
+
+
+def understood_table(*names: str) -> str:
+    """Return what perturbations of what policies are told or shown tell of them: a row a perturbation, a column a policy.
+
+    A cell has the paired difference in success to the base trials and the verdict, bold where a policy acts without
+    understanding. The first rows have the base trials, and the success that needs no understanding.
+
+    Args:
+        names: of the results; each is a session of a policy of its own.
+    """
+    found = [_understood(Source.folder, name) for name in names]
+    lines = [["", *(f"`{policies.item(0, 'policy')}`" for policies, _ in found)]]
+    lines.append(["base", *(_solved_of(policies, "base") for policies, _ in found)])
+    lines.append(["chance", *(_solved_of(policies, "chance") for policies, _ in found)])
+    for perturbation in dict.fromkeys(name for _, rows in found for name in rows["perturbation"]):
+        lines.append([f"`{perturbation}`", *(_verdict_of(rows, perturbation) for _, rows in found)])
+    return markdown(lines)
+
+
+def understood_as(name: str, verdict: str) -> str:
+    """Return the perturbations of a session with a verdict, in words; ``none`` where there is none.
+
+    Args:
+        name: of the result.
+        verdict: for instance ``acts without understanding``.
+    """
+    rows = _understood(Source.folder, name)[1].filter(pl.col("verdict") == verdict)
+    return _list([f"`{perturbation}`" for perturbation in rows["perturbation"]]) if rows.height else "none"
+
+
+@lru_cache
+def _understood(folder: Path, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the policies and the perturbations of a result, one perturbation a row."""
+    values = _read(folder, name).values
+    policies, rows = (
+        pl.DataFrame(values[table]["rows"], schema=values[table]["columns"], orient="row", infer_schema_length=None)
+        for table in ("understanding_policies", "understanding")
+    )
+    return policies, rows.with_columns(pl.col("perturbation").str.split(" = ")).explode("perturbation")
+
+
+def _solved_of(policies: pl.DataFrame, name: str) -> str:
+    found = Estimate(*(policies.item(0, f"{name}_{end}") for end in ("mean", "low", "high")))
+    return "-" if found.mean is None else estimate(found)
+
+
+def _verdict_of(rows: pl.DataFrame, perturbation: str) -> str:
+    own = rows.filter(pl.col("perturbation") == perturbation)
+    if not own.height:
+        return "-"
+    difference = Estimate(*(own.item(0, f"difference_{end}") for end in ("mean", "low", "high")))
+    verdict = own.item(0, "verdict")
+    return f"{between(difference)}, {f'**{verdict}**' if verdict == Verdict.WITHOUT_UNDERSTANDING.value else verdict}"
 
 
 def verdicts(name: str) -> str:
