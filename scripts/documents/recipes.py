@@ -335,8 +335,8 @@ RECIPES = (
         ),
         small_of="robocontrast study clutter_small --processes 2",
     ),
-    # Sizes were written down before any of these trials was run, such that of 13 perturbations those that change nothing
-    # can be shown to be harmless; they are shown however they come out.
+    # Sizes were written down before any of these trials was run, such that of 13 perturbations those that change
+    # nothing can be shown to be harmless; they are shown however they come out.
     _told("language_table_instructions", 100, (*BOARD, *STATE)),
     _told("navigation_instructions", 40, (*ROOM, MODULAR)),
     _told("tabletop_instructions", 40, (*PERTURBED_TABLE, *STATE_ON_TABLE)),

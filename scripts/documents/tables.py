@@ -697,7 +697,7 @@ def _over_instances(trials: pl.DataFrame, values: pl.Expr, bounds: tuple[float, 
 
 
 def understood_table(*names: str) -> str:
-    """Return what perturbations of what policies are told or shown tell of them: a row a perturbation, a column a policy.
+    """Return what perturbations of what policies are told or shown tell of them: rows perturbations, columns policies.
 
     A cell has the paired difference in success to the base trials and the verdict, bold where a policy acts without
     understanding. The first rows have the base trials, and the success that needs no understanding.
