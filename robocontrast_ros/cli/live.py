@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from robocontrast_ros.domain import Outcome, find_spec
+from robocontrast_ros.domain.words import on_one_line
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import (
     Event,
@@ -124,15 +125,15 @@ class LiveView:
             self._console.print(
                 f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
                 f"{self._metric.symbol} {result.scores.get(self._metric.name, math.nan):4.2f}  "
-                f"{event.cost:5.2f} {self._unit}  “{trial.instance.instruction.text}”"
-                f"{'  ' + result.detail if result.detail else ''}",
+                f"{event.cost:5.2f} {self._unit}  “{_shown(trial.instance.instruction.text)}”"
+                f"{'  ' + _shown(result.detail) if result.detail else ''}",
                 **_PLAIN,
             )
             self._refresh("")
         elif isinstance(event, TrialVoid):
             self._console.print(
                 f"{event.trial.trial_id}  {event.trial.base_id}  {event.trial.perturbation:<5} [yellow]void[/]  "
-                f"{event.fault.name}: {event.detail}",
+                f"{event.fault.name}: {_shown(event.detail)}",
                 **_PLAIN,
             )
         elif isinstance(event, PolicyLoaded) and self._policy_loaded:
@@ -143,7 +144,7 @@ class LiveView:
             )
         elif isinstance(event, TrialSkipped):
             self._console.print(
-                f"      {event.base_id}  {event.perturbation:<5} [dim]skipped: {event.reason}[/]",
+                f"      {event.base_id}  {event.perturbation:<5} [dim]skipped: {_shown(event.reason)}[/]",
                 **_PLAIN,
             )
 
@@ -152,7 +153,7 @@ class LiveView:
         self._bar.update(
             self._task,
             completed=self._done,
-            doing=doing[:60],
+            doing=escape(on_one_line(doing, 60)),
             cost=f"{self._spent:.2f}{limit} {self._unit}",
             left=self._time_left(),
         )
@@ -164,3 +165,8 @@ class LiveView:
             return ""
         left = max(total - self._done, 0) * (time.monotonic() - self._began) / ran
         return f"{int(left // 60)} min {int(left % 60):02d} s left"
+
+
+def _shown(text: str) -> str:
+    """Return a text of a policy, a task or a fault as it may stand in a line with markup."""
+    return escape(on_one_line(text))

@@ -1,4 +1,7 @@
-"""Numbers with their nouns."""
+"""Numbers with their nouns, and any text on one line."""
+
+SHOWN = 200
+"""Characters of a text that a line shows."""
 
 
 def counted(number: int, one: str, several: str = "") -> str:
@@ -10,3 +13,22 @@ def counted(number: int, one: str, several: str = "") -> str:
         several: what follows none, and more than one; ``one`` with an s when empty.
     """
     return f"{number} {one if number == 1 else several or one + 's'}"
+
+
+def on_one_line(text: str, most: int = SHOWN) -> str:
+    """Return a text as a line of a terminal shows it: what is no printable character is escaped.
+
+    Args:
+        text: any.
+        most: characters of it; the rest becomes an ellipsis.
+    """
+    cut = text[: most - 1] + "…" if len(text) > most else text
+    return "".join(character if character.isprintable() else _escaped(character) for character in cut)
+
+
+_JOINER = "\u200d"
+"""Joins two pictographs to one, and controls nothing else."""
+
+
+def _escaped(character: str) -> str:
+    return character if character == _JOINER else character.encode("unicode_escape").decode("ascii")
