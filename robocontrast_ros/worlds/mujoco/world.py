@@ -156,6 +156,7 @@ class World:
                     self._bodies.put(name, EntityState(entity.initial))
             self._robot.go_home()
             self._bodies.refresh()
+            self.cameras.move({})
 
     # -- robot ------------------------------------------------------------------------------------
 
