@@ -25,7 +25,9 @@ class MovedCamera:
     of_images: ClassVar[bool] = True
     moves_cameras: ClassVar[bool] = True
     amounts = (1, 2, 3, 5, 8)
-    levels: ClassVar[tuple[str, ...]] = tuple(f"{amount} cm, {amount} degrees" for amount in amounts)
+    levels: ClassVar[tuple[str, ...]] = tuple(
+        f"{amount} cm, {amount} degree{'s' if amount > 1 else ''}" for amount in amounts
+    )
 
     def __init__(self, severity: int, camera: str, rng: np.random.Generator) -> None:
         self._amount, self._camera = self.amounts[severity - 1], camera

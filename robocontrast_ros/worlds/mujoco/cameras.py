@@ -42,7 +42,8 @@ class Cameras:
         """
         self._model, self._data = bodies.model, bodies.data
         self._places = (self._model.cam_pos.copy(), self._model.cam_quat.copy())
-        self._put()
+        if self._offsets:
+            self._put()
         for camera in self._cameras:
             index = self._index(camera.name)
             width, height = self._model.cam_resolution[index]
@@ -61,20 +62,27 @@ class Cameras:
         """
         for name in offsets:
             self._index(name)
-        self._offsets = dict(offsets)
-        self._put()
-        mujoco.mj_camlight(self._model, self._data)
+        if offsets or self._offsets:
+            self._offsets = dict(offsets)
+            self._put()
 
     def _put(self) -> None:
-        positions, turns = self._places
-        self._model.cam_pos[:], self._model.cam_quat[:] = positions, turns
+        model, data, (positions, turns) = self._model, self._data, self._places
+        model.cam_pos[:], model.cam_quat[:] = positions, turns
         for name, offset in self._offsets.items():
             index = self._index(name)
             w, x, y, z = turns[index].tolist()
             place = compose(Pose(tuple(positions[index].tolist()), (x, y, z, w)), OPTICAL)
             moved = compose(compose(place, offset), OPTICAL)
             x, y, z, w = moved.orientation
-            self._model.cam_pos[index], self._model.cam_quat[index] = moved.position, (w, x, y, z)
+            model.cam_pos[index], model.cam_quat[index] = moved.position, (w, x, y, z)
+        mujoco.mj_camlight(model, data)
+        # Where what never moves is, is computed when its data is made or reset, and not again.
+        made = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, made)
+        mujoco.mj_camlight(model, made)
+        fixed = model.body_weldid[model.cam_bodyid] == 0
+        data.cam_xpos[fixed], data.cam_xmat[fixed] = made.cam_xpos[fixed], made.cam_xmat[fixed]
 
     def render(self, name: str) -> NDArray[np.uint8]:
         """Return a camera's image, shape (height, width, 3), RGB.

@@ -150,13 +150,13 @@ class World:
         if scope & ResetScope.SPAWNED and self._spawned:
             self._change({})
         if scope & ResetScope.STATE:
+            self.cameras.move({})
             mujoco.mj_resetData(self._bodies.model, self._bodies.data)
             for name, entity in self._spawned.items():
                 if self.category(name) is Category.DYNAMIC_OBJECT:
                     self._bodies.put(name, EntityState(entity.initial))
             self._robot.go_home()
             self._bodies.refresh()
-            self.cameras.move({})
 
     # -- robot ------------------------------------------------------------------------------------
 
