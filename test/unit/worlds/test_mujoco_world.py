@@ -526,7 +526,7 @@ def test_images_have_the_resolution_that_was_asked_for_and_show_what_is_there(pi
     assert len(changed) > 50
 
 
-@pytest.mark.parametrize("offset", [None, Pose((0.03, -0.02, 0.05), from_vector((0.03, 0.06, -0.1)))])
+@pytest.mark.parametrize("offset", [None, Pose((-0.03, 0.02, -0.05), from_vector((-0.03, -0.06, 0.05)))])
 @pytest.mark.parametrize("place", [(0.45, 0.15), (0.55, -0.25), (0.3, 0.1)])
 def test_camera_info_and_pose_project_a_block_to_where_it_is_seen(pictures, place, offset):
     pictures.reset(ResetScope.ALL)
