@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from session_runs import Workplace, finished
 
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.configuration import load_plugin, plugin_names
-from robocontrast_ros.domain import BASE, Delivery, Filter, Pose
+from robocontrast_ros.domain import BASE, Delivery, Fault, Filter, Pose
+from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.observations.protocol import Filters, moves_cameras
 from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.serving.runner import image_digest
+from robocontrast_ros.runs.events import SessionFinished, SessionInterrupted, TrialFinished
+from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.recording import trial_recorder
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.worlds.in_process import InProcessBench
 
 KINDS = {name: load_plugin("observation_filters", name, "test", "") for name in plugin_names("observation_filters")}
 MOST = [{"name": name, "severity": len(kind.levels)} for name, kind in KINDS.items()]
@@ -131,6 +137,56 @@ def test_the_bag_shows_latency_noise_of_the_robot_and_another_order_of_objects(w
     names = [[o.name for o in m.objects] for m in true]
     assert [sorted(order) for order in orders] == [sorted(order) for order in names]
     assert orders != names
+
+
+@dataclass
+class Interrupted:
+    """A bench that is lost in the middle of the trials of some attempts."""
+
+    bench: InProcessBench
+    faults: list[Fault]
+    poses: list[Pose]
+
+    def scene(self):
+        return self.bench.scene()
+
+    def set_up(self, target, moves):
+        return self.bench.set_up(target, moves)
+
+    def execute(self, trial, attempt):
+        execution = self.bench.execute(trial, attempt)
+        self.poses.append(self.bench._world.cameras.pose("board"))
+        if trial.perturbation.startswith("moved_camera") and self.faults:
+            raise BenchFault(self.faults.pop(), "while the camera stands elsewhere")
+        return execution
+
+
+def test_after_a_void_trial_and_after_an_interruption_cameras_stand_as_in_a_session_without(tmp_path):
+    place = Workplace(tmp_path)
+    session = resolve(
+        place.session(
+            task=place.short_task(3),
+            policy=place.policy("Attentive", "attentive_policies"),
+            strategy={"name": "contrast_set", "perturbations": ["moved_camera", "colour_cast"]},
+            test_set={"size": 2},
+        )
+    )
+    whole, broken, journal = [], [], tmp_path / "broken.jsonl"
+    bench = open_bench(session)
+    run_session(session.evaluation(), Interrupted(bench, [], whole), tmp_path / "whole.jsonl")
+    ends = Interrupted(bench, [Fault.SIMULATOR_LOST, Fault.SENSOR_LOST], broken)
+    assert isinstance(run_session(session.evaluation(), ends, journal), SessionInterrupted)
+    assert isinstance(run_session(session.evaluation(), ends, journal, resume=True), SessionFinished)
+    bench.close()
+    digests = [
+        [event.observed.image_digest for event in read_journal(path).events if isinstance(event, TrialFinished)]
+        for path in (tmp_path / "whole.jsonl", journal)
+    ]
+    assert digests[0] == digests[1] and len(set(digests[0])) == 6
+    home, moved = whole[0], whole[1]
+    assert home.distance_to(moved) == pytest.approx(0.03)
+    assert whole == [home, moved, home, home, whole[4], home] and home.distance_to(whole[4]) == pytest.approx(0.03)
+    assert broken == [home, moved, moved, moved, *whole[2:]], "the same trial, the same place"
 
 
 def test_a_policy_that_acts_on_what_it_is_shown_acts_otherwise_under_every_filter(watched):
