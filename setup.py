@@ -107,6 +107,7 @@ setup(
             "frozen = robocontrast_ros.observations.images:Frozen",
             "jpeg = robocontrast_ros.observations.images:Jpeg",
             "latency = robocontrast_ros.observations.state:Latency",
+            "moved_camera = robocontrast_ros.observations.cameras:MovedCamera",
             "noise = robocontrast_ros.observations.images:Noise",
             "overexposed = robocontrast_ros.observations.images:Overexposed",
             "permuted = robocontrast_ros.observations.state:Permuted",

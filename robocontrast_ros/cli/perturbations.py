@@ -113,9 +113,11 @@ def _draw(
         raise ConfigurationError(str(session.source), "cameras", "none", "a camera, for a picture")
     instances = {"base": base} | {n: a.instance for n, a in answers.items() if isinstance(a, Perturbed)}
     try:
-        seen = looked_at(session.robot, session.task, cameras, [instance.scene for instance in instances.values()])
+        filters = {name: Filters(instance.observation, seed) for name, instance in instances.items()}
+        views = [(i.scene, filters[name].offsets(camera.name for camera in cameras)) for name, i in instances.items()]
+        seen = looked_at(session.robot, session.task, cameras, views)
         rows = [
-            (name, instance.instruction.text, _filtered(instance, images, seed))
+            (name, instance.instruction.text, _filtered(filters[name], images))
             for (name, instance), images in zip(instances.items(), seen, strict=True)
             if name == "base" or instance.scene != base.scene or instance.observation
         ]
@@ -125,5 +127,5 @@ def _draw(
     draw_shown(rows, path)
 
 
-def _filtered(instance: TestInstance, images: dict[str, NDArray[np.uint8]], seed: int) -> dict[str, NDArray[np.uint8]]:
-    return Filters(instance.observation, seed).apply(Observation(0.0, images, (), (), Pose())).images
+def _filtered(filters: Filters, images: dict[str, NDArray[np.uint8]]) -> dict[str, NDArray[np.uint8]]:
+    return filters.apply(Observation(0.0, images, (), (), Pose())).images

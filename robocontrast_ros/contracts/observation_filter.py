@@ -8,14 +8,17 @@ import numpy as np
 
 from robocontrast_ros.contracts.checking import promise
 from robocontrast_ros.domain import ObjectState, Pose, Scene
-from robocontrast_ros.observations.protocol import ObservationFilter
+from robocontrast_ros.observations.protocol import ObservationFilter, moves_cameras
 from robocontrast_ros.policies.protocol import Observation
 
 OBSERVATIONS = 20
 
 
 class ObservationFilterContract:
-    """Inherit, and return a filter's class from ``make``."""
+    """Inherit, and return a filter's class from ``make``.
+
+    One that moves cameras changes their poses in place of what is shown.
+    """
 
     def make(self) -> type[ObservationFilter]:
         """Return the class."""
@@ -80,7 +83,9 @@ class ObservationFilterContract:
 
     def test_it_changes_something_and_of_images_nothing_else(self) -> None:
         """In each severity; of one camera the images of that camera."""
-        for severity in self.severities():
+        if moves_cameras(self.make()):
+            promise(self.make().of_images, "a filter that moves cameras is one `of_images`")
+        for severity in () if moves_cameras(self.make()) else self.severities():
             cameras = ("", "front") if self.make().of_images else ("",)
             for camera in cameras:
                 pairs = [(got, seen(number)) for number, got in enumerate(self.shown(severity, camera))]
@@ -91,6 +96,29 @@ class ObservationFilterContract:
                 if camera:
                     other = all(np.array_equal(got.images["wrist"], was.images["wrist"]) for got, was in pairs)
                     promise(other, f"the images of the camera '{camera}' change, and no other's")
+
+    def test_cameras_are_moved_each_in_the_same_way_whichever_others_there_are(self) -> None:
+        """Where the filter moves cameras; of one camera that one alone."""
+        if not moves_cameras(self.make()):
+            return
+        for severity in self.severities():
+            every, front = (self.make()(severity, camera, np.random.default_rng(0)) for camera in ("", "front"))
+            offsets = {name: every.offset(name) for name in ("front", "wrist")}
+            for name, offset in offsets.items():
+                promise(
+                    isinstance(offset, Pose) and offset != Pose(),
+                    f"severity {severity} moves each camera; '{name}' is at {offset!r} of its place",
+                )
+            again = self.make()(severity, "", np.random.default_rng(0))
+            promise(
+                {name: again.offset(name) for name in ("wrist", "front", "wrist")} == offsets,
+                f"severity {severity} moves a camera in the same way whichever others it is asked for",
+            )
+            moved = front.offset("front"), front.offset("wrist")
+            promise(
+                moved[0] is not None and moved[1] is None,
+                f"the camera 'front' is moved, and no other; got {moved!r}",
+            )
 
 
 def seen(number: int) -> Observation:

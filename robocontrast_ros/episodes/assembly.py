@@ -41,8 +41,13 @@ class EpisodeAssembly:
         self.sent, self._asked = Observed(), False
 
     def begin(self, request: EpisodeRequest) -> None:
-        """Bring the robot to its start, where the world has not, and tell the estimator where that is."""
+        """Move the cameras that stand elsewhere, and bring the robot to its start, where the world has not.
+
+        The estimator is told where that is.
+        """
         self._filters = Filters(request.filters, request.seed)
+        if offsets := self._filters.offsets(self._surroundings.movable):
+            self._surroundings.move_cameras(offsets)
         self._pacer.begin()
         if self._robot.homes:
             self._pacer.step()

@@ -5,7 +5,7 @@ An episode is put together from them by ``episodes.assembly``, for all of these 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,7 +65,16 @@ class Pacer(Protocol):
 
 
 class Surroundings(Protocol):
-    """What an episode is given of the world besides the robot. All of it may raise BenchFault."""
+    """What an episode is given of the world besides the robot. All of it may raise BenchFault.
+
+    Attributes:
+        movable: names of the cameras that can be moved for an episode.
+    """
+
+    movable: Collection[str]
+
+    def move_cameras(self, offsets: Mapping[str, Pose]) -> None:
+        """Move cameras, by name -> pose in the optical frame at its place [m], until the next scene is set up."""
 
     def located(self, stamp: float, pose: Pose) -> None:
         """Take the robot's own estimate of where its tool (or base) is at a time [s]."""

@@ -158,6 +158,8 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     rollout = {
         "robot": robot_file,
         "capture_images": "simulator/capture_images" if when_asked else "",
+        "move_cameras": f"{named.simulator.rstrip('/')}/move_cameras" if world.features.moves_cameras else "",
+        "cameras": [camera.name for camera in cameras] if world.features.moves_cameras else [],
         "step_simulation": simulator_services["step_simulation"],
         "pacing": named.pacing,
         "world_resets_robot": world.features.resets_robot,

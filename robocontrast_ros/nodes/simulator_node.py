@@ -16,8 +16,11 @@ from simulation_interfaces.srv import (
     StepSimulation,
 )
 
+from robocontrast_ros.domain import Fault
 from robocontrast_ros.images.rendering import Camera
+from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.sensors import clock_to_msg, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import FEATURES, FORMATS, Refusal, result_of
 from robocontrast_ros.nodes.conversions.types import message_class
@@ -30,7 +33,7 @@ from robocontrast_ros.nodes.simulator.entities import EntityServices
 from robocontrast_ros.nodes.simulator.parameters import SimulatorParameters
 from robocontrast_ros.nodes.simulator.state import PlayControl
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.srv import CaptureImages
+from robocontrast_ros.srv import CaptureImages, MoveCameras
 from robocontrast_ros.worlds.mujoco.entities import ResetScope
 from robocontrast_ros.worlds.mujoco.sensors import Sensor
 from robocontrast_ros.worlds.mujoco.world import start_world
@@ -81,6 +84,7 @@ class Simulator(Node):
         }.items():
             self.create_service(kind, f"~/{name}", self._serving(answer, name not in UNHURRIED))
         self.create_service(CaptureImages, "~/capture_images", self._capture_images)
+        self.create_service(MoveCameras, "~/move_cameras", self._move_cameras)
 
     def on_end(self) -> None:
         """Free the renderer before the process ends."""
@@ -124,6 +128,15 @@ class Simulator(Node):
     def _capture_images(self, _: Any, response: Any) -> Any:
         self._cameras.draw_due()
         response.cameras = self._cameras.draw()
+        return response
+
+    def _move_cameras(self, request: Any, response: Any) -> Any:
+        self._cameras.draw_due()
+        offsets = map(pose_from_msg, request.offsets)
+        try:
+            self._world.cameras.move(dict(zip(request.cameras, offsets, strict=True)))
+        except ValueError as error:
+            response.fault = fault_to_msg(Fault.SETUP_FAILED, str(error))
         return response
 
     def _take_commands(self) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
-from robocontrast_ros.domain import Filter
+from robocontrast_ros.domain import Filter, Pose
+from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.policies.protocol import Observation
 
 
@@ -17,6 +19,9 @@ class ObservationFilter(Protocol):
 
     One that changes nothing but the list of objects says so in the class attribute ``of_objects``: it is no test of a
     policy that is shown none.
+
+    One that has the world draw images from elsewhere says so in the class attribute ``moves_cameras`` and is a
+    ``CameraFilter``: it is not run where the world cannot.
 
     Attributes:
         levels: what each severity is, the least first, with units; one to five of them.
@@ -43,6 +48,18 @@ class ObservationFilter(Protocol):
         """Return what the policy is shown in place of an observation; called once for each that it is asked about."""
 
 
+class CameraFilter(ObservationFilter, Protocol):
+    """Has cameras moved for a trial; images are then of the moved ones, and ``apply`` is not called."""
+
+    moves_cameras: ClassVar[bool]
+
+    def offset(self, camera: str) -> Pose | None:
+        """Return where a camera is, in the optical frame that it has at its place [m]; None where it stays there.
+
+        Always the same of a camera in a trial, whichever else are asked for.
+        """
+
+
 class Filters:
     """The filters of one trial, one after the other."""
 
@@ -52,18 +69,37 @@ class Filters:
         Raises:
             ConfigurationError: one is not known, or has no such severity.
         """
-        self._filters = [
-            _made(wanted, np.random.default_rng([seed, position])) for position, wanted in enumerate(filters)
-        ]
+        made = [_made(wanted, np.random.default_rng([seed, position])) for position, wanted in enumerate(filters)]
+        self._cameras = [each for each in made if moves_cameras(type(each))]
+        self._filters = [each for each in made if not moves_cameras(type(each))]
 
     def __bool__(self) -> bool:
+        """Whether what a policy is shown may differ from what the sensors gave."""
         return bool(self._filters)
+
+    def offsets(self, cameras: Iterable[str]) -> dict[str, Pose]:
+        """Return where those of the cameras are that stand elsewhere in this trial, by their names.
+
+        Returns:
+            Each one's pose in the optical frame that it has at its place (REP-103: z forward, y down) [m].
+        """
+        found = {}
+        for name in cameras:
+            offsets = [offset for each in self._cameras if (offset := each.offset(name)) is not None]
+            if offsets:
+                found[name] = reduce(compose, offsets)
+        return found
 
     def apply(self, observation: Observation) -> Observation:
         """Return what the policy is shown in place of an observation."""
         for each in self._filters:
             observation = each.apply(observation)
         return observation
+
+
+def moves_cameras(kind: type[ObservationFilter]) -> bool:
+    """Tell whether a filter is a ``CameraFilter``."""
+    return getattr(kind, "moves_cameras", False)
 
 
 def _made(wanted: Filter, rng: np.random.Generator) -> ObservationFilter:

@@ -39,6 +39,7 @@ class Evaluation:
         stop_early: the question after whose answer the session ends; None without one.
         tolerance: how far an object may be from its wanted pose and still stay.
         scores: those of the session, in the order of tables.
+        moves_cameras: whether the world can move cameras for a trial.
         metric: name of the one that summaries show; the task's when empty.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
@@ -59,6 +60,7 @@ class Evaluation:
     tolerance: Tolerance = field(default_factory=Tolerance)
     scores: tuple[type[Score], ...] = STANDARD
     metric: str = ""
+    moves_cameras: bool = True
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -228,7 +228,8 @@ class Session:
         """
         evaluation = self._evaluation
         context = evaluation.context()
-        as_read = tuple(AsRead(perturbation, self._next_policy) for perturbation in context.perturbations)
+        moves = evaluation.moves_cameras
+        as_read = tuple(AsRead(perturbation, self._next_policy, moves) for perturbation in context.perturbations)
         context = replace(context, perturbations=as_read)
         self._expected = evaluation.strategy.trials_expected(context)
         done = tuple(self._history.finished)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.observations.protocol import ObservationFilter, moves_cameras
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.perturbations.tokens import Tokens
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -38,11 +39,21 @@ def unread(description: PolicyDescription | None, instance: TestInstance) -> str
         if count > most:
             return f"{count} tokens, of which policy '{name}' reads {most} (counted with {description.tokenizer})"
     if not description.shows_objects:
-        for wanted in instance.observation:
-            kind = load_plugin("observation_filters", wanted.name, "trial", "observation.name")
+        for wanted, kind in _filters(instance):
             if getattr(kind, "of_objects", False):
-                return f"policy '{name}' is shown no list of objects, and '{wanted.name}' changes nothing else"
+                return f"policy '{name}' is shown no list of objects, and '{wanted}' changes nothing else"
     return ""
+
+
+def unmoved(instance: TestInstance) -> str:
+    """Return why a test instance cannot be shown where the world moves no cameras, in words; empty where it can."""
+    moving = [name for name, kind in _filters(instance) if moves_cameras(kind)]
+    return f"the world moves no cameras, as '{moving[0]}' needs" if moving else ""
+
+
+def _filters(instance: TestInstance) -> Iterator[tuple[str, type[ObservationFilter]]]:
+    for wanted in instance.observation:
+        yield wanted.name, load_plugin("observation_filters", wanted.name, "trial", "observation.name")
 
 
 def check_tokenizer(description: PolicyDescription, source: str) -> None:
@@ -65,11 +76,19 @@ def check_tokenizer(description: PolicyDescription, source: str) -> None:
 
 
 class AsRead:
-    """A ``Perturbation`` that does not apply where the policy would not take in what became of an instance."""
+    """A ``Perturbation`` that does not apply where the policy would not take in what became of an instance.
 
-    def __init__(self, perturbation: Perturbation, policy: Callable[[], PolicyDescription | None]) -> None:
-        """Take a perturbation; ``policy`` describes the one that the next trial is for."""
-        self._perturbation, self._policy = perturbation, policy
+    Nor does it where the world cannot show it.
+    """
+
+    def __init__(
+        self,
+        perturbation: Perturbation,
+        policy: Callable[[], PolicyDescription | None],
+        cameras_move: bool = True,
+    ) -> None:
+        """Take a perturbation, what describes the policy of the next trial, and whether the world moves cameras."""
+        self._perturbation, self._policy, self._cameras_move = perturbation, policy, cameras_move
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._perturbation, name)
@@ -77,11 +96,13 @@ class AsRead:
     def apply(
         self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
-        """Return the perturbation's answer, or why the policy would not take it in."""
+        """Return the perturbation's answer, or why the policy would not take it in, or the world not show it."""
         answer = self._perturbation.apply(task, base, scene, rng)
-        if isinstance(answer, Perturbed) and (reason := unread(self._policy(), answer.instance)):
-            return NotApplicable(reason)
-        return answer
+        if isinstance(answer, NotApplicable):
+            return answer
+        reason = "" if self._cameras_move else unmoved(answer.instance)
+        reason = reason or unread(self._policy(), answer.instance)
+        return NotApplicable(reason) if reason else answer
 
 
 @lru_cache(8)

@@ -130,6 +130,7 @@ class ResolvedSession:
             tolerance=Tolerance(parameters.setup.position_tolerance, parameters.setup.orientation_tolerance),
             scores=self.scores,
             metric=parameters.metric or "",
+            moves_cameras=self.world.features.moves_cameras,
             parameters=self.snapshot(),
         )
 

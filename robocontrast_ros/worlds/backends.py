@@ -23,12 +23,15 @@ class BackendFeatures:
             is asked for at the end of a trial.
         resets_robot: whether setting a scene up brings the robot to its start; else the robot is sent there before a
             trial, if it is an arm, or is brought there by whoever sets scenes up.
+        moves_cameras: whether cameras can be moved for a trial, by the service MoveCameras beside those of the
+            session's simulator, and setting a scene up puts them back; else trials with moved cameras are left out.
     """
 
     embedded: bool = False
     steps: bool = False
     streams: bool = False
     resets_robot: bool = False
+    moves_cameras: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,4 +114,6 @@ class SimulatorBackend(SimulatedScene):
 class EmbeddedBackend(SimulatorBackend):
     """Our own simulator, which the graph starts."""
 
-    features: ClassVar[BackendFeatures] = BackendFeatures(embedded=True, steps=True, streams=True, resets_robot=True)
+    features: ClassVar[BackendFeatures] = BackendFeatures(
+        embedded=True, steps=True, streams=True, resets_robot=True, moves_cameras=True
+    )

@@ -149,7 +149,12 @@ class WorldSurroundings:
         """Take the world, what reads its scene, and the trial's scorer."""
         self._world, self._scene, self._scorer = world, scene, scorer
         self._contacts = world.profile.reports_contacts
+        self.movable = tuple(camera.name for camera in world.cameras)
         self._sample: Sample | None = None
+
+    def move_cameras(self, offsets: Mapping[str, Pose]) -> None:
+        """Move cameras of the world until it is reset."""
+        self._world.cameras.move(offsets)
 
     def located(self, stamp: float, pose: Pose) -> None:
         """Read the scene of this time, to be scored with the robot's own estimate of its pose."""
@@ -355,9 +360,19 @@ class InProcessBench:
 
 
 def looked_at(
-    profile: RobotProfile, task: Task, cameras: Sequence[Camera], scenes: Iterable[Scene]
+    profile: RobotProfile,
+    task: Task,
+    cameras: Sequence[Camera],
+    views: Iterable[tuple[Scene, Mapping[str, Pose]]],
 ) -> list[dict[str, NDArray[np.uint8]]]:
     """Return what cameras see of scenes that are set up one after the other, before any trial.
+
+    Args:
+        profile: the robot.
+        task: the task.
+        cameras: the cameras.
+        views: scenes, each with the poses of the cameras that stand elsewhere, in the optical frames at their places
+            [m].
 
     Returns:
         For each scene camera's name -> image of shape (height, width, 3), RGB.
@@ -369,8 +384,9 @@ def looked_at(
     world = World(profile, task.scenes.world, task.scenes.start_position, cameras, task.scenes.physics_step)
     try:
         simulated, seen = _scene_of(world, task), []
-        for target in scenes:
+        for target, offsets in views:
             simulated.set_up(target, setup_moves(simulated.read()[1], target, Tolerance()))
+            world.cameras.move(offsets)
             seen.append({camera.name: world.cameras.render(camera.name).copy() for camera in cameras})
         return seen
     finally:

@@ -179,6 +179,10 @@ class _RecordedSurroundings:
     ) -> None:
         self._surroundings, self._recording = surroundings, recording
         self._cameras, self._every_step = cameras, every_step
+        self.movable = surroundings.movable
+
+    def move_cameras(self, offsets: Mapping[str, Pose]) -> None:
+        self._surroundings.move_cameras(offsets)
 
     def located(self, stamp: float, pose: Pose) -> None:
         self._surroundings.located(stamp, pose)

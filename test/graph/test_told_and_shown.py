@@ -15,10 +15,12 @@ from robocontrast_ros.domain import BASE, Delivery, Filter
 from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.serving.runner import image_digest
 
 PERTURBATIONS = [
     "mask_all",
     "gobbledygook_words",
+    {"name": "moved_camera", "severity": 5},
     {"name": "blur", "severity": 5, "camera": "board"},
     {"name": "latency", "severity": 1},
     "proprioception",
@@ -58,7 +60,7 @@ def pixels(image):
 def test_the_policy_receives_the_words_that_are_told_and_that_is_confirmed_even_of_none(session):
     _, run = session
     trials = finished(run)
-    names = [BASE, "mask_all", "gobbledygook_words", "blur_5_board", "latency_1", "proprioception_3"]
+    names = [BASE, "mask_all", "gobbledygook_words", "moved_camera_5", "blur_5_board", "latency_1", "proprioception_3"]
     assert [event.trial.perturbation for event in trials] == names
     assert {event.delivered for event in trials} == {Delivery.CONFIRMED}
     asked = trials[0].trial.instance.instruction
@@ -83,6 +85,25 @@ def test_the_bag_has_what_the_camera_gave_and_what_the_policy_was_shown(session)
         assert np.array_equal(pixels(image), expected)
         assert not np.array_equal(pixels(image), camera)
     assert messages(run, of(run, BASE), "shown") == [], "nothing was changed"
+
+
+def test_the_images_of_a_moved_camera_are_those_of_its_trial_and_the_next_has_it_back_at_its_place(session):
+    _, run = session
+    first = {
+        event.trial.perturbation: pixels(messages(run, event, "image_raw")[0])
+        for event in finished(run)
+        if event.trial.perturbation != "gobbledygook_words"
+    }
+    moved = first.pop("moved_camera_5")
+    assert all(np.array_equal(image, first[BASE]) for image in first.values())
+    assert (moved != first[BASE]).any(axis=2).mean() > 0.3
+    event = of(run, "moved_camera_5")
+    assert messages(run, event, "shown") == [], "the policy was shown what the camera gave"
+    assert event.observed.image_digest == image_digest({"board": moved})
+    infos = [messages(run, each, "camera_info")[0] for each in (event, of(run, BASE))]
+    assert np.array_equal(infos[0].k, infos[1].k)
+    (trial,) = messages(run, event, "trial")
+    assert [(f.name, f.severity) for f in trial.instance.observation] == [("moved_camera", 5)]
 
 
 def test_latency_and_noise_reach_what_the_policy_is_shown_of_the_robot(session):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,3 +28,14 @@ class Attentive:
         digest.update(observation.images["board"].tobytes())
         digest.update(repr(observation.tool_pose).encode())
         return (np.frombuffer(digest.digest()[:2], np.uint8).astype(float).reshape(1, 2) - 128) / 128 * 0.02
+
+
+class AllSeeing(Attentive):
+    """Is shown the true list of objects, too, and goes by its order."""
+
+    def describe(self):
+        return replace(super().describe(), name="all_seeing", privileged=True)
+
+    def act(self, observation):
+        shuffled = replace(observation, tool_pose=(observation.tool_pose, observation.scene.names))
+        return super().act(shuffled)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from rclpy.node import Node
 from simulation_interfaces.srv import StepSimulation
 
 from robocontrast_ros.configuration import load_plugin
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.nodes.bench.asking import answer, checked
+from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.policy_client import PolicyClient
@@ -30,7 +33,7 @@ from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.srv import CaptureImages
+from robocontrast_ros.srv import CaptureImages, MoveCameras
 
 
 class RosEpisodeBench:
@@ -60,17 +63,24 @@ class RosEpisodeBench:
         capture = parameters.capture_images
         self._step = node.create_client(StepSimulation, parameters.step_simulation) if pacer.steps_world else None
         self._capture = node.create_client(CaptureImages, capture) if capture else None
+        self._move = node.create_client(MoveCameras, parameters.move_cameras) if parameters.move_cameras else None
         self._inbox = Inbox(node)
         self._recorder = RecorderWatch(node, profile, parameters, pacer.steps_world)
         self._robot = robot(node, profile, parameters, self._inbox, self._recorder)
         self._surroundings = TopicSurroundings(
-            node, profile.world_frame, parameters, self._inbox, self._recorder, self._capture_images
+            node,
+            profile.world_frame,
+            parameters,
+            self._inbox,
+            self._recorder,
+            self._capture_images,
+            self._move_cameras,
         )
         self._pacer = pacer(period, lambda: self._step_simulation(parameters.steps_per_control))
         self._channel.start()
         self._server.wait(parameters.startup_timeout)
         with fault_without_answer(Fault.SIMULATOR_LOST):
-            for client in filter(None, (self._step, self._capture)):
+            for client in filter(None, (self._step, self._capture, self._move)):
                 wait_for(client, parameters.startup_timeout)
         self._inputs: tuple[str, ...] = ()
         self._take(self._server.describe(first_call))
@@ -128,6 +138,12 @@ class RosEpisodeBench:
         with fault_without_answer(Fault.SIMULATOR_LOST):
             how(self._capture, CaptureImages.Request(), self._parameters.simulator_timeout)
         self._recorder.capture()
+
+    def _move_cameras(self, offsets: Mapping[str, Pose]) -> None:
+        """Have cameras moved; the request may be repeated."""
+        request = MoveCameras.Request(cameras=list(offsets), offsets=[pose_to_msg(pose) for pose in offsets.values()])
+        limit = self._parameters.simulator_timeout
+        checked(answer(self._move, request, Fault.SIMULATOR_LOST, limit, first_call))
 
     def _discover(self) -> None:
         """Have everything published again until all of it arrives, and the scorer is there; time passes if it must.

@@ -31,6 +31,10 @@ class RolloutParameters(LedParameters):
         default="",
         description="CaptureImages service, asked before the policy is; empty where images come at every step.",
     )
+    move_cameras: str = Field(default="", description="MoveCameras service; empty where the world cannot move cameras.")
+    cameras: tuple[str, ...] = Field(
+        default=(), description="Cameras that it can move, as the robot's profile names them."
+    )
     steps_per_control: int = Field(ge=1, description="Physics steps in one control period, in lockstep.")
     publishes_unstepped: bool = Field(
         default=False,

@@ -30,6 +30,8 @@ class TopicSurroundings:
 
     Attributes:
         cameras: the policy's cameras, by name -> topic of the images.
+        movable: names of the cameras that can be moved.
+        move_cameras: moves them.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class TopicSurroundings:
         inbox: Inbox,
         recorder: RecorderWatch,
         capture: Callable[[], None],
+        move: Callable[[Mapping[str, Pose]], None],
     ) -> None:
         """Make the publisher and the subscriptions.
 
@@ -50,9 +53,11 @@ class TopicSurroundings:
             inbox: where messages arrive.
             recorder: counts what is published.
             capture: has images taken, where they do not come by themselves.
+            move: has cameras moved.
         """
         self._frame, self._parameters = frame, parameters
         self._inbox, self._recorder, self._capture = inbox, recorder, capture
+        self.movable, self.move_cameras = parameters.cameras, move
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
         self._shown = node.create_publisher(ObservationMsg, SHOWN.name, RECORDED)
         self.cameras: Mapping[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import mujoco
 import numpy as np
@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.images.rendering import Camera, Renderer, RenderingUnavailable
+from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.worlds.mujoco.bodies import Bodies
 from robocontrast_ros.worlds.mujoco.embodiment import xyzw
 from robocontrast_ros.worlds.mujoco.entities import InvalidModel
 from robocontrast_ros.worlds.mujoco.sensors import CameraInfo
+
+OPTICAL = Pose(orientation=(1.0, 0.0, 0.0, 0.0))
+"""The optical frame in MuJoCo's of a camera, which looks along -z with y up, and the other way round."""
 
 
 class Cameras:
@@ -25,6 +29,7 @@ class Cameras:
         self._cameras = tuple(cameras)
         self._prefix, self._source = prefix, source
         self._renderer: Renderer | None = None
+        self._offsets: dict[str, Pose] = {}
 
     def __iter__(self) -> Iterator[Camera]:
         return iter(self._cameras)
@@ -36,11 +41,48 @@ class Cameras:
             InvalidModel: the model has no camera of that name.
         """
         self._model, self._data = bodies.model, bodies.data
+        self._places = (self._model.cam_pos.copy(), self._model.cam_quat.copy())
+        if self._offsets:
+            self._put()
         for camera in self._cameras:
             index = self._index(camera.name)
             width, height = self._model.cam_resolution[index]
             half = math.tan(math.radians(self._model.cam_fovy[index]) / 2) * width / height
             self._model.cam_fovy[index] = math.degrees(2 * math.atan(half * camera.height / camera.width))
+
+    def move(self, offsets: Mapping[str, Pose]) -> None:
+        """Have some cameras stand elsewhere from now on, whatever is composed anew, and all others at their places.
+
+        Args:
+            offsets: camera's name -> its pose in the optical frame that it has at its place [m]; one on a body keeps to
+                the body.
+
+        Raises:
+            InvalidModel: the model has no camera of that name; none is moved then.
+        """
+        for name in offsets:
+            self._index(name)
+        if offsets or self._offsets:
+            self._offsets = dict(offsets)
+            self._put()
+
+    def _put(self) -> None:
+        model, data, (positions, turns) = self._model, self._data, self._places
+        model.cam_pos[:], model.cam_quat[:] = positions, turns
+        for name, offset in self._offsets.items():
+            index = self._index(name)
+            w, x, y, z = turns[index].tolist()
+            place = compose(Pose(tuple(positions[index].tolist()), (x, y, z, w)), OPTICAL)
+            moved = compose(compose(place, offset), OPTICAL)
+            x, y, z, w = moved.orientation
+            model.cam_pos[index], model.cam_quat[index] = moved.position, (w, x, y, z)
+        mujoco.mj_camlight(model, data)
+        # Where what never moves is, is computed when its data is made or reset, and not again.
+        made = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, made)
+        mujoco.mj_camlight(model, made)
+        fixed = model.body_weldid[model.cam_bodyid] == 0
+        data.cam_xpos[fixed], data.cam_xmat[fixed] = made.cam_xpos[fixed], made.cam_xmat[fixed]
 
     def render(self, name: str) -> NDArray[np.uint8]:
         """Return a camera's image, shape (height, width, 3), RGB.

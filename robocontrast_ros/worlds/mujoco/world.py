@@ -150,6 +150,7 @@ class World:
         if scope & ResetScope.SPAWNED and self._spawned:
             self._change({})
         if scope & ResetScope.STATE:
+            self.cameras.move({})
             mujoco.mj_resetData(self._bodies.model, self._bodies.data)
             for name, entity in self._spawned.items():
                 if self.category(name) is Category.DYNAMIC_OBJECT:

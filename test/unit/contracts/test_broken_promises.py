@@ -24,15 +24,17 @@ from line_world import (
 
 from robocontrast_ros.contracts.backend import BackendContract
 from robocontrast_ros.contracts.judge import JudgeContract
+from robocontrast_ros.contracts.observation_filter import ObservationFilterContract
 from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.contracts.robot import RobotContract
 from robocontrast_ros.contracts.score import ScoreContract
 from robocontrast_ros.contracts.strategy import StrategyContract
 from robocontrast_ros.contracts.task import TaskContract
-from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, ScoreSpec
+from robocontrast_ros.domain import NotApplicable, Perturbed, Pose, Scene, ScoreSpec
 from robocontrast_ros.episodes.judging import Outside, TrueScene
 from robocontrast_ros.episodes.scoring.score import OfTrial
+from robocontrast_ros.observations.cameras import MovedCamera
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import Shape
@@ -781,3 +783,49 @@ HASTY = replace(LOCOBOT.action_spaces.discrete_navigation, time_limit=0.3)
 def test_a_robot_that_breaks_a_promise_is_refused_by_it(robot, test, message):
     with pytest.raises(AssertionError, match=message):
         check(RobotContract, f"test_{test}", **robot)
+
+
+# -- observation filters --------------------------------------------------------------------------
+
+
+class Nudged(MovedCamera):
+    """Keeps its contract."""
+
+
+class Unmoved(Nudged):
+    def offset(self, camera):
+        return Pose()
+
+
+class Swaying(Nudged):
+    asked = 0
+
+    def offset(self, camera):
+        self.asked += 1
+        return Pose((self.asked / 100, 0.0, 0.0)) if super().offset(camera) else None
+
+
+class Sweeping(Nudged):
+    def __init__(self, severity, camera, rng):
+        super().__init__(severity, "", rng)
+
+
+class Touching(Nudged):
+    def apply(self, observation):
+        return replace(observation, stamp=observation.stamp + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("made", "test", "message"),
+    [
+        (Unmoved, "cameras_are_moved_each_in_the_same_way_whichever_others_there_are", "moves each camera; 'front' is"),
+        (Swaying, "cameras_are_moved_each_in_the_same_way_whichever_others_there_are", "in the same way whichever"),
+        (Sweeping, "cameras_are_moved_each_in_the_same_way_whichever_others_there_are", "'front' is moved, and no"),
+        (broken(Nudged, of_images=False), "it_changes_something_and_of_images_nothing_else", "is one `of_images`"),
+        (Touching, "names_shapes_and_types_stay", "the stamp stays"),
+    ],
+)
+def test_an_observation_filter_that_breaks_a_promise_is_refused_by_it(made, test, message):
+    check(ObservationFilterContract, f"test_{test}", make=lambda self: Nudged)
+    with pytest.raises(AssertionError, match=message):
+        check(ObservationFilterContract, f"test_{test}", make=lambda self: made)

@@ -34,6 +34,7 @@ def test_an_arm_starts_where_the_task_says_and_is_no_part_of_the_scene(tmp_path,
     assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
     assert (nodes["simulator"]["camera_period"], nodes["rollout"]["capture_images"]) == (0.1, "")
     assert nodes["recorder"]["kept"] == []
+    assert (nodes["rollout"]["move_cameras"], nodes["rollout"]["cameras"]) == ("simulator/move_cameras", ["board"])
 
 
 def test_a_robot_that_moves_about_starts_where_the_scene_says_and_its_contacts_go_into_it(tmp_path):
@@ -52,6 +53,7 @@ def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock
     nodes = parameters("language_table_demo", tmp_path, settings=elsewhere)
     assert "simulator" not in nodes and nodes["sim_bridge"]["stream"] and nodes["rollout"]["pacing"] == "lockstep"
     assert nodes["rollout"]["sources"] == ["sim_bridge"]
+    assert (nodes["rollout"]["move_cameras"], nodes["rollout"]["cameras"]) == ("", [])
     for prefix, expected in (("/gzserver", "/gzserver/step_simulation"), ("/", "/step_simulation")):
         nodes = parameters("language_table_demo", tmp_path, settings={**elsewhere, "world.simulator": prefix})
         assert {nodes[name]["step_simulation"] for name in ("rollout", "sim_bridge")} == {expected}

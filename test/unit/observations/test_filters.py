@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
 from robocontrast_ros.contracts.observation_filter import ObservationFilterContract
 from robocontrast_ros.domain import Filter, ObjectState, Pose, Scene
-from robocontrast_ros.observations.protocol import Filters
+from robocontrast_ros.domain.rotations import to_vector
+from robocontrast_ros.observations.protocol import Filters, moves_cameras
 from robocontrast_ros.policies.protocol import Observation
 
 NAMES = plugin_names("observation_filters")
 IMAGES = [name for name in NAMES if load_plugin("observation_filters", name, "test", "").of_images]
-AT_ONCE = sorted(set(IMAGES) - {"frozen", "unplugged", "dropped"})
-"""Filters of each image alone, whatever came before."""
+SHOWN = [name for name in IMAGES if not moves_cameras(load_plugin("observation_filters", name, "test", ""))]
+"""Filters that make another image of an image."""
+AT_ONCE = sorted(set(SHOWN) - {"frozen", "unplugged", "dropped"})
+"""Those of each image alone, whatever came before."""
 
 rng = np.random.default_rng(0)
 SMOOTH = np.add.outer(np.arange(240) * 0.4, np.arange(320) * 0.4)[:, :, None] + np.array([0, 10, 20])
@@ -68,7 +71,7 @@ def test_shapes_names_types_and_the_stamp_stay_and_what_the_sensors_gave_is_not_
             assert got.joint_names == given_to_it.joint_names
 
 
-@pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.parametrize("name", SHOWN)
 def test_a_filter_of_images_changes_them_and_nothing_else_and_those_of_one_camera_where_it_is_said(name):
     most = levels(name)[-1]
     changed = [(got, seen(number)) for number, got in enumerate(shown((Filter(name, most, "front"),)))]
@@ -146,6 +149,44 @@ def test_a_permuted_list_has_the_same_objects_in_another_order_each_time():
     got = [o.scene.names for o in shown((Filter("permuted", 1),))]
     assert {tuple(sorted(names)) for names in got} == {tuple("abcde")}
     assert len(set(got)) > 6
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32 - 1), st.text(min_size=1, max_size=12))
+def test_a_camera_is_moved_by_as_many_centimetres_and_degrees_as_its_level_says(severity, seed, name):
+    made = Filters((Filter("moved_camera", severity),), seed)
+    offset = made.offsets([name])[name]
+    amount = (1, 2, 3, 5, 8)[severity - 1]
+    assert np.linalg.norm(offset.position) == pytest.approx(amount / 100, rel=1e-9)
+    assert np.degrees(np.linalg.norm(to_vector(offset.orientation))) == pytest.approx(amount, rel=1e-9)
+    words = load_plugin("observation_filters", "moved_camera", "test", "").levels[severity - 1]
+    assert words.rstrip("s") == f"{amount} cm, {amount} degree"
+    assert (
+        made.offsets(["other", name])[name] == Filters((Filter("moved_camera", severity),), seed).offsets([name])[name]
+    )
+
+
+def test_a_camera_is_moved_in_every_direction_alike_and_each_one_in_its_own():
+    offsets = [Filters((Filter("moved_camera", 5),), seed).offsets(["front", "top"]) for seed in range(600)]
+    assert all(each["front"] != each["top"] for each in offsets)
+    positions = np.array([each["front"].position for each in offsets]) / 0.08
+    turns = np.array([to_vector(each["front"].orientation) for each in offsets]) / np.radians(8)
+    for directions in (positions, turns):
+        assert np.abs(directions.mean(axis=0)).max() < 0.1
+        assert np.mean(directions**2, axis=0) == pytest.approx([1 / 3] * 3, abs=0.05)
+
+
+def test_a_camera_that_is_moved_is_shown_as_it_is_and_two_filters_move_it_one_after_the_other():
+    filters = (Filter("moved_camera", 5), Filter("moved_camera", 1, "front"))
+    made = Filters(filters, 3)
+    assert not made, "nothing comes between the sensors and the policy"
+    assert equal(made.apply(seen(0)), seen(0))
+    both = made.offsets(["front", "top"])
+    first = Filters(filters[:1], 3).offsets(["front", "top"])
+    assert both["top"] == first["top"]
+    second = np.subtract(both["front"].position, first["front"].position)
+    assert np.linalg.norm(second) == pytest.approx(0.01)
+    assert Filters(filters[1:], 3).offsets(["top", "wrist"]) == {}
+    assert Filters((Filter("noise", 3),), 3).offsets(["front"]) == {}
 
 
 def test_filters_come_one_after_the_other():

@@ -104,6 +104,22 @@ def test_another_order_of_objects_is_for_policies_that_are_shown_them(changes, r
     assert unread(replace(SHORT, **changes), replace(shown, observation=(Filter("noise", 3),))) == ""
 
 
+def test_a_moved_camera_is_left_out_with_the_reason_where_the_world_moves_none(path, tmp_path):
+    moved = load_perturbation({"name": "moved_camera", "severity": 5}, "test", "")
+    noisy = load_perturbation("noise", "test", "")
+    session = line_evaluation(perturbations=(moved, noisy), test_set_size=2)
+    run_session(replace(session, moves_cameras=False), LineBench(), path)
+    skipped = [(event.perturbation, event.reason) for event in of(path, TrialSkipped)]
+    assert skipped == [("moved_camera_5", "the world moves no cameras, as 'moved_camera' needs")] * 2
+    assert {event.trial.perturbation for event in of(path, TrialFinished)} == {"base", "noise_3"}
+    run_session(session, LineBench(), tmp_path / "moved.jsonl")
+    assert len(of(tmp_path / "moved.jsonl", TrialFinished)) == 6
+    backends = {"embedded": True, "simulation_interfaces": False}
+    for backend, moves in backends.items():
+        settings_ = {"world.backend": backend}
+        assert resolve("tabletop_observations", Overrides(settings=settings_)).evaluation().moves_cameras is moves
+
+
 def test_a_perturbation_does_not_apply_where_its_text_would_be_cut_off_and_keeps_its_name():
     task = resolve("language_table_demo").task
     policy = replace(SHORT, accepts_empty=False, max_tokens=minilm_limit())

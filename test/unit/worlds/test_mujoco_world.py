@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.domain.rotations import between, from_vector
 from robocontrast_ros.images.rendering import Camera
+from robocontrast_ros.objects.frames import compose, rotate
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
@@ -524,9 +526,11 @@ def test_images_have_the_resolution_that_was_asked_for_and_show_what_is_there(pi
     assert len(changed) > 50
 
 
+@pytest.mark.parametrize("offset", [None, Pose((-0.03, 0.02, -0.05), from_vector((-0.03, -0.06, 0.05)))])
 @pytest.mark.parametrize("place", [(0.45, 0.15), (0.55, -0.25), (0.3, 0.1)])
-def test_camera_info_and_pose_project_a_block_to_where_it_is_seen(pictures, place):
+def test_camera_info_and_pose_project_a_block_to_where_it_is_seen(pictures, place, offset):
     pictures.reset(ResetScope.ALL)
+    pictures.cameras.move({} if offset is None else {"board": offset})
     empty = pictures.cameras.render("board").astype(int)
     red = '<geom type="box" size=".015 .015 .001" rgba="1 0 0 1"/>'
     flat = f"<mujoco><worldbody><body>{red}</body></worldbody></mujoco>"
@@ -547,6 +551,54 @@ def test_camera_info_and_pose_project_a_block_to_where_it_is_seen(pictures, plac
         rotation.T @ (np.array([*place, 0.0]) - camera.position)
     )
     assert (u / depth, v / depth) == pytest.approx((column, row), abs=0.8)
+
+
+def test_a_moved_camera_stands_where_it_was_moved_to_whatever_comes_or_goes_until_a_reset(pictures):
+    pictures.reset(ResetScope.ALL)
+    place, states = pictures.cameras.pose("board"), everything(pictures)
+    image, other = pictures.cameras.render("board"), pictures.cameras.render("scene")
+    offset = Pose((0.03, -0.02, 0.05), from_vector((0.0, 0.1, -0.05)))
+    for repeat in range(2):
+        pictures.cameras.move({"board": offset})
+        moved, wanted = pictures.cameras.pose("board"), compose(place, offset)
+        assert moved.position == pytest.approx(wanted.position, abs=1e-12), repeat
+        assert between(moved.orientation, wanted.orientation) == pytest.approx((0, 0, 0), abs=1e-7)
+    assert (pictures.cameras.render("board") != image).any(axis=2).mean() > 0.3
+    assert np.array_equal(pictures.cameras.render("scene"), other)
+    assert everything(pictures) == states, "the physics knows no cameras"
+    pictures.spawn("block", Pose.planar(0.5, 0.1), uri=uri("blue_cube"))
+    assert pictures.cameras.pose("board") == moved
+    with pytest.raises(InvalidModel, match=r"no camera 'boards'; there are: .*board"):
+        pictures.cameras.move({"scene": offset, "boards": offset})
+    assert pictures.cameras.pose("board") == moved
+    pictures.reset(ResetScope.STATE)
+    pictures.delete("block")
+    assert pictures.cameras.pose("board") == place
+    assert np.array_equal(pictures.cameras.render("board"), image)
+
+
+@pytest.mark.parametrize("robot", ["franka_hand", "ur5e_2f85"])
+def test_a_moved_camera_on_a_wrist_keeps_to_the_wrist(robot):
+    profile = load_profile(robot)
+    world = World(profile, "package://robocontrast_ros/models/tabletop.xml", cameras=(Camera("wrist", 64, 48),))
+    offset = Pose((0.0, 0.05, -0.03), from_vector((0.0, 0.1, -0.05)))
+
+    def in_the_tool():
+        """Return the camera's position in the frame of the tool [m], and where the tool is."""
+        tool, camera = world.tool_pose(), world.cameras.pose("wrist")
+        x, y, z, w = tool.orientation
+        return rotate((-x, -y, -z, w), np.subtract(camera.position, tool.position)), tool
+
+    place, start = in_the_tool()
+    world.cameras.move({"wrist": offset})
+    moved, _ = in_the_tool()
+    assert math.dist(moved, place) == pytest.approx(math.dist(offset.position, (0, 0, 0)))
+    joints = np.add(profile.home, 0.2)
+    world.apply_command(JointTrajectoryCommand(profile.joint_names, tuple(joints.tolist()), 0.5))
+    world.step(300)
+    later, tool = in_the_tool()
+    assert tool.distance_to(start) > 0.05
+    assert later == pytest.approx(moved, abs=1e-9)
 
 
 def test_the_camera_of_language_table_sees_the_board_upright(pictures):
