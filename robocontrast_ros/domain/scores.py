@@ -15,7 +15,7 @@ TAKEN = frozenset(
         *("setup_seconds", "setup_measured", "setup_cost", "cumulative_cost", "cost_unit", "wall_time_s"),
         *("policy_answers", "policy_latency_median_s", "policy_latency_p95_s", "policy_latency_max_s"),
         *("observed_instruction", "image_digest", "bag", "messages", "messages_missing", "twin", "block"),
-        *("delivered", "filters"),
+        *("delivered", "filters", "level"),
     }
 )
 """Columns of the table of trials that are no scores."""

@@ -99,7 +99,7 @@ def test_a_control_run_of_the_random_policy_measures_chance_in_the_place_of_anot
     # In an easy task everybody succeeds, whatever is said.
     run = results_of(tmp_path, IGNORES_WORDS)
     control = results_of(tmp_path, trials_of(INSTANCES, often), "random")
-    (check,) = understanding_of([run], control=control).checks
+    (check,) = understanding_of([run], control=[control]).checks
     assert check.chance.by is ChanceBy.CONTROL and check.chance.measured.mean == 0.9
     assert {row.verdict for row in check.rows if row.tested} == {Verdict.NO_SKILL}
 
