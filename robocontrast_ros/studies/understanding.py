@@ -42,7 +42,9 @@ class CheckParameters:
     sessions: tuple[str, ...] = Field(default=(), description="in its place, several: verdicts pool them")
     policies: tuple[str, ...] = Field(min_length=1, description="names, or paths of files")
     chance: str = Field(description="the one of them whose base trials measure chance")
-    seeds: tuple[int, ...] = Field(min_length=1, description="a session of each policy is run with each")
+    seeds: tuple[int, ...] = Field(
+        min_length=1, description="of the sessions; the second of `sessions` is run with one more, the third with two"
+    )
     margin: float = Field(default=MARGIN, gt=0, lt=1, description="loss of the share of successes that does not matter")
     expected: dict[str, dict[Verdict, tuple[str, ...]]] = Field(
         default_factory=dict, description="policy -> verdict -> perturbations that shall have it, with each seed"
@@ -59,7 +61,7 @@ class Job:
     """A session of a policy.
 
     Attributes:
-        seed: of the session.
+        seed: of the check.
         session: name or path of its file.
         policy: name or path of its file.
     """
@@ -74,7 +76,7 @@ class Unexpected:
     """A verdict that is not the expected one.
 
     Attributes:
-        seed: of the session.
+        seed: of the check.
         policy: its policy.
         perturbation: its name.
         expected: the verdict in the file.
@@ -233,7 +235,8 @@ def _session_file(session: str, file: Path, parameters: CheckParameters) -> Path
 def _resolved(parameters: CheckParameters, file: Path, output: Path, job: Job) -> ResolvedSession:
     overrides = Overrides(
         policy=job.policy,
-        seed=job.seed,
+        # Tasks that differ in their things alone draw the same scenes from one seed, and pooled ones are independent.
+        seed=job.seed + parameters.every_session.index(job.session),
         output=str(_folder(parameters, output, job)),
         fast=True,
         settings={"recording": "none"},

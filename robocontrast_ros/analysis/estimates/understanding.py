@@ -361,11 +361,7 @@ def _parts(runs: Sequence[Results]) -> list[_Part]:
 
 
 def _counting(run: Results, number: int) -> pl.DataFrame:
-    """Return the trials of a run that count, with what a check needs of them.
-
-    Two runs of the same task and seed have the same test instances, and no others do.
-    """
-    session = run.parameters.get("session") or {}
+    """Return the trials of a run that count, with what a check needs of them; two runs share no instance."""
     table = run.trials.filter("counts")
     without = WITHOUT_MISTAKES if WITHOUT_MISTAKES in table.columns else None
     return table.select(
@@ -382,8 +378,7 @@ def _counting(run: Results, number: int) -> pl.DataFrame:
         pl.col("success").cast(pl.Float64),
         pl.lit(None, pl.Float64).alias(WITHOUT_MISTAKES) if without is None else pl.col(without).cast(pl.Float64),
         pl.col("base_id").alias("instance"),
-        base_id=pl.concat_str(pl.lit(f"{session.get('task')} {run.summary.seed} "), "base_id"),
-        run=pl.lit(number),
+        base_id=pl.concat_str(pl.lit(f"{number} "), "base_id"),
     )
 
 
@@ -477,7 +472,7 @@ def _chance(trials: pl.DataFrame, margin: float, control: Sequence[Results]) -> 
 
 def _retest(base: pl.DataFrame) -> Retest | None:
     earlier, later, instances = [], [], []
-    for (instance, _), repeats in base.sort("base_id", "repeat").group_by("base_id", "run", maintain_order=True):
+    for (instance,), repeats in base.sort("base_id", "repeat").group_by("base_id", maintain_order=True):
         for first, second in combinations(repeats["success"].to_list(), 2):
             earlier.append(first)
             later.append(second)

@@ -45,7 +45,7 @@ BETWEEN = 0.055
 LONGEST = 22
 """Letters of a label before it is broken."""
 
-ACROSS = 4
+ACROSS = 3
 """Panels in a row of the chart of levels."""
 
 LEGEND_COLUMNS = 4
@@ -79,7 +79,7 @@ def levels_drawing(found: Understanding) -> dict[str, Drawing]:
     conditions, policies = conditions_of(found), policies_of(found)
     if len({one.level for one in conditions}) * len(policies) < 2:
         return {}
-    panels = len({one.symbol for one in conditions})
+    panels = len({one.name for one in conditions})
     rows, legend = -(-panels // ACROSS), -(-len(policies) // LEGEND_COLUMNS)
     words = "; ".join(
         f"{one.level}, {one.symbol}: {', '.join(f'{name} {percent(cell)}' for name, cell in one.cells.items())}"
@@ -89,7 +89,7 @@ def levels_drawing(found: Understanding) -> dict[str, Drawing]:
         "Success by level",
         f"A panel a condition: success in percent at each level with 95 % intervals, a marker a policy. {words}.",
         lambda figure: _draw_levels(figure, conditions, policies),
-        0.4 + 0.2 * legend + 1.5 * rows,
+        0.4 + 0.2 * legend + (1.65 if found.no_mistakes else 1.5) * rows,
         PAGE,
     )
     return {"understanding_levels": drawing}
@@ -97,13 +97,13 @@ def levels_drawing(found: Understanding) -> dict[str, Drawing]:
 
 def _draw_levels(figure: Figure, conditions: Sequence[Condition], policies: Sequence[str]) -> None:
     levels = list(dict.fromkeys(one.level for one in conditions))
-    symbols = list(dict.fromkeys(one.symbol for one in conditions))
-    rows = -(-len(symbols) // ACROSS)
+    shown = {one.name: one.symbol for one in conditions}
+    rows = -(-len(shown) // ACROSS)
     panels = figure.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).ravel()
-    for axes, symbol in zip(panels, symbols, strict=False):
-        axes.set_title(symbol, fontsize="medium")
+    for axes, (name, symbol) in zip(panels, shown.items(), strict=False):
+        axes.set_title(symbol.replace(", ", "\n"), fontsize="medium")
         for one in conditions:
-            if one.symbol == symbol:
+            if one.name == name:
                 _draw_level(axes, levels.index(one.level), one, policies)
         axes.set_xlim(-0.5, len(levels) - 0.5)
         axes.set_ylim(-4.0, 104.0)
@@ -113,11 +113,11 @@ def _draw_levels(figure: Figure, conditions: Sequence[Condition], policies: Sequ
         axes.grid(axis="y", color="#e5e8eb", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-    for axes in panels[len(symbols) :]:
+    for axes in panels[len(shown) :]:
         axes.set_visible(False)
     for number, axes in enumerate(panels):
         # The lowest panel of its column: what is below is not drawn.
-        axes.tick_params(labelbottom=len(symbols) - ACROSS <= number < len(symbols))
+        axes.tick_params(labelbottom=len(shown) - ACROSS <= number < len(shown))
     figure.supylabel("success [%]", fontsize="medium")
     entries = [
         Line2D([], [], color=colour, marker=marker, linewidth=1.2, markersize=4.0, label=policy)

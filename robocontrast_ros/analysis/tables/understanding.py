@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -33,6 +33,9 @@ from robocontrast_ros.system.disk import write_file
 
 NO_MISTAKES = "no mistakes"
 """What is added to a condition's symbol where mistakes are not allowed."""
+
+BESIDE = 4
+"""Policies beside each other in a table for the terminal."""
 
 GROUPS = {
     Expectation.KEEPS_SUCCESS: "plausible: it should succeed",
@@ -202,7 +205,9 @@ def understanding_report(found: Understanding) -> Group:
     parts: list[RenderableType] = []
     for check in found.checks:
         parts += [*flags(check), policy_table(check), Text(facts_of(check), style="dim italic"), ""]
-    parts += [conditions_table(found), "", Text(read(found), style="dim italic")]
+    for table in conditions_tables(found):
+        parts += [table, ""]
+    parts.append(Text(read(found), style="dim italic"))
     return Group(*parts)
 
 
@@ -250,15 +255,24 @@ def grouped(check: Check) -> Iterator[tuple[str, list[Row]]]:
             yield heading, rows
 
 
-def conditions_table(found: Understanding) -> Table:
-    """Return success in percent: a row a level and condition, a column a policy (the form of seed 004's tables)."""
-    policies = policies_of(found)
+def conditions_tables(found: Understanding) -> list[Table]:
+    """Return success in percent: a row a level and condition, a column a policy (the form of seed 004's tables).
+
+    A table has at most ``BESIDE`` policies, so that a terminal is wide enough.
+    """
+    policies, conditions = policies_of(found), conditions_of(found)
+    return [
+        _conditions_table(conditions, policies[first : first + BESIDE]) for first in range(0, len(policies), BESIDE)
+    ]
+
+
+def _conditions_table(conditions: Sequence[Condition], policies: Sequence[str]) -> Table:
     table = small_table("success [%]", "n", *policies)
-    # Of many policies, the heads are broken, not the conditions.
     for column in table.columns[2:]:
-        column.no_wrap = False
+        # Long names are broken, not cut off.
+        column.no_wrap, column.overflow = False, "fold"
     before = None
-    for one in conditions_of(found):
+    for one in conditions:
         if one.level != before:
             table.add_row(Text(one.level or "all"), style="italic")
             before = one.level
@@ -347,12 +361,14 @@ class Condition:
 
     Attributes:
         level: of generalisation; the task where it is not known.
-        symbol: of the condition, with whether mistakes are allowed where they are not.
+        name: of the condition, ``base`` or the perturbation, with a word where mistakes are not allowed.
+        symbol: the same with the paper's symbol.
         cells: policy -> success with its interval, of the policies that have trials there.
         instances: their numbers of test instances, the least and the greatest.
     """
 
     level: str
+    name: str
     symbol: str
     cells: Mapping[str, Estimate]
     instances: tuple[int, int]
@@ -376,8 +392,9 @@ def conditions_of(found: Understanding) -> tuple[Condition, ...]:
             numbers = [cell.instances for cell in own.values()]
             n = min(numbers), max(numbers)
             success = {policy: cell.success for policy, cell in own.items()}
-            conditions.append(Condition(level, names[name], success, n))
+            conditions.append(Condition(level, name, names[name], success, n))
             if found.no_mistakes:
                 without = {policy: cell.without_mistakes for policy, cell in own.items()}
-                conditions.append(Condition(level, f"{names[name]}, {NO_MISTAKES}", without, n))
+                words = (f"{said}, {NO_MISTAKES}" for said in (name, names[name]))
+                conditions.append(Condition(level, *words, without, n))
     return tuple(conditions)

@@ -246,7 +246,7 @@ def test_a_strategy_that_has_no_trial_yet_at_a_cost_has_no_expected_error_there(
     for instances in (4, 40):
         never = dear(1000.0, instances)
         assert never.difference == Estimate() and np.isnan(never.of).all() and np.isnan(never.against).all()
-    # Eleven instances have a known cost, 11, so that the first trial is done at the greatest cost alone; without one, at none.
+    # Eleven instances have a known cost, 11: at that alone is the first trial done, and without one of them never.
     late = dear(10.7, 24)
     assert late.difference.mean is not None and late.difference.low is None
     assert np.isnan(late.of[:-1]).all() and np.isfinite(late.of[-1])
