@@ -103,8 +103,10 @@ def load_check(name: str) -> tuple[CheckParameters, Path]:
     file = find_file("understanding", name, "command line", "CHECK", Path.cwd())
     parameters = load_record(CheckParameters, file)
     if bool(parameters.session) == bool(parameters.sessions):
-        got = f"{parameters.session!r} and `sessions`" if parameters.session else "neither it nor `sessions`"
-        raise ConfigurationError(str(file), "session", got, "one of `session: NAME` and `sessions: [NAME, …]`")
+        key, expected = "session", "a session, or several under `sessions` in its place"
+        if parameters.session:
+            key, expected = "sessions", "none beside `session`: name one of the two"
+        raise ConfigurationError(str(file), key, ", ".join(parameters.sessions), expected)
     for key, names in (("sessions", parameters.sessions), ("policies", parameters.policies)):
         _check_folders(file, key, names)
     for key, named in (("chance", (parameters.chance,)), ("expected", tuple(parameters.expected))):

@@ -361,25 +361,9 @@ def _parts(runs: Sequence[Results]) -> list[_Part]:
 
 
 def _counting(run: Results, number: int) -> pl.DataFrame:
-    """Return the trials of a run that count, with what a check needs of them; two runs share no instance."""
-    table = run.trials.filter("counts")
-    without = WITHOUT_MISTAKES if WITHOUT_MISTAKES in table.columns else None
-    return table.select(
-        *(
-            "policy",
-            "perturbation",
-            "repeat",
-            "instruction",
-            "observed_instruction",
-            "image_digest",
-            "filters",
-            "level",
-        ),
-        pl.col("success").cast(pl.Float64),
-        pl.lit(None, pl.Float64).alias(WITHOUT_MISTAKES) if without is None else pl.col(without).cast(pl.Float64),
-        pl.col("base_id").alias("instance"),
-        base_id=pl.concat_str(pl.lit(f"{number} "), "base_id"),
-    )
+    """Return the trials of a run that count; two runs share no instance, whose own name is in ``instance``."""
+    own = pl.concat_str(pl.lit(f"{number} "), "base_id")
+    return run.trials.filter("counts").with_columns(instance="base_id", base_id=own)
 
 
 def _task_of(run: Results) -> str:
@@ -405,7 +389,7 @@ def _check(policy: str, parts: Sequence[_Part], margin: float, control: Sequence
         specs = dict(specs_of(part.run)) | specs
         own = {row.perturbation: row.symbol for row in part.run.summary.rows if row.policy == part.policy}
         symbols |= {name: symbol for name, symbol in own.items() if name not in symbols}
-    trials = pl.concat([part.trials for part in parts])
+    trials = pl.concat([part.trials for part in parts], how="diagonal_relaxed")
     base = trials.filter(pl.col("perturbation") == BASE)
     there = set(trials["perturbation"])
     run = [name for name in symbols if name in there and name != BASE]
@@ -441,8 +425,8 @@ def level_place(level: str) -> int:
 
 def _cell(trials: pl.DataFrame, level: str, name: str, symbol: str) -> Cell:
     # A failure is one, whatever is known of its mistakes.
-    without = pl.when(pl.col("success") == 0.0).then(0.0).otherwise(WITHOUT_MISTAKES).alias("success")
-    known = trials.with_columns(without)
+    without = pl.col(WITHOUT_MISTAKES) if WITHOUT_MISTAKES in trials.columns else pl.lit(None)
+    known = trials.with_columns(success=pl.when(pl.col("success") == 0.0).then(0.0).otherwise(without))
     return Cell(
         level,
         name,
@@ -460,7 +444,7 @@ def _success(trials: pl.DataFrame) -> Estimate:
 
 def _chance(trials: pl.DataFrame, margin: float, control: Sequence[Results]) -> Chance:
     if control:
-        beside = pl.concat([_counting(run, number) for number, run in enumerate(control)])
+        beside = pl.concat([_counting(run, number) for number, run in enumerate(control)], how="diagonal_relaxed")
         found = _success(beside.filter(pl.col("perturbation") == BASE))
         return Chance(ChanceBy.CONTROL, found, found)
     found = _success(trials.filter(pl.col("perturbation") == WRONG_INSTRUCTION))
