@@ -21,7 +21,7 @@ from robocontrast_ros.analysis.estimates.understanding import (
     understanding_of,
 )
 from robocontrast_ros.configuration import ConfigurationError, load_record, record
-from robocontrast_ros.configuration.files import find_file
+from robocontrast_ros.configuration.files import find_file, is_path
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.runs.versions import session_versions
@@ -132,9 +132,8 @@ def check_scores(parameters: CheckParameters, file: Path) -> None:
         ConfigurationError: a session does not, or does not fit.
     """
     for session in parameters.every_session:
-        resolved = resolve(
-            _session_file(session, file, parameters), Overrides(policy=parameters.policies[0], fast=True)
-        )
+        policy = _policy_file(parameters.policies[0], file)
+        resolved = resolve(_session_file(session, file, parameters), Overrides(policy=policy, fast=True))
         if not any(score.spec.name == WITHOUT_MISTAKES for score in resolved.scores):
             scores = ", ".join(resolved.parameters.scores) or "none"
             cure = "Add it, or leave --no-mistakes out."
@@ -234,9 +233,14 @@ def _session_file(session: str, file: Path, parameters: CheckParameters) -> Path
     return find_file("sessions", session, str(file), key, file.parent)
 
 
+def _policy_file(policy: str, file: Path) -> str:
+    """Return a policy's name, or the path of its file, which is relative to the check's."""
+    return str(find_file("policies", policy, str(file), "policies", file.parent)) if is_path(policy) else policy
+
+
 def _resolved(parameters: CheckParameters, file: Path, output: Path, job: Job) -> ResolvedSession:
     overrides = Overrides(
-        policy=job.policy,
+        policy=_policy_file(job.policy, file),
         # Tasks that differ in their things alone draw the same scenes from one seed, and pooled ones are independent.
         seed=job.seed + parameters.every_session.index(job.session),
         output=str(_folder(parameters, output, job)),

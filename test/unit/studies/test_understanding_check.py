@@ -162,7 +162,8 @@ def test_each_cell_of_the_table_of_levels_is_what_the_journals_of_all_sessions_h
         assert row["success_low"] is None or row["success_low"] <= row["success_mean"] <= row["success_high"]
     if policy == "oracle":
         assert table.filter(condition="base")["success_mean"].to_list() == [1.0] * 3
-        assert table["success_mean"].sum() > table["no_mistakes_mean"].sum(), "some successes had mistakes"
+    else:
+        assert table["success_mean"].sum() > table["no_mistakes_mean"].sum() == 0.0, "by luck, and not without mistakes"
 
 
 def test_the_verdicts_of_a_check_are_of_the_instances_of_all_sessions(levelled):
