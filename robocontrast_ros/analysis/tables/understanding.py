@@ -30,6 +30,7 @@ from robocontrast_ros.domain import BASE, Expectation
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.system.disk import write_file
+from robocontrast_ros.tasks.levels import Level
 
 NO_MISTAKES = "no mistakes"
 """What is added to a condition's symbol where mistakes are not allowed."""
@@ -226,7 +227,9 @@ def flags(check: Check) -> list[RenderableType]:
 
 def policy_table(check: Check) -> Table:
     """Return the table of a policy: a row a perturbation, grouped by what a sound policy does."""
-    title = f"{check.policy}, {check.level}" if check.level else check.policy
+    levels = check.level.split(", ")
+    of = check.level if len(levels) < 2 or level_place(levels[-1]) < len(Level) else f"{len(levels)} tasks"
+    title = f"{check.policy}, {of}" if of else check.policy
     table = small_table(title, "n", "base", "here", "difference", "harm", "harmless")
     table.add_column(Text("verdict"))
     for heading, rows in grouped(check):
