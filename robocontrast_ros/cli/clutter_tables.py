@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import typer
 from rich.console import Console
 
 from robocontrast_ros.analysis.estimates.clutter import clutter_of
-from robocontrast_ros.analysis.estimates.comparison import ComparisonError, check_distinct
-from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.tables.clutter import clutter_report, write_clutter
 from robocontrast_ros.cli.report import print_path
+from robocontrast_ros.cli.runs import results_of_distinct
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.runs.journal import read_begun
-from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.system.disk import make_folder
 
 
@@ -35,14 +30,7 @@ def show_clutter_tables(runs: Sequence[Path], to: Path | None, bins: int, consol
         DiskError: a file cannot be written.
         typer.Exit: two runs are the same; code 2, after one line on stderr.
     """
-    folders = [RunFolder.open(run) for run in runs]
-    journals = [read_begun(folder.journal) for folder in folders]
-    try:
-        check_distinct([(str(run), journal.started) for run, journal in zip(runs, journals, strict=True)])
-    except ComparisonError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
-    results = [compute_results(journal) for journal in journals]
+    results = results_of_distinct(runs)
     for run, result in zip(runs, results, strict=True):
         if clutter_of([result], 1) is None:
             raise ConfigurationError(
@@ -64,6 +52,5 @@ def show_clutter_tables(runs: Sequence[Path], to: Path | None, bins: int, consol
     make_folder(to)
     for file in write_clutter(clutter, to):
         print_path("table", file, console)
-    drawings = {name: (drawing.draw, drawing.height) for name, drawing in drawings_of(clutter).items()}
-    for file in write_drawings(to, drawings):
+    for file in write_drawings(to, drawings_of(clutter)):
         print_path("figure", file, console)

@@ -373,6 +373,12 @@ def understanding(
             show_default=False,
         ),
     ] = None,
+    no_mistakes: Annotated[
+        bool,
+        typer.Option(
+            "--no-mistakes", help="Add success to which no mistake led to the table of levels, for every condition."
+        ),
+    ] = False,
 ) -> None:
     """Does it understand? Whether policies keep their success under plausible perturbations, and lose it under others.
 
@@ -384,9 +390,9 @@ def understanding(
         for option, value in (("--margin", margin), ("--chance", chance)):
             if value is not None:
                 raise ConfigurationError("command line", option, str(value), "none: a check has its own in its file")
-        run_understanding(str(runs[0]), to, processes, Console())
+        run_understanding(str(runs[0]), to, processes, Console(), no_mistakes=no_mistakes)
         return
-    show_understanding(runs, to, margin, chance, Console())
+    show_understanding(runs, to, margin, chance, Console(), no_mistakes=no_mistakes)
 
 
 @app.command()

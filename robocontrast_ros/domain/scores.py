@@ -9,6 +9,7 @@ from typing import Literal
 
 TAKEN = frozenset(
     {
+        "level",
         *("index", "attempt", "counts", "base_id", "instance_id", "perturbation", "repeat", "family", "instruction"),
         *("note", "start", "claim", "proof", "policy", "seed", "outcome", "fault", "detail", "subgoals", "stopped"),
         *("optimal_path_length_m", "steps", "duration_s", "clamped_steps", "setup_moves", "setup_metres"),

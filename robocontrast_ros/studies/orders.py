@@ -11,7 +11,6 @@ Intervals are by a jackknife that leaves out groups of base instances, within ea
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -89,13 +88,10 @@ def expected_error(
         return ExpectedError(*(np.full(COSTS, np.nan) for _ in range(3)), NO_ESTIMATE)
     # Where one of the two has no trial yet, neither counts.
     known = [np.where(np.isnan(each).any(axis=2, keepdims=True), np.nan, each) for each in found]
-    with warnings.catch_warnings():
-        # At a cost that no order has a trial for.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        of, against = np.mean([np.nanmean(each[0], axis=0) for each in known], axis=0)
+    of, against = np.mean([_mean_of_known(each[0], axis=0) for each in known], axis=0)
     costs = np.mean([each.costs(each.instances) for each in ordered], axis=0)
-    difference = _jackknifed([np.nanmean(each[:, :, 0] - each[:, :, 1], axis=2) for each in known])
-    return ExpectedError(costs, of, against, difference)
+    differences = [_mean_of_known(each[:, :, 0] - each[:, :, 1], axis=2) for each in known]
+    return ExpectedError(costs, of, against, _jackknifed(differences))
 
 
 def expected_trials(
@@ -121,6 +117,14 @@ def expected_trials(
     return _jackknifed([each[:, :, 0] / each[:, :, 1] for each in found])
 
 
+def _mean_of_known(values: Array, axis: int) -> Array:
+    """Return the mean over an axis of the values that are not NaN; NaN where there is none."""
+    known = ~np.isnan(values)
+    number = known.sum(axis=axis)
+    total = np.where(known, values, 0.0).sum(axis=axis)
+    return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+
+
 def _jackknifed(replicates: Sequence[Array]) -> Estimate:
     """Return the mean over seeds and orders of a number, with the interval of a jackknife.
 
@@ -129,10 +133,13 @@ def _jackknifed(replicates: Sequence[Array]) -> Estimate:
 
     Args:
         replicates: for each seed, the number with all instances, then without each group, in each order; shape
-            (groups + 1, orders).
+            (groups + 1, orders). NaN where it is not known: as orders are not chosen by that, there is no mean then,
+            or no interval.
     """
+    if any(np.isnan(each[0]).any() for each in replicates):
+        return NO_ESTIMATE
     mean = float(np.mean([each[0].mean() for each in replicates]))
-    if min(len(each) for each in replicates) <= FEWEST:
+    if min(len(each) for each in replicates) <= FEWEST or any(np.isnan(each).any() for each in replicates):
         return Estimate(mean)
     variances, freedom = [], 0
     for each in replicates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,10 +12,16 @@ from pathlib import Path
 from pydantic import Field
 from pydantic_core import to_json
 
-from robocontrast_ros.analysis.estimates.results import compute_results
-from robocontrast_ros.analysis.estimates.understanding import MARGIN, Understanding, Verdict, understanding_of
+from robocontrast_ros.analysis.estimates.results import Results, compute_results
+from robocontrast_ros.analysis.estimates.understanding import (
+    MARGIN,
+    WITHOUT_MISTAKES,
+    Understanding,
+    Verdict,
+    understanding_of,
+)
 from robocontrast_ros.configuration import ConfigurationError, load_record, record
-from robocontrast_ros.configuration.files import find_file
+from robocontrast_ros.configuration.files import find_file, is_path
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.runs.versions import session_versions
@@ -32,14 +38,37 @@ class CheckParameters:
 
     name: str = Field(min_length=1, description="name of its folder")
     description: str = Field(default="", description="what it shows, in a sentence")
-    session: str = Field(description="session that each policy runs: a name, or the path of a file")
+    session: str = Field(default="", description="session that each policy runs: a name, or the path of a file")
+    sessions: tuple[str, ...] = Field(default=(), description="in its place, several: verdicts pool them")
     policies: tuple[str, ...] = Field(min_length=1, description="names, or paths of files")
     chance: str = Field(description="the one of them whose base trials measure chance")
-    seeds: tuple[int, ...] = Field(min_length=1, description="a session of each policy is run with each")
+    seeds: tuple[int, ...] = Field(
+        min_length=1, description="of the sessions; the second of `sessions` is run with one more, the third with two"
+    )
     margin: float = Field(default=MARGIN, gt=0, lt=1, description="loss of the share of successes that does not matter")
     expected: dict[str, dict[Verdict, tuple[str, ...]]] = Field(
         default_factory=dict, description="policy -> verdict -> perturbations that shall have it, with each seed"
     )
+
+    @property
+    def every_session(self) -> tuple[str, ...]:
+        """The sessions that each policy runs."""
+        return self.sessions or (self.session,)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A session of a policy.
+
+    Attributes:
+        seed: of the check.
+        session: name or path of its file.
+        policy: name or path of its file.
+    """
+
+    seed: int
+    session: str
+    policy: str
 
 
 @dataclass(frozen=True)
@@ -47,7 +76,7 @@ class Unexpected:
     """A verdict that is not the expected one.
 
     Attributes:
-        seed: of the session.
+        seed: of the check.
         policy: its policy.
         perturbation: its name.
         expected: the verdict in the file.
@@ -73,12 +102,42 @@ def load_check(name: str) -> tuple[CheckParameters, Path]:
     """
     file = find_file("understanding", name, "command line", "CHECK", Path.cwd())
     parameters = load_record(CheckParameters, file)
+    if bool(parameters.session) == bool(parameters.sessions):
+        key, expected = "session", "a session, or several under `sessions` in its place"
+        if parameters.session:
+            key, expected = "sessions", "none beside `session`: name one of the two"
+        raise ConfigurationError(str(file), key, ", ".join(parameters.sessions), expected)
+    for key, names in (("sessions", parameters.sessions), ("policies", parameters.policies)):
+        _check_folders(file, key, names)
     for key, named in (("chance", (parameters.chance,)), ("expected", tuple(parameters.expected))):
         for policy in named:
             if policy not in parameters.policies:
                 expected = f"one of the policies {', '.join(parameters.policies)}"
                 raise ConfigurationError(str(file), key, policy, expected)
     return parameters, file
+
+
+def _check_folders(file: Path, key: str, names: Sequence[str]) -> None:
+    """Refuse what is named twice, as one has a folder of that name."""
+    folders = [Path(name).stem for name in names]
+    for number, name in enumerate(names):
+        if folders[number] in folders[:number]:
+            raise ConfigurationError(str(file), f"{key}.{number}", name, "another name than those before it")
+
+
+def check_scores(parameters: CheckParameters, file: Path) -> None:
+    """Refuse sessions that do not say whether a success was one without mistakes.
+
+    Raises:
+        ConfigurationError: a session does not, or does not fit.
+    """
+    for session in parameters.every_session:
+        policy = _policy_file(parameters.policies[0], file)
+        resolved = resolve(_session_file(session, file, parameters), Overrides(policy=policy, fast=True))
+        if not any(score.spec.name == WITHOUT_MISTAKES for score in resolved.scores):
+            scores = ", ".join(resolved.parameters.scores) or "none"
+            cure = "Add it, or leave --no-mistakes out."
+            raise ConfigurationError(str(resolved.source), "scores", scores, f"{WITHOUT_MISTAKES} among them", cure)
 
 
 def run_check(parameters: CheckParameters, file: Path, output: Path, processes: int) -> Iterator[tuple[int, int]]:
@@ -89,34 +148,53 @@ def run_check(parameters: CheckParameters, file: Path, output: Path, processes: 
     Args:
         parameters: the check.
         file: what they are from.
-        output: folder of the sessions' runs, by seed and policy.
+        output: folder of the sessions' runs, by seed, session where there are several, and policy.
         processes: sessions at a time.
 
     Raises:
         ConfigurationError: a session or a policy does not fit.
     """
-    wanted = [(seed, policy) for seed in parameters.seeds for policy in parameters.policies]
-    missing = [job for job in wanted if not _finished(_folder(output, *job), parameters.session, file, job)]
+    wanted = [
+        Job(seed, session, policy)
+        for seed in parameters.seeds
+        for session in parameters.every_session
+        for policy in parameters.policies
+    ]
+    missing = [job for job in wanted if not _finished(parameters, file, output, job)]
     yield len(wanted) - len(missing), len(wanted)
-    one = partial(_run, parameters.session, file, output)
+    one = partial(_run, parameters, file, output)
     for done, (index, lost) in enumerate(run_in_processes(one, missing, processes), start=1):
         if isinstance(lost, ProcessLost):
-            seed, policy = missing[index]
-            raise ConfigurationError(str(file), "policies", policy, f"one whose process does not die (seed {seed})")
+            job = missing[index]
+            where = f"(session {job.session}, seed {job.seed})"
+            raise ConfigurationError(str(file), "policies", job.policy, f"one whose process does not die {where}")
         yield len(wanted) - len(missing) + done, len(wanted)
 
 
-def checked(parameters: CheckParameters, output: Path) -> Mapping[int, Understanding]:
-    """Return the check of the policies, seed by seed, from the runs of ``run_check``."""
+def checked(parameters: CheckParameters, output: Path, *, no_mistakes: bool = False) -> Mapping[int, Understanding]:
+    """Return the check of the policies, seed by seed, from the runs of ``run_check``.
+
+    Args:
+        parameters: the check.
+        output: as there.
+        no_mistakes: whether success without mistakes is asked for, beside success.
+    """
     found = {}
     for seed in parameters.seeds:
         results = {
-            p: compute_results(read_begun(_run_of(_folder(output, seed, p)).journal)) for p in parameters.policies
+            policy: [_results(parameters, output, Job(seed, session, policy)) for session in parameters.every_session]
+            for policy in parameters.policies
         }
-        understanding = understanding_of(list(results.values()), parameters.margin, results[parameters.chance])
+        understanding = understanding_of(
+            [run for runs in results.values() for run in runs],
+            parameters.margin,
+            results[parameters.chance],
+            pooled=True,
+            no_mistakes=no_mistakes,
+        )
         if understanding is None:
             expected = "a session with a perturbation of what is told or shown (axis L or O)"
-            raise ConfigurationError(parameters.session, "strategy.perturbations", "none", expected)
+            raise ConfigurationError(parameters.every_session[0], "strategy.perturbations", "none", expected)
         found[seed] = understanding
     return found
 
@@ -135,23 +213,41 @@ def unexpected(parameters: CheckParameters, found: Mapping[int, Understanding]) 
     return wrong
 
 
-def _folder(output: Path, seed: int, policy: str) -> Path:
-    return output / f"seed{seed}" / Path(policy).stem
+def _folder(parameters: CheckParameters, output: Path, job: Job) -> Path:
+    several = len(parameters.every_session) > 1
+    return output.joinpath(f"seed{job.seed}", *([Path(job.session).stem] if several else []), Path(job.policy).stem)
 
 
-def _run_of(folder: Path) -> RunFolder:
-    return RunFolder.open(max(folder.glob("*/journal.jsonl")).parent)
+def _results(parameters: CheckParameters, output: Path, job: Job) -> Results:
+    runs = _folder(parameters, output, job).glob("*/journal.jsonl")
+    return compute_results(read_begun(RunFolder.open(max(runs).parent).journal))
 
 
-def _finished(folder: Path, session: str, file: Path, job: tuple[int, str]) -> bool:
-    done = folder / "done"
-    return done.exists() and done.read_text("utf-8") == _state(_resolved(session, file, folder, job))
+def _finished(parameters: CheckParameters, file: Path, output: Path, job: Job) -> bool:
+    done = _folder(parameters, output, job) / "done"
+    return done.exists() and done.read_text("utf-8") == _state(_resolved(parameters, file, output, job))
 
 
-def _resolved(session: str, file: Path, folder: Path, job: tuple[int, str]) -> ResolvedSession:
-    seed, policy = job
-    overrides = Overrides(policy=policy, seed=seed, output=str(folder), fast=True, settings={"recording": "none"})
-    return resolve(str(find_file("sessions", session, str(file), "session", file.parent)), overrides)
+def _session_file(session: str, file: Path, parameters: CheckParameters) -> Path:
+    key = f"sessions.{parameters.sessions.index(session)}" if parameters.sessions else "session"
+    return find_file("sessions", session, str(file), key, file.parent)
+
+
+def _policy_file(policy: str, file: Path) -> str:
+    """Return a policy's name, or the path of its file, which is relative to the check's."""
+    return str(find_file("policies", policy, str(file), "policies", file.parent)) if is_path(policy) else policy
+
+
+def _resolved(parameters: CheckParameters, file: Path, output: Path, job: Job) -> ResolvedSession:
+    overrides = Overrides(
+        policy=_policy_file(job.policy, file),
+        # Tasks that differ in their things alone draw the same scenes from one seed, and pooled ones are independent.
+        seed=job.seed + parameters.every_session.index(job.session),
+        output=str(_folder(parameters, output, job)),
+        fast=True,
+        settings={"recording": "none"},
+    )
+    return resolve(_session_file(job.session, file, parameters), overrides)
 
 
 def _state(resolved: ResolvedSession) -> str:
@@ -160,13 +256,12 @@ def _state(resolved: ResolvedSession) -> str:
     return hashlib.sha256(to_json(everything, inf_nan_mode="strings", fallback=str)).hexdigest()
 
 
-def _run(session: str, file: Path, output: Path, job: tuple[int, str]) -> None:
-    folder = _folder(output, *job)
-    resolved = _resolved(session, file, folder, job)
+def _run(parameters: CheckParameters, file: Path, output: Path, job: Job) -> None:
+    resolved = _resolved(parameters, file, output, job)
     run = resolved.new_run(time.time())
     bench = open_bench(resolved)
     try:
         run_session(resolved.evaluation(), bench, run.journal)
     finally:
         bench.close()
-    (folder / "done").write_text(_state(resolved), "utf-8")
+    (_folder(parameters, output, job) / "done").write_text(_state(resolved), "utf-8")

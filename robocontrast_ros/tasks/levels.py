@@ -156,6 +156,18 @@ def level_of(instance: TestInstance, trained: Levels, looks: Looks) -> Level:
     return Level.PLACEMENT if seen <= train.looks else Level.COMBINATION
 
 
+def levels_naming(policy: str) -> Levels | None:
+    """Return the shipped levels of which a policy says that it was trained so; None where none names it.
+
+    Raises:
+        ConfigurationError: a file does not fit.
+    """
+    files = known_names("levels").values()
+    found = (path for path in files if policy in load_record(LevelsRecord, path).policies)
+    path = next(found, None)
+    return None if path is None else Levels.from_file(path)
+
+
 def known_levels() -> tuple[Levels, ...]:
     """Return those that ship."""
     return tuple(Levels.from_file(path) for path in known_names("levels").values())

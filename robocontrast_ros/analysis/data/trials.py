@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -61,6 +62,10 @@ _CONDITIONS: Columns = {
     "perturbation": (pl.String, "`base`, or the perturbation's name"),
     "repeat": (pl.Int64, "which repetition of the same starting conditions, from 0"),
     "family": (pl.String, "the task's family of instructions"),
+    "level": (
+        pl.String,
+        "L1 to L4: how far the test instance is from what the policy was trained on; null where that is not known",
+    ),
     "instruction": (pl.String, "the words of the instruction"),
     "note": (pl.String, "what was perturbed, or why the scene was reset"),
     "start": (
@@ -113,8 +118,15 @@ COLUMNS = trial_columns()
 """The columns of a session with the standard scores."""
 
 
-def trials_table(events: Sequence[Event]) -> pl.DataFrame:
-    """Return the trials of a journal, with ``trial_columns`` of its scores, in the order they were run."""
+def trials_table(
+    events: Sequence[Event], levels: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+) -> pl.DataFrame:
+    """Return the trials of a journal, with ``trial_columns`` of its scores, in the order they were run.
+
+    Args:
+        events: of the journal.
+        levels: policy -> test instance -> level, where they are known.
+    """
     started = next((e for e in events if isinstance(e, SessionStarted)), None)
     model, unit = EffortModel(started), started.cost_unit if started else "m"
     scores = started.scores if started else STANDARD_SPECS
@@ -125,7 +137,8 @@ def trials_table(events: Sequence[Event]) -> pl.DataFrame:
             set_ups.append(event)
             spent += event.cost
         elif isinstance(event, (TrialFinished, TrialVoid)):
-            given = {"policy": policy, "cumulative_cost": spent, "cost_unit": unit}
+            level = levels.get(policy, {}).get(event.trial.base_id)
+            given = {"policy": policy, "level": level, "cumulative_cost": spent, "cost_unit": unit}
             rows.append(
                 conditions_of(event.trial)
                 | {"attempt": event.attempt}

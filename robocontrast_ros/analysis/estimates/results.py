@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from robocontrast_ros.analysis.data.effort_model import EffortModel
+from robocontrast_ros.analysis.data.levels import base_instances, levels_of
 from robocontrast_ros.analysis.data.serving_policies import serving_policies
 from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.analysis.estimates.effort import (
@@ -25,9 +26,11 @@ from robocontrast_ros.analysis.estimates.test_set import (
     Runnable,
     test_set_estimates,
 )
-from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, find_spec
+from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, TestInstance, find_spec
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
 from robocontrast_ros.runs.journal import Journal, JournalError
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.tasks.levels import Levels, levels_naming
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Results:
         run: folder of the run.
         parameters: the session's resolved parameters, by file.
         perturbations: perturbation's name -> what it says of itself; empty where the journal does not tell.
+        instances: name -> test instance, of those whose base trials were begun.
+        trained: policy -> what its training showed, where a file of config/levels/ names it.
     """
 
     summary: Summary
@@ -53,6 +58,8 @@ class Results:
     run: Path = Path()
     parameters: dict[str, Any] = field(default_factory=dict)
     perturbations: Mapping[str, PerturbationSpec] = field(default_factory=dict)
+    instances: Mapping[str, TestInstance] = field(default_factory=dict)
+    trained: Mapping[str, Levels] = field(default_factory=dict)
 
 
 def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> Results:
@@ -64,16 +71,20 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
 
     Raises:
         JournalError: the journal holds no session.
+        ConfigurationError: a file of config/levels/ does not fit.
     """
     started = journal.started
     if started is None:
         raise JournalError(f"{journal.path}: no session was started in it. Run the session first.")
-    table = trials_table(journal.events)
+    serving, instances = serving_policies(journal.events), base_instances(journal.events)
+    trained = {policy: found for policy in set(serving) if (found := levels_naming(policy))}
+    folder = RunFolder(journal.path.parent)
+    levels = {policy: levels_of(folder, instances, shown) for policy, shown in trained.items()}
+    table = trials_table(journal.events, levels)
     model, metric = EffortModel(started), find_spec(started.scores, started.metric)
     standard = standard_evaluation(journal.events, model)
     session = started.parameters.get("session", {})
     strategy = session.get("strategy", {})
-    serving = serving_policies(journal.events)
     skips = [
         (p, e.perturbation, e.base_id)
         for e, p in zip(journal.events, serving, strict=True)
@@ -126,9 +137,11 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         table,
         standard,
         journal.warning,
-        run=journal.path.parent,
+        run=folder.path,
         parameters=started.parameters,
         perturbations=started.perturbations,
+        instances=instances,
+        trained=trained,
     )
 
 

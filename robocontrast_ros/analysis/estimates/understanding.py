@@ -8,7 +8,7 @@ paired difference, and a verdict follows from two tests alone: whether it harms,
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -18,16 +18,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from robocontrast_ros.analysis.data.levels import levels_of
 from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
 from robocontrast_ros.domain import BASE, Expectation, PerturbationSpec
 from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.perturbations.protocol import spec_of
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
 from robocontrast_ros.statistics.equivalence import Equivalence, equivalence, harm
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.multiplicity import holm
 from robocontrast_ros.statistics.unpaired import unpaired_difference
+from robocontrast_ros.tasks.levels import Level
 
 MARGIN = 0.15
 """A loss of the share of successes that is smaller does not matter; ours, as the paper has none."""
@@ -40,6 +43,9 @@ WRONG_INSTRUCTION = "wrong_instruction"
 
 TOLD_AND_SHOWN = frozenset("LO")
 """Axes of what changes only what a policy is told or shown: the scene is that of the base trial."""
+
+WITHOUT_MISTAKES = "success_without_mistakes"
+"""The score of success where mistakes are not allowed."""
 
 DRAWS_SEED = 0
 """Of the bootstrap's draws, so that the same runs give the same numbers."""
@@ -162,12 +168,35 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """Success of a policy at one level under one condition.
+
+    Attributes:
+        level: of generalisation, L1 to L4; the task where it is not known.
+        name: of the condition: ``base``, or the perturbation.
+        symbol: the paper's symbol of it.
+        trials: that count.
+        instances: among them.
+        success: share of them that succeeded.
+        without_mistakes: share that succeeded without a mistake before; empty where that is not known of all.
+    """
+
+    level: str
+    name: str
+    symbol: str
+    trials: int
+    instances: int
+    success: Estimate
+    without_mistakes: Estimate
+
+
+@dataclass(frozen=True)
 class Check:
     """The check of one policy.
 
     Attributes:
         policy: its name.
-        level: the task, which stands in the place of the paper's level of generalisation.
+        level: of generalisation, L1 to L4, of its test instances, joined by commas; the task where it is not known.
         base: success of all base trials.
         base_trials: their number.
         instances: test instances among them.
@@ -177,6 +206,7 @@ class Check:
         rows: in the order of the session.
         left_out: perturbations of which it is not known what to expect: the journal is older, and none of that name is
             installed.
+        cells: success at each level under each condition, in the order of the session.
     """
 
     policy: str
@@ -189,6 +219,7 @@ class Check:
     retest: Retest | None
     rows: tuple[Row, ...]
     left_out: tuple[str, ...]
+    cells: tuple[Cell, ...]
 
     @property
     def flagged(self) -> tuple[Row, ...]:
@@ -206,38 +237,52 @@ class Understanding:
 
     Attributes:
         margin: what does not matter.
-        checks: one a run and policy.
+        checks: one a run and policy; where runs are pooled, one a policy.
+        no_mistakes: whether success without mistakes is asked for, beside success.
     """
 
     margin: float
     checks: tuple[Check, ...]
+    no_mistakes: bool = False
 
 
 def understanding_of(
-    runs: Sequence[Results], margin: float = MARGIN, control: Results | None = None
+    runs: Sequence[Results],
+    margin: float = MARGIN,
+    control: Sequence[Results] = (),
+    *,
+    pooled: bool = False,
+    no_mistakes: bool = False,
 ) -> Understanding | None:
     """Return the check of each policy of some runs; None where nothing changes only what a policy is told or shown.
+
+    A policy that no file of config/levels/ names, such as an oracle, is given the levels of the policies beside it, on
+    the tasks that these were run on, where they were all trained on the same.
 
     Args:
         runs: different ones.
         margin: largest loss of the share of successes that does not matter, in (0, 1).
-        control: a run of the random policy, whose base trials measure chance; where it is left out,
-            ``wrong_instruction`` of each run does.
+        control: runs of the random policy, whose base trials measure chance; where there is none,
+            ``wrong_instruction`` of each check does.
+        pooled: whether the runs of a policy are one check: its test instances are those of all of them. Else each run
+            is one; of two runs of a policy that share a level, the run is part of the policy's name.
+        no_mistakes: whether success without mistakes is asked for, beside success.
 
     Raises:
         ValueError: the margin is out of bounds.
     """
-    found = [(results, check) for results in runs for check in _checks(results, margin, control)]
-    if not any(_only_told_or_shown(row.spec) for _, check in found for row in check.rows):
+    parts = _parts(runs)
+    groups: dict[str, list[_Part]] = defaultdict(list)
+    for part in parts:
+        groups[part.policy if pooled else _name_alone(part, parts)].append(part)
+    checks = tuple(
+        _check(policy, joined, margin, control)
+        for policy, own in groups.items()
+        for joined in ([own] if pooled else [[part] for part in own])
+    )
+    if not any(_only_told_or_shown(row.spec) for check in checks for row in check.rows):
         return None
-    same = Counter((check.policy, check.level) for _, check in found)
-    folders = Counter(results.run.name for results in runs)
-    checks = []
-    for results, check in found:
-        run = results.run.name if folders[results.run.name] < 2 else str(results.run)
-        several = same[check.policy, check.level] > 1
-        checks.append(replace(check, policy=f"{check.policy} ({run})") if several else check)
-    return Understanding(margin, tuple(checks))
+    return Understanding(margin, checks, no_mistakes)
 
 
 def specs_of(results: Results) -> Mapping[str, PerturbationSpec]:
@@ -277,40 +322,130 @@ def verdict_of(expectation: Expectation, *, harmful: bool, harmless: bool) -> Ve
     return Verdict.UNDECIDED
 
 
-def _checks(results: Results, margin: float, control: Results | None) -> Iterable[Check]:
-    """Return the check of each policy that served in a run."""
-    specs = specs_of(results)
-    level = Path(str((results.parameters.get("session") or {}).get("task") or "")).stem
-    counting = results.trials.filter("counts")
-    for policy in counting["policy"].unique(maintain_order=True):
-        trials = counting.filter(pl.col("policy") == policy)
-        base = trials.filter(pl.col("perturbation") == BASE)
-        symbols = {row.perturbation: row.symbol for row in results.summary.rows if row.policy == policy}
-        run = [name for name in symbols if len(trials.filter(pl.col("perturbation") == name)) and name != BASE]
-        chance = _chance(trials, margin, control)
-        skill = unpaired_difference(_success(base), chance.counted)
-        rows = (_row(trials, names, specs, symbols, margin) for names in _alike(trials, run, specs))
-        yield Check(
-            policy or "policy",
-            level,
-            _success(base),
-            len(base),
-            base["base_id"].n_unique(),
-            chance,
-            skill,
-            _retest(base),
-            _judged(rows, skill, margin),
-            tuple(name for name in run if name not in specs),
-        )
+@dataclass(frozen=True)
+class _Part:
+    """What a policy did in a run.
+
+    Attributes:
+        policy: its name.
+        run: the run.
+        task: name of its task.
+        trials: those that count; ``base_id`` is an instance's name among those of all runs, ``level`` is never empty.
+    """
+
+    policy: str
+    run: Results
+    task: str
+    trials: pl.DataFrame
+
+
+def _parts(runs: Sequence[Results]) -> list[_Part]:
+    parts = []
+    for number, run in enumerate(runs):
+        counting = _counting(run, number)
+        parts += [
+            _Part(policy, run, _task_of(run), counting.filter(pl.col("policy") == policy))
+            for policy in counting["policy"].unique(maintain_order=True)
+        ]
+    trained = {levels.name: levels for part in parts if (levels := part.run.trained.get(part.policy))}
+    tasks = {part.task for part in parts if part.policy in part.run.trained}
+    for number, part in enumerate(parts):
+        found: Mapping[str, str] = {}
+        if part.policy not in part.run.trained and len(trained) == 1 and part.task in tasks:
+            (levels,) = trained.values()
+            found = levels_of(RunFolder(part.run.run), part.run.instances, levels)
+        own = pl.col("instance").replace_strict(found, default=None, return_dtype=pl.String)
+        level = pl.coalesce("level", own, pl.lit(part.task))
+        parts[number] = replace(part, trials=part.trials.with_columns(level=level))
+    return parts
+
+
+def _counting(run: Results, number: int) -> pl.DataFrame:
+    """Return the trials of a run that count; two runs share no instance, whose own name is in ``instance``."""
+    own = pl.concat_str(pl.lit(f"{number} "), "base_id")
+    return run.trials.filter("counts").with_columns(instance="base_id", base_id=own)
+
+
+def _task_of(run: Results) -> str:
+    return Path(str((run.parameters.get("session") or {}).get("task") or "")).stem
+
+
+def _name_alone(part: _Part, parts: Sequence[_Part]) -> str:
+    """Return the policy's name, with the run's where another run of it shares a level."""
+    levels = set(part.trials["level"])
+    others = (other for other in parts if other is not part and other.policy == part.policy)
+    if not any(levels & set(other.trials["level"]) for other in others):
+        return part.policy
+    folder = part.run.run
+    alike = {other.run.run for other in parts if other.run.run.name == folder.name}
+    return f"{part.policy} ({folder.name if len(alike) < 2 else folder})"
+
+
+def _check(policy: str, parts: Sequence[_Part], margin: float, control: Sequence[Results]) -> Check:
+    """Return the check of a policy in one run, or in several as if they were one."""
+    specs: dict[str, PerturbationSpec] = {}
+    symbols: dict[str, str] = {}
+    for part in parts:
+        specs = dict(specs_of(part.run)) | specs
+        own = {row.perturbation: row.symbol for row in part.run.summary.rows if row.policy == part.policy}
+        symbols |= {name: symbol for name, symbol in own.items() if name not in symbols}
+    trials = pl.concat([part.trials for part in parts], how="diagonal_relaxed")
+    base = trials.filter(pl.col("perturbation") == BASE)
+    there = set(trials["perturbation"])
+    run = [name for name in symbols if name in there and name != BASE]
+    chance = _chance(trials, margin, control)
+    skill = unpaired_difference(_success(base), chance.counted)
+    rows = (_row(trials, names, specs, symbols, margin) for names in _alike(trials, run, specs))
+    levels = sorted(trials["level"].unique(maintain_order=True), key=level_place)
+    return Check(
+        policy or "policy",
+        ", ".join(levels),
+        _success(base),
+        len(base),
+        base["base_id"].n_unique(),
+        chance,
+        skill,
+        _retest(base),
+        _judged(rows, skill, margin),
+        tuple(name for name in run if name not in specs),
+        tuple(
+            _cell(chosen, level, name, symbols.get(name, name))
+            for level in levels
+            for name in (BASE, *(name for name in run if name in specs))
+            if len(chosen := trials.filter((pl.col("level") == level) & (pl.col("perturbation") == name)))
+        ),
+    )
+
+
+def level_place(level: str) -> int:
+    """Return the place of a level among levels: L1 to L4 are before tasks."""
+    known = [one.value for one in Level]
+    return known.index(level) if level in known else len(known)
+
+
+def _cell(trials: pl.DataFrame, level: str, name: str, symbol: str) -> Cell:
+    # A failure is one, whatever is known of its mistakes.
+    without = pl.col(WITHOUT_MISTAKES) if WITHOUT_MISTAKES in trials.columns else pl.lit(None)
+    known = trials.with_columns(success=pl.when(pl.col("success") == 0.0).then(0.0).otherwise(without))
+    return Cell(
+        level,
+        name,
+        symbol,
+        len(trials),
+        trials["base_id"].n_unique(),
+        _success(trials),
+        NO_ESTIMATE if known["success"].null_count() else _success(known),
+    )
 
 
 def _success(trials: pl.DataFrame) -> Estimate:
     return cluster_mean(trials["success"].to_numpy(), trials["base_id"].to_numpy())
 
 
-def _chance(trials: pl.DataFrame, margin: float, control: Results | None) -> Chance:
-    if control is not None:
-        found = _success(control.trials.filter(pl.col("counts") & (pl.col("perturbation") == BASE)))
+def _chance(trials: pl.DataFrame, margin: float, control: Sequence[Results]) -> Chance:
+    if control:
+        beside = pl.concat([_counting(run, number) for number, run in enumerate(control)], how="diagonal_relaxed")
+        found = _success(beside.filter(pl.col("perturbation") == BASE))
         return Chance(ChanceBy.CONTROL, found, found)
     found = _success(trials.filter(pl.col("perturbation") == WRONG_INSTRUCTION))
     if found.mean is None:

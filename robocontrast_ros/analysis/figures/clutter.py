@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,7 +19,7 @@ from robocontrast_ros.analysis.estimates.clutter import (
     Row,
 )
 from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PINK, POLICY_COLOURS
-from robocontrast_ros.analysis.figures.paper import Draw
+from robocontrast_ros.analysis.figures.paper import Draw, Drawing
 
 MARKERS = "os^Dvp"
 """Of the policies' lines, so that colour alone tells nothing."""
@@ -51,23 +50,6 @@ ENDINGS = {
 
 MOST_SETS = 12
 """Sets of policies in the chart of which policies solve which trials."""
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A chart.
-
-    Attributes:
-        title: of the chart.
-        words: what it shows, for readers who cannot see it.
-        draw: draws it.
-        height: [inch].
-    """
-
-    title: str
-    words: str
-    draw: Draw
-    height: float
 
 
 def drawings_of(clutter: Clutter) -> dict[str, Drawing]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
@@ -22,6 +23,26 @@ from robocontrast_ros.system.disk import make_folder, new_file
 
 Draw = Callable[[Figure], None]
 """Draws into an empty figure."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart.
+
+    Attributes:
+        title: of the chart.
+        words: what it shows, for readers who cannot see it.
+        draw: draws it.
+        height: [inch].
+        width: in a paper [inch]: of a column, or of a page.
+    """
+
+    title: str
+    words: str
+    draw: Draw
+    height: float
+    width: float = COLUMN
+
 
 PRINT_DPI = 300
 STYLE = {
@@ -64,29 +85,29 @@ def write_figures(run: RunFolder, results: Results) -> tuple[Path, ...]:
     if results.trials.filter("counts").is_empty():
         return ()
     drawings = {
-        "perturbations": (perturbations_of(results), 2.6),
-        "estimate": (estimate_of(results), 2.6),
-        "budget": (budget_of(results), 2.6),
+        "perturbations": Drawing("Perturbations", "Bars beside the base trials.", perturbations_of(results), 2.6),
+        "estimate": Drawing("Estimate", "The mean against cost.", estimate_of(results), 2.6),
+        "budget": Drawing("Budget", "Cost of the set-ups.", budget_of(results), 2.6),
     }
     return write_drawings(run.figures, drawings)
 
 
-def write_drawings(folder: Path, drawings: Mapping[str, tuple[Draw, float]]) -> tuple[Path, ...]:
-    """Write figures as vector PDF, and as PNG in 300 dpi, a column wide; return the files.
+def write_drawings(folder: Path, drawings: Mapping[str, Drawing]) -> tuple[Path, ...]:
+    """Write figures as vector PDF, and as PNG in 300 dpi; return the files.
 
     Args:
         folder: in which; it is made where it does not exist.
-        drawings: name of each -> the function that draws it, and its height [inch].
+        drawings: name of each -> the figure.
 
     Raises:
         DiskError: a file cannot be written.
     """
     make_folder(folder)
     written = []
-    for name, (draw, height) in drawings.items():
+    for name, drawing in drawings.items():
         with mpl.rc_context(STYLE):
-            figure = Figure(figsize=(COLUMN, height), layout="constrained")
-            draw(figure)
+            figure = Figure(figsize=(drawing.width, drawing.height), layout="constrained")
+            drawing.draw(figure)
             for ending in ("pdf", "png"):
                 path = folder / f"{name}.{ending}"
                 metadata = {"CreationDate": None} if ending == "pdf" else None

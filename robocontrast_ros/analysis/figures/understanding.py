@@ -1,8 +1,11 @@
-"""The picture of the check "Does it understand?": the change of success under each perturbation, a chart a policy."""
+"""The pictures of the check "Does it understand?".
+
+A chart a policy has the change of success under each perturbation, and one chart of all policies success by level.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -10,10 +13,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from robocontrast_ros.analysis.estimates.understanding import MEANINGS, Check, Row, Understanding, Verdict
-from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PINK
-from robocontrast_ros.analysis.figures.paper import Draw
+from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PAGE, PINK, POLICY_COLOURS
+from robocontrast_ros.analysis.figures.paper import Draw, Drawing
 from robocontrast_ros.analysis.tables.summary import difference_in_words
-from robocontrast_ros.analysis.tables.understanding import grouped
+from robocontrast_ros.analysis.tables.understanding import Condition, conditions_of, grouped, percent, policies_of
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE
 
 RED = "#C00000"
 """Of what is flagged alone."""
@@ -41,22 +45,14 @@ BETWEEN = 0.055
 LONGEST = 22
 """Letters of a label before it is broken."""
 
+ACROSS = 3
+"""Panels in a row of the chart of levels."""
 
-@dataclass(frozen=True)
-class Drawing:
-    """A chart.
+LEGEND_COLUMNS = 4
 
-    Attributes:
-        title: of the chart.
-        words: what it shows, for readers who cannot see it.
-        draw: draws it.
-        height: [inch].
-    """
-
-    title: str
-    words: str
-    draw: Draw
-    height: float
+COLOURS = (*POLICY_COLOURS, GREY)
+MARKERS = "os^Dvp"
+"""Of the policies; with as many colours less one, thirty policies are different."""
 
 
 def drawings_of(found: Understanding) -> dict[str, Drawing]:
@@ -76,6 +72,76 @@ def drawings_of(found: Understanding) -> dict[str, Drawing]:
             0.6 + above + sum(height for _, _, height in _lines(check)),
         )
     return drawings
+
+
+def levels_drawing(found: Understanding) -> dict[str, Drawing]:
+    """Return name -> the chart of success by level, a panel a condition; nothing for one policy at one level."""
+    conditions, policies = conditions_of(found), policies_of(found)
+    if len({one.level for one in conditions}) * len(policies) < 2:
+        return {}
+    panels = len({one.name for one in conditions})
+    rows, legend = -(-panels // ACROSS), -(-len(policies) // LEGEND_COLUMNS)
+    words = "; ".join(
+        f"{one.level}, {one.symbol}: {', '.join(f'{name} {percent(cell)}' for name, cell in one.cells.items())}"
+        for one in conditions
+    )
+    drawing = Drawing(
+        "Success by level",
+        f"A panel a condition: success in percent at each level with 95 % intervals, a marker a policy. {words}.",
+        lambda figure: _draw_levels(figure, conditions, policies),
+        0.4 + 0.2 * legend + (1.65 if found.no_mistakes else 1.5) * rows,
+        PAGE,
+    )
+    return {"understanding_levels": drawing}
+
+
+def _draw_levels(figure: Figure, conditions: Sequence[Condition], policies: Sequence[str]) -> None:
+    levels = list(dict.fromkeys(one.level for one in conditions))
+    shown = {one.name: one.symbol for one in conditions}
+    rows = -(-len(shown) // ACROSS)
+    panels = figure.subplots(rows, ACROSS, sharex=True, sharey=True, squeeze=False).ravel()
+    for axes, (name, symbol) in zip(panels, shown.items(), strict=False):
+        axes.set_title(symbol.replace(", ", "\n"), fontsize="medium")
+        for one in conditions:
+            if one.name == name:
+                _draw_level(axes, levels.index(one.level), one, policies)
+        axes.set_xlim(-0.5, len(levels) - 0.5)
+        axes.set_ylim(-4.0, 104.0)
+        axes.set_yticks((0, 50, 100))
+        turned = len(levels) > 1 and max(map(len, levels)) > 6
+        axes.set_xticks(range(len(levels)), levels, **({"rotation": 30, "ha": "right"} if turned else {}))
+        axes.grid(axis="y", color="#e5e8eb", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in panels[len(shown) :]:
+        axes.set_visible(False)
+    for number, axes in enumerate(panels):
+        # The lowest panel of its column: what is below is not drawn.
+        axes.tick_params(labelbottom=len(shown) - ACROSS <= number < len(shown))
+    figure.supylabel("success [%]", fontsize="medium")
+    entries = [
+        Line2D([], [], color=colour, marker=marker, linewidth=1.2, markersize=4.0, label=policy)
+        for policy, (colour, marker) in zip(policies, map(_look, range(len(policies))), strict=True)
+    ]
+    figure.legend(handles=entries, loc="outside upper center", fontsize="small", frameon=False, ncols=LEGEND_COLUMNS)
+
+
+def _draw_level(axes: Axes, place: int, condition: Condition, policies: Sequence[str]) -> None:
+    for number, policy in enumerate(policies):
+        found = condition.cells.get(policy, NO_ESTIMATE)
+        if found.mean is None:
+            continue
+        colour, marker = _look(number)
+        # Beside each other, so that no interval hides another.
+        x = place + 0.7 * ((number + 0.5) / len(policies) - 0.5)
+        if found.low is not None and found.high is not None:
+            axes.vlines(x, 100.0 * found.low, 100.0 * found.high, color=colour, linewidth=1.2)
+        axes.plot(x, 100.0 * found.mean, marker=marker, linestyle="none", color=colour, markersize=4.0, clip_on=False)
+
+
+def _look(number: int) -> tuple[str, str]:
+    """Return colour and marker of a policy, so that colour alone tells nothing."""
+    return COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
 
 
 def _drawing(check: Check, margin: float) -> Draw:

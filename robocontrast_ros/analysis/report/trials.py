@@ -84,11 +84,13 @@ class Instance:
     Attributes:
         base_id: its name.
         instruction: of its base trial; empty where none was run.
+        level: of generalisation, with the policy's name where policies have different ones; empty where unknown.
         cells: one a perturbation, ``base`` first, in the order of the summary.
     """
 
     base_id: str
     instruction: str
+    level: str
     cells: tuple[Cell, ...]
 
 
@@ -177,8 +179,15 @@ def instances_of(attempts: Sequence[Attempt], journal: Journal, names: Sequence[
             here = [a for a in own if a.row["perturbation"] == name]
             trials = tuple(a for a in here if a.row["counts"])
             cells.append(Cell(trials, len(here) - len(trials), skips.get((base_id, name), "")))
-        found.append(Instance(base_id, words, tuple(cells)))
+        found.append(Instance(base_id, words, _level(own), tuple(cells)))
     return tuple(found)
+
+
+def _level(attempts: Sequence[Attempt]) -> str:
+    levels = {a.row["policy"]: a.row["level"] for a in attempts if a.row["level"]}
+    if len(set(levels.values())) < 2:
+        return next(iter(levels.values()), "")
+    return ", ".join(f"{level} for {policy}" for policy, level in levels.items())
 
 
 def _in_words(moves: Iterable[SetupMove]) -> tuple[str, ...]:

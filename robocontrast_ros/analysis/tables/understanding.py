@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +14,7 @@ from rich.text import Text
 from robocontrast_ros.analysis.data.trials import Columns, make_table
 from robocontrast_ros.analysis.estimates.understanding import (
     MEANINGS,
+    Cell,
     Chance,
     ChanceBy,
     Check,
@@ -21,13 +22,21 @@ from robocontrast_ros.analysis.estimates.understanding import (
     Row,
     Understanding,
     Verdict,
+    level_place,
 )
 from robocontrast_ros.analysis.tables.latex import booktabs
 from robocontrast_ros.analysis.tables.summary import NONE, difference_in_words, in_words, small_table
 from robocontrast_ros.domain import BASE, Expectation
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.system.disk import write_file
+from robocontrast_ros.tasks.levels import Level
+
+NO_MISTAKES = "no mistakes"
+"""What is added to a condition's symbol where mistakes are not allowed."""
+
+BESIDE = 4
+"""Policies beside each other in a table for the terminal."""
 
 GROUPS = {
     Expectation.KEEPS_SUCCESS: "plausible: it should succeed",
@@ -51,7 +60,7 @@ def _estimates(name: str, meaning: str) -> Columns:
 COLUMNS: dict[str, Columns] = {
     "understanding": {
         "policy": (pl.String, "whose trials"),
-        "level": (pl.String, "name of the task"),
+        "level": (pl.String, "L1 to L4 of the test instances, joined by commas; the task where it is not known"),
         "perturbation": (pl.String, "its name; several, joined by ` = `, where the policy received the same under all"),
         "axes": (pl.String, "what it changes: some of L, S, B, O"),
         "plausible": (pl.Boolean, "whether a robot may meet it in use"),
@@ -77,7 +86,7 @@ COLUMNS: dict[str, Columns] = {
     },
     "understanding_policies": {
         "policy": (pl.String, "whose trials"),
-        "level": (pl.String, "name of the task"),
+        "level": (pl.String, "L1 to L4 of the test instances, joined by commas; the task where it is not known"),
         "trials": (pl.Int64, "base trials"),
         "instances": (pl.Int64, "test instances among them"),
         **_estimates("base", "success of the base trials"),
@@ -87,6 +96,15 @@ COLUMNS: dict[str, Columns] = {
         "retest_pairs": (pl.Int64, "repeats of base trials that are compared; 0 where none were run"),
         **_estimates("retest_changed", "share of these pairs with different outcomes"),
         **_estimates("retest_difference", "later repeat minus earlier"),
+    },
+    "understanding_levels": {
+        "policy": (pl.String, "whose trials"),
+        "level": (pl.String, "L1 to L4; the task where it is not known"),
+        "condition": (pl.String, "`base`, or name of the perturbation"),
+        "trials": (pl.Int64, "that count"),
+        "instances": (pl.Int64, "test instances among them"),
+        **_estimates("success", "share that succeeded"),
+        **_estimates("no_mistakes", "share that succeeded without a mistake before; null where that is not known"),
     },
 }
 """File -> its columns."""
@@ -98,6 +116,7 @@ def understanding_tables(found: Understanding) -> dict[str, pl.DataFrame]:
     for check in found.checks:
         of = {"policy": check.policy, "level": check.level}
         rows["understanding"] += [of | _cells(row) for row in check.rows]
+        rows["understanding_levels"] += [{"policy": check.policy} | _level_cells(cell) for cell in check.cells]
         retest = check.retest
         rows["understanding_policies"].append(
             of
@@ -137,6 +156,17 @@ def _cells(row: Row) -> dict[str, object]:
     }
 
 
+def _level_cells(cell: Cell) -> dict[str, object]:
+    return {
+        "level": cell.level,
+        "condition": cell.name,
+        "trials": cell.trials,
+        "instances": cell.instances,
+        **_columns("success", cell.success),
+        **_columns("no_mistakes", cell.without_mistakes),
+    }
+
+
 def _columns(name: str, estimate: Estimate) -> dict[str, object]:
     return {f"{name}_{end}": value for end, value in asdict(estimate).items()}
 
@@ -156,13 +186,18 @@ def write_understanding(found: Understanding, folder: Path) -> tuple[Path, ...]:
 
 def understanding_tex(found: Understanding) -> str:
     """Return success by level and condition (rows) and policy (columns) as a tabular, as seed 004 has it."""
-    policies = _policies(found)
-    columns = {"level": "l", "condition": "l"} | dict.fromkeys(policies, "l")
+    policies = policies_of(found)
+    columns = {"level": "l", "condition": "l", "n": "r"} | dict.fromkeys(policies, "l")
     rows = [
-        (level, symbol, *(_percent_tex(_success(found, level, policy, name)) for policy in policies))
-        for level, name, symbol in _conditions(found)
+        (one.level, one.symbol, one.n, *(_percent_tex(one.cells.get(policy, NO_ESTIMATE)) for policy in policies))
+        for one in conditions_of(found)
     ]
-    note = "Success in percent with 95 % intervals over test instances. level: the task."
+    note = (
+        "Success in percent with 95 % intervals over test instances. n: instances of each policy. level: L1 to L4; "
+        "the task where nothing says what was trained on."
+    )
+    if found.no_mistakes:
+        note += f" {NO_MISTAKES}: success to which no mistake led."
     return booktabs(columns, rows, ("level", "condition"), (note,))
 
 
@@ -171,7 +206,9 @@ def understanding_report(found: Understanding) -> Group:
     parts: list[RenderableType] = []
     for check in found.checks:
         parts += [*flags(check), policy_table(check), Text(facts_of(check), style="dim italic"), ""]
-    parts += [conditions_table(found), "", Text(read(found), style="dim italic")]
+    for table in conditions_tables(found):
+        parts += [table, ""]
+    parts.append(Text(read(found), style="dim italic"))
     return Group(*parts)
 
 
@@ -190,7 +227,9 @@ def flags(check: Check) -> list[RenderableType]:
 
 def policy_table(check: Check) -> Table:
     """Return the table of a policy: a row a perturbation, grouped by what a sound policy does."""
-    title = f"{check.policy}, {check.level}" if check.level else check.policy
+    levels = check.level.split(", ")
+    of = check.level if len(levels) < 2 or level_place(levels[-1]) < len(Level) else f"{len(levels)} tasks"
+    title = f"{check.policy}, {of}" if of else check.policy
     table = small_table(title, "n", "base", "here", "difference", "harm", "harmless")
     table.add_column(Text("verdict"))
     for heading, rows in grouped(check):
@@ -219,16 +258,29 @@ def grouped(check: Check) -> Iterator[tuple[str, list[Row]]]:
             yield heading, rows
 
 
-def conditions_table(found: Understanding) -> Table:
-    """Return success in percent: a row a level and condition, a column a policy (the form of seed 004's tables)."""
-    policies = _policies(found)
-    table = small_table("success [%]", *policies)
+def conditions_tables(found: Understanding) -> list[Table]:
+    """Return success in percent: a row a level and condition, a column a policy (the form of seed 004's tables).
+
+    A table has at most ``BESIDE`` policies, so that a terminal is wide enough.
+    """
+    policies, conditions = policies_of(found), conditions_of(found)
+    return [
+        _conditions_table(conditions, policies[first : first + BESIDE]) for first in range(0, len(policies), BESIDE)
+    ]
+
+
+def _conditions_table(conditions: Sequence[Condition], policies: Sequence[str]) -> Table:
+    table = small_table("success [%]", "n", *policies)
+    for column in table.columns[2:]:
+        # Long names are broken, not cut off.
+        column.no_wrap, column.overflow = False, "fold"
     before = None
-    for level, name, symbol in _conditions(found):
-        if level != before:
-            table.add_row(Text(level or "all"), style="italic")
-            before = level
-        table.add_row(Text(symbol), *(percent(_success(found, level, policy, name)) for policy in policies))
+    for one in conditions:
+        if one.level != before:
+            table.add_row(Text(one.level or "all"), style="italic")
+            before = one.level
+        cells = (percent(one.cells.get(policy, NO_ESTIMATE)) for policy in policies)
+        table.add_row(Text(one.symbol), one.n, *cells)
     return table
 
 
@@ -301,23 +353,51 @@ def _mean(estimate: Estimate) -> str:
     return NONE if estimate.mean is None else f"{estimate.mean:.2f}"
 
 
-def _policies(found: Understanding) -> tuple[str, ...]:
+def policies_of(found: Understanding) -> tuple[str, ...]:
+    """Return the columns of the last table."""
     return tuple(dict.fromkeys(check.policy for check in found.checks))
 
 
-def _conditions(found: Understanding) -> Iterator[tuple[str, str, str]]:
-    """Return each level with the name and the symbol of each of its conditions, the base trials first."""
-    for level in dict.fromkeys(check.level for check in found.checks):
-        conditions = {BASE: BASE}
-        for check in found.checks:
-            for row in check.rows if check.level == level else ():
-                conditions |= dict(zip(row.names, row.symbols, strict=True))
-        yield from ((level, name, symbol) for name, symbol in conditions.items())
+@dataclass(frozen=True)
+class Condition:
+    """A row of the last table.
+
+    Attributes:
+        level: of generalisation; the task where it is not known.
+        name: of the condition, ``base`` or the perturbation, with a word where mistakes are not allowed.
+        symbol: the same with the paper's symbol.
+        cells: policy -> success with its interval, of the policies that have trials there.
+        instances: their numbers of test instances, the least and the greatest.
+    """
+
+    level: str
+    name: str
+    symbol: str
+    cells: Mapping[str, Estimate]
+    instances: tuple[int, int]
+
+    @property
+    def n(self) -> str:
+        """The number of test instances, or the least and the greatest."""
+        least, most = self.instances
+        return str(most) if least == most else f"{least}-{most}"
 
 
-def _success(found: Understanding, level: str, policy: str, name: str) -> Estimate:
-    for check in found.checks:
-        if (check.level, check.policy) == (level, policy):
-            row = check.row(name) if name != BASE else None
-            return check.base if name == BASE else row.perturbed if row else Estimate()
-    return Estimate()
+def conditions_of(found: Understanding) -> tuple[Condition, ...]:
+    """Return the rows of the last table: level by level, base trials first, each without mistakes where asked for."""
+    cells = [(check.policy, cell) for check in found.checks for cell in check.cells]
+    levels = sorted(dict.fromkeys(cell.level for _, cell in cells), key=level_place)
+    conditions = []
+    for level in levels:
+        names = {cell.name: cell.symbol for _, cell in cells if cell.level == level}
+        for name in sorted(names, key=lambda name: name != BASE):
+            own = {policy: cell for policy, cell in cells if (cell.level, cell.name) == (level, name)}
+            numbers = [cell.instances for cell in own.values()]
+            n = min(numbers), max(numbers)
+            success = {policy: cell.success for policy, cell in own.items()}
+            conditions.append(Condition(level, name, names[name], success, n))
+            if found.no_mistakes:
+                without = {policy: cell.without_mistakes for policy, cell in own.items()}
+                words = (f"{said}, {NO_MISTAKES}" for said in (name, names[name]))
+                conditions.append(Condition(level, *words, without, n))
+    return tuple(conditions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+import polars as pl
 import pytest
 from matplotlib.figure import Figure
 from told_runs import MASKS, SPECS, Told, always, often, told_run, trials_of
@@ -17,7 +18,7 @@ from robocontrast_ros.analysis.estimates.understanding import (
     understanding_of,
     verdict_of,
 )
-from robocontrast_ros.analysis.figures.understanding import LOOKS, drawings_of
+from robocontrast_ros.analysis.figures.understanding import LOOKS, drawings_of, levels_drawing
 from robocontrast_ros.analysis.report.run_page import run_page
 from robocontrast_ros.analysis.tables.understanding import COLUMNS, GROUPS, understanding_tables, understanding_tex
 from robocontrast_ros.domain import BASE, Expectation, Filter
@@ -99,7 +100,7 @@ def test_a_control_run_of_the_random_policy_measures_chance_in_the_place_of_anot
     # In an easy task everybody succeeds, whatever is said.
     run = results_of(tmp_path, IGNORES_WORDS)
     control = results_of(tmp_path, trials_of(INSTANCES, often), "random")
-    (check,) = understanding_of([run], control=control).checks
+    (check,) = understanding_of([run], control=[control]).checks
     assert check.chance.by is ChanceBy.CONTROL and check.chance.measured.mean == 0.9
     assert {row.verdict for row in check.rows if row.tested} == {Verdict.NO_SKILL}
 
@@ -237,6 +238,62 @@ def test_tables_have_a_row_a_perturbation_and_success_by_level_condition_and_pol
     assert rows["difference_mean"].to_list() == [0.0] * 4
     tex = understanding_tex(found)
     assert r"$90\;[77, 96]$" in tex and "unseen & base" in tex
+
+
+def test_pooled_runs_are_one_check_of_all_their_instances_whatever_their_names(tmp_path):
+    twice = [*trials_of(20, often, mask_all=NEVER), *(Told(n, solved=True, repeat=1) for n in range(20))]
+    runs = [results_of(tmp_path / task, twice, task=task) for task in ("L1", "L2")]
+    (check,) = understanding_of(runs, pooled=True).checks
+    assert (check.policy, check.level, check.instances, check.base_trials) == ("policy", "L1, L2", 40, 80)
+    assert check.row("mask_all").change.instances == 40
+    # A trial is compared with its own repeat, never with a trial of the other run that has its name.
+    assert (check.retest.pairs, check.retest.instances) == (40, 40)
+    cells = {(cell.level, cell.name): (cell.trials, cell.instances) for cell in check.cells}
+    assert cells == {
+        (level, name): (40 if name == BASE else 20, 20) for level in ("L1", "L2") for name in (BASE, "mask_all")
+    }
+    apart = understanding_of(runs)
+    assert [one.level for one in apart.checks] == ["L1", "L2"] and {one.policy for one in apart.checks} == {"policy"}
+
+
+def test_what_is_not_known_of_mistakes_is_no_share_of_successes_without_them(tmp_path):
+    run = results_of(tmp_path, trials_of(8, lambda base: base < 4, mask_all=NEVER))
+    # Of one trial it is not known; the first success had one.
+    scores = [None if index == 7 else float(0 < index < 4) for index in range(8) for _ in (BASE, "mask_all")]
+    known = [
+        None if name == "mask_all" else score for score, name in zip(scores, run.trials["perturbation"], strict=True)
+    ]
+    scored = replace(run, trials=run.trials.with_columns(success_without_mistakes=pl.Series(known, dtype=pl.Float64)))
+    (check,) = understanding_of([scored]).checks
+    of = {cell.name: (cell.success.mean, cell.without_mistakes.mean) for cell in check.cells}
+    assert of == {BASE: (0.5, 0.375), "mask_all": (0.0, 0.0)}, "a failure is one, whatever is known of its mistakes"
+    unknown = run.trials.with_columns(success_without_mistakes=pl.lit(None, pl.Float64))
+    (check,) = understanding_of([replace(run, trials=unknown)]).checks
+    assert check.cells[0].without_mistakes.mean is None
+
+
+def test_the_chart_of_levels_has_a_panel_a_condition_in_which_nothing_leaves_the_figure(tmp_path):
+    names = ["prompted_early_paraphrased", "prompted_late_paraphrased", "oracle", "random", "blind"]
+    runs = [
+        results_of(tmp_path / task, trials_of(4, often, paraphrase=often, mask_all=NEVER), name, task=task)
+        for name in names
+        for task in ("L1", "L4")
+    ]
+    (drawing,) = levels_drawing(understanding_of(runs, pooled=True, no_mistakes=True)).values()
+    figure = Figure(figsize=(drawing.width, drawing.height), layout="constrained")
+    drawing.draw(figure)
+    figure.draw_without_rendering()
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert len(shown) == 6 and [axes.get_title() for axes in shown][:2] == ["base", "base\nno mistakes"]
+    assert len(shown[0].lines) == len(names) * 2 and not shown[1].lines
+    assert [text.get_text() for text in shown[-1].get_xticklabels()] == ["L1", "L4"]
+    titles = sorted((axes.title.get_window_extent() for axes in shown[:3]), key=lambda box: box.x0)
+    (legend,) = (one.get_window_extent() for one in figure.legends)
+    for box in (*titles, legend):
+        assert box.x0 >= 0.0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1
+    assert all(left.x1 < right.x0 for left, right in pairwise(titles))
+    one = understanding_of([results_of(tmp_path / "alone", trials_of(4, often, mask_all=NEVER))])
+    assert levels_drawing(one) == {}
 
 
 def labels(figure: Figure):

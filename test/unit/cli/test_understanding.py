@@ -42,7 +42,7 @@ def test_one_command_makes_tables_files_and_figures(runs, tmp_path):
     ):
         assert words in " ".join(result.output.split()), words
     written = {file.name for file in (tmp_path / "out").iterdir()}
-    assert {"understanding.csv", "understanding_policies.csv", "understanding.tex"} < written
+    assert {f"understanding{end}" for end in (".csv", "_policies.csv", "_levels.csv", "_levels.png", ".tex")} < written
     assert {f"understanding_{n}.{ending}" for n in (0, 1) for ending in ("pdf", "png")} < written
     with (tmp_path / "out" / "understanding.csv").open(newline="") as file:
         found = {row["perturbation"]: row["verdict"] for row in csv.DictReader(file) if row["policy"] == "first"}
@@ -73,4 +73,5 @@ def test_what_cannot_be_checked_is_named_in_one_line(runs, tmp_path):
     empty = told_run(tmp_path / "empty", "random", []).path
     assert "--chance" in refused(invoke(runs[0], "--chance", empty))
     assert "--margin" in refused(invoke(runs[0], "--margin", "15"))
+    assert "`--no-mistakes`: got" in refused(invoke(runs[0], "--no-mistakes"))
     assert "are the same run" in refused(invoke(runs[0], shutil.copytree(runs[0], tmp_path / "copy")))

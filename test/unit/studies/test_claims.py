@@ -234,6 +234,24 @@ def test_the_expected_error_is_that_of_many_shuffled_orders():
     assert plain.costs == pytest.approx(n)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_strategy_that_has_no_trial_yet_at_a_cost_has_no_expected_error_there():
+    def dear(cost, instances):
+        priced = pl.when(pl.col("strategy") == "contrast").then(cost).otherwise("setup_cost").alias("setup_cost")
+        spent = pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost")
+        table = study(0, instances).with_columns(priced).with_columns(spent)
+        own = [SeedRun(table, LABELS, "standard", "spl")]
+        return expected_error(own, "contrast", "plain", "standard", np.random.default_rng(0), orders=5)
+
+    for instances in (4, 40):
+        never = dear(1000.0, instances)
+        assert never.difference == Estimate() and np.isnan(never.of).all() and np.isnan(never.against).all()
+    # Eleven instances have a known cost, 11: at that alone is the first trial done, and without one of them never.
+    late = dear(10.7, 24)
+    assert late.difference.mean is not None and late.difference.low is None
+    assert np.isnan(late.of[:-1]).all() and np.isfinite(late.of[-1])
+
+
 def test_intervals_of_the_expected_error_cover_what_endless_test_sets_have():
     """The truth is the mean over many test sets."""
     rng = np.random.default_rng(3)
