@@ -456,7 +456,7 @@ class Session:
         self._report(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
 
     def _check_told(self, trial: Trial, received: Observed) -> None:
-        """Refuse a trial in which the policy received other segments than the strategy chose.
+        """Refuse a trial in which the policy received something else than the strategy chose.
 
         And one whose perturbation changes what is told, where the policy received what it did in its base trial.
 
@@ -465,13 +465,14 @@ class Session:
         """
         served, told = self._history.policy, trial.instance.instruction
         description = served.description if served is not None else None
+        chosen = Observed(told.text)
         if description is not None and description.takes_segments:
             chosen = as_told(told.text, to_send(told, self._evaluation.task, description), description).sent
-            _, difference = compare_delivery(chosen, replace(received, image_digest=""))
-            if difference:
-                raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, difference)
-            if not received.segments_digest:  # the words alone do not tell two trials apart
-                return
+        _, difference = compare_delivery(chosen, replace(received, image_digest=""))
+        if difference:
+            raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, difference)
+        if chosen.segments_digest and not received.segments_digest:  # the words alone do not tell two trials apart
+            return
         if not trial.twin:
             return
         axes = next((p.axes for p in self._evaluation.perturbations if p.name == trial.perturbation), "")

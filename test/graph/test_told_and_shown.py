@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from attentive_policies import Attentive
+from odd_words import ODD, said
 from pydantic import TypeAdapter
 from session_runs import Workplace, finished, scores
 from twice import recorded_fast, unequal
@@ -31,6 +32,7 @@ PERTURBATIONS = [
     {"name": "blur", "severity": 5, "camera": "board"},
     {"name": "latency", "severity": 1},
     "proprioception",
+    *(said(*odd) for odd in ODD.items()),
 ]
 
 
@@ -68,7 +70,7 @@ def test_the_policy_receives_the_words_that_are_told_and_that_is_confirmed_even_
     _, run = session
     trials = finished(run)
     names = [BASE, "mask_all", "gobbledygook_words", "pictures", "mask_words"]
-    names += ["moved_camera_5", "blur_5_board", "latency_1", "proprioception_3"]
+    names += ["moved_camera_5", "blur_5_board", "latency_1", "proprioception_3", *ODD]
     assert [event.trial.perturbation for event in trials] == names
     assert {event.delivered for event in trials} == {Delivery.CONFIRMED}
     asked = trials[0].trial.instance.instruction

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from line_world import Invert, LineBench, MoveSource, line_evaluation
+from odd_words import Said, SaidParameters
 from rich.console import Console
 from session_runs import Workplace
 from stale_server import FAULTS
@@ -45,6 +46,16 @@ class Silent(LineBench):
         return replace(execution, observed=Observed(), delivered=Delivery.UNKNOWN)
 
 
+@dataclass
+class CuttingOff(LineBench):
+    """A bench that sends the words up to a null character, as ROS does."""
+
+    def execute(self, trial, attempt):
+        execution = super().execute(trial, attempt)
+        words, _, _ = trial.instance.instruction.text.partition("\0")
+        return replace(execution, observed=Observed(words), delivered=Delivery.CONFIRMED)
+
+
 def of_kind(journal: Journal, kind: type) -> list:
     return [event for event in journal.events if isinstance(event, kind)]
 
@@ -67,6 +78,16 @@ def test_words_that_are_those_of_the_base_trial_void_a_trial_that_was_to_change_
     assert {v.detail for v in void} == {
         f"instruction: received '{words}', as in the base trial, where axis L means other words"
     }
+
+
+def test_words_that_are_cut_off_on_the_way_to_sender_and_policy_void_the_trial(tmp_path):
+    said = Said(SaidParameters(label="cut_off", text="push\0 it"))
+    path = tmp_path / "journal.jsonl"
+    evaluation = line_evaluation(perturbations=(said,), void_retries=0, test_set_size=1)
+    end = run_session(evaluation, CuttingOff(), path)
+    assert isinstance(end, SessionInterrupted) and end.fault is Fault.PERTURBATION_NOT_DELIVERED
+    (void,) = of_kind(read_journal(path), TrialVoid)
+    assert (void.trial.perturbation, void.detail) == ("cut_off", "instruction: sent 'push\0 it', received 'push'")
 
 
 def test_where_the_words_are_not_known_no_trial_is_void_and_the_summary_says_so(tmp_path):
