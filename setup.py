@@ -93,6 +93,7 @@ setup(
             "mask_referents = robocontrast_ros.perturbations.instructions:MaskReferents",
             "mask_words = robocontrast_ros.perturbations.instructions:MaskWords",
             "paraphrase = robocontrast_ros.perturbations.instructions:Paraphrase",
+            "pictures = robocontrast_ros.perturbations.instructions:Pictures",
             "specific = robocontrast_ros.perturbations.instructions:Specific",
             "typos = robocontrast_ros.perturbations.instructions:Typos",
             "upper_case = robocontrast_ros.perturbations.instructions:UpperCase",

@@ -119,6 +119,11 @@ def _draw(
             for (name, instance), images in zip(instances.items(), seen, strict=True)
             if name == "base" or instance.scene != base.scene or instance.observation
         ]
+        rows += [
+            (name, instance.instruction.text, {s.text: s.crop.pixels for s in instance.instruction.segments if s.crop})
+            for name, instance in instances.items()
+            if instance.instruction.pictured
+        ]
     except RenderingUnavailable as error:
         expected = f"a machine that can draw images ({error})"
         raise ConfigurationError("command line", "--image", str(path), expected) from None

@@ -36,7 +36,7 @@ MADE = {
     "tasks": (
         *("name", "families", "metric", "control_rate", "step_limit", "sample", "make_instance"),
         *("language", "scenes", "goals", "planner"),
-        *("rewording", "relocation", "neighbourhood", "clutter", "wording", "handling", "premise"),
+        *("rewording", "relocation", "neighbourhood", "clutter", "wording", "portraits", "handling", "premise"),
         *("backdrop", "scores", "path_dimensions"),
     ),
     "strategies": ("run", "trials_expected", "name", "description", "uses_perturbations", "base_trials_iid"),

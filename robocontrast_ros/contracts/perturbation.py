@@ -160,7 +160,10 @@ class PerturbationContract(OnATask):
             old = case.base.instruction
             words = f"for '{old.text}'"
             if "L" in axes:
-                promise(new.instruction.text != old.text, f"with L in `axes` other words are said; not so {words}")
+                promise(
+                    new.instruction.text != old.text or new.instruction.pictured,
+                    f"with L in `axes` other words are said, or pictures shown; not so {words}",
+                )
                 promise(
                     ("B" in axes) == (_meaning(new.instruction) != _meaning(old)),
                     f"L without B keeps the meaning of the instruction, LB changes it; not so {words}, which became "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from functools import cache
 from pathlib import Path
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from robocontrast_ros.configuration import find_configured, load_configured
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.contracts.checking import nothing_to_check, promise
-from robocontrast_ros.domain import Pose, TestInstance
+from robocontrast_ros.domain import Crop, Pose, Segment, TestInstance, plain_text
 from robocontrast_ros.domain.channels import GRIPPER_OBSERVATIONS
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription
+from robocontrast_ros.policies.segments import as_told, one_segment, to_send
 from robocontrast_ros.tasks.protocol import Task, robot_start
 
 Answers = list[NDArray[np.float64]]
@@ -180,6 +181,57 @@ class PolicyContract:
             "after `reset` nothing is left of the trial before; a policy that was used answers otherwise than a fresh "
             "one",
         )
+
+    def test_it_takes_segments_as_it_declares(self) -> None:
+        """Where it declares ``referents`` or ``mask``: with pictures, with masked parts, and none at all."""
+        described = self.fresh().describe()
+        if not described.takes_segments:
+            nothing_to_check("it takes text alone")
+        promise(
+            hasattr(self.fresh(), "reset_segments"),
+            "a policy that declares `referents` or `mask` has `reset_segments(segments, seed)`; it has not",
+        )
+        for what, segments in self.segments(1, described).items():
+            try:
+                first, second = (self.acted_by_segments(self.fresh(), 1, segments) for _ in range(2))
+            except Exception as error:  # a policy may raise anything
+                raise AssertionError(
+                    f"a policy answers after `reset_segments` with {what}; it raises {type(error).__name__}: {error}"
+                ) from error
+            promise(
+                _equal(first, second),
+                f"the same seed, segments and observations give the same answers; with {what} the second were others",
+            )
+            used = self.fresh()
+            self.acted_by_segments(used, 1, segments)
+            promise(
+                _equal(self.acted(used, 2, 8), self.acted(self.fresh(), 2, 8)),
+                f"after `reset` nothing is left of the trial before; after `reset_segments` with {what} it answers "
+                "otherwise than a fresh one",
+            )
+
+    def segments(self, trial: int, described: PolicyDescription) -> dict[str, tuple[Segment, ...]]:
+        """Return segments that the policy may be given in a trial, by what they are in words."""
+        said = self.instance(trial).instruction
+        parts = to_send(said, _task(self.task), described) or one_segment(said.text)
+        picture = Crop.of(np.random.default_rng(trial).integers(0, 256, (32, 32, 3), np.uint8))
+        changed = {
+            "words": parts,
+            "pictures": tuple(replace(part, crop=picture) if part.refers else part for part in parts),
+            "masked words": tuple(replace(part, visible=part.refers) for part in parts),
+        }
+        if described.accepts_empty:
+            changed["everything masked"] = tuple(replace(part, visible=False) for part in parts)
+        return {
+            what: as_told(plain_text(told), told, described).segments
+            for what, told in changed.items()
+            if what != "pictures" or described.referents == "crop"
+        }
+
+    def acted_by_segments(self, policy: Policy, trial: int, segments: tuple[Segment, ...]) -> Answers:
+        """Return the policy's answers in one trial that it is told by segments."""
+        policy.reset_segments(segments, 7)
+        return [np.array(policy.act(observation)) for observation in self.observations(policy, trial)]
 
     def test_images_are_left_as_they_were(self) -> None:
         """They are the recorder's, too."""

@@ -9,7 +9,7 @@ from robocontrast_ros.domain.budget import Budget
 from robocontrast_ros.domain.fault import Fault
 from robocontrast_ros.domain.geometry import Pose
 from robocontrast_ros.domain.instance import Filter, Proof, TestInstance
-from robocontrast_ros.domain.instruction import Instruction, Segment, SegmentKind, plain_text
+from robocontrast_ros.domain.instruction import Crop, Instruction, Segment, SegmentKind, plain_text, segments_digest
 from robocontrast_ros.domain.perturbed import AXES, Expectation, NotApplicable, PerturbationSpec, Perturbed
 from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
@@ -32,6 +32,7 @@ __all__ = [
     "SCORES_ONCE_FIELDS",
     "ActionConventions",
     "Budget",
+    "Crop",
     "Delivery",
     "Expectation",
     "Fault",
@@ -59,4 +60,5 @@ __all__ = [
     "TrialResult",
     "find_spec",
     "plain_text",
+    "segments_digest",
 ]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class SegmentKind(IntEnum):
@@ -19,6 +24,46 @@ class SegmentKind(IntEnum):
 
 
 @dataclass(frozen=True)
+class Crop:
+    """A small picture of what a referent is.
+
+    Attributes:
+        width: columns [pixel], at least 1.
+        height: rows [pixel], at least 1.
+        data: red, green and blue of each pixel, row by row from the top, 3 * width * height bytes.
+    """
+
+    # Bytes that are no text need a form of their own in JSON; whoever writes it says the same (runs/events.py).
+    __pydantic_config__: ClassVar[dict[str, str]] = {"val_json_bytes": "base64"}
+
+    width: int
+    height: int
+    data: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.height < 1 or len(self.data) != 3 * self.width * self.height:
+            raise ValueError(
+                f"crop: got {len(self.data)} bytes of {self.width} x {self.height} pixels, expected 3 for each pixel"
+            )
+
+    @classmethod
+    def of(cls, pixels: NDArray[np.uint8]) -> Crop:
+        """Return the crop of uint8 pixels of shape (height, width, 3), RGB.
+
+        Raises:
+            ValueError: they have another shape or type.
+        """
+        if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8:
+            raise ValueError(f"crop: got {pixels.dtype} of shape {pixels.shape}, expected uint8 of (height, width, 3)")
+        return cls(pixels.shape[1], pixels.shape[0], pixels.tobytes())
+
+    @property
+    def pixels(self) -> NDArray[np.uint8]:
+        """Its pixels, shape (height, width, 3), RGB; they cannot be changed."""
+        return np.frombuffer(self.data, np.uint8).reshape(self.height, self.width, 3)
+
+
+@dataclass(frozen=True)
 class Segment:
     """A part of an instruction (seed 004, section III: words and visual referents in one prompt).
 
@@ -28,6 +73,7 @@ class Segment:
         name: of a referent, ``referent_1`` for the first that is said; it says nothing of what it is. Empty for words.
         visible: whether the policy receives it; false where it is masked.
         entity: what a referent is, as in the instruction's arguments. It never leaves the bench.
+        crop: of a referent that is shown by a picture: a policy that takes pictures gets that in place of the words.
     """
 
     kind: SegmentKind
@@ -35,6 +81,7 @@ class Segment:
     name: str = ""
     visible: bool = True
     entity: str = ""
+    crop: Crop | None = None
 
     @property
     def refers(self) -> bool:
@@ -45,6 +92,26 @@ class Segment:
 def plain_text(segments: Iterable[Segment]) -> str:
     """Return what a policy that takes text alone receives: the visible segments' words, with single blanks."""
     return " ".join("".join(segment.text if segment.visible else " " for segment in segments).split())
+
+
+def segments_digest(segments: Iterable[Segment]) -> str:
+    """Return the SHA-256, in hex, of segments as a policy receives them: kinds, words, names, visibility, pictures.
+
+    Of each segment, in order: kind and visible, a byte each; text and name, each as its length and UTF-8; width, height
+    and data of the picture, with 0 and 0 without one. Lengths and sizes have four bytes, the lowest first. ``entity``
+    has no part in it.
+    """
+    digest = hashlib.sha256()
+    for segment in segments:
+        crop = segment.crop
+        digest.update(bytes([segment.kind, segment.visible]))
+        for text in (segment.text, segment.name):
+            encoded = text.encode("utf-8", "surrogatepass")
+            digest.update(len(encoded).to_bytes(4, "little") + encoded)
+        for size in (crop.width, crop.height) if crop is not None else (0, 0):
+            digest.update(size.to_bytes(4, "little"))
+        digest.update(crop.data if crop is not None else b"")
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -79,6 +146,11 @@ class Instruction:
     def words(self) -> str:
         """The words that mean the structure."""
         return self.meant or self.text
+
+    @property
+    def pictured(self) -> bool:
+        """Whether a part of it is shown by a picture, and not masked."""
+        return any(segment.crop is not None and segment.visible for segment in self.segments)
 
     def get(self, key: str) -> str | None:
         """Return the argument's value, or None when the instruction has no such argument."""

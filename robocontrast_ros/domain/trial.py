@@ -97,11 +97,14 @@ class Observed:
         image_digest: SHA-256, in hex, of the first observation's images (names, shapes, pixels);
             empty when it received none.
         told: whether the instruction is known although it is empty: nothing was said to the policy.
+        segments_digest: ``domain.segments_digest`` of the segments that it was given in place of the text; empty where
+            it was given the text.
     """
 
     instruction: str = ""
     image_digest: str = ""
     told: bool = field(default=False, compare=False)
+    segments_digest: str = ""
 
     @property
     def known(self) -> bool:

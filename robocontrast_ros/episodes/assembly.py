@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from robocontrast_ros.domain import Fault, Observed, Progress
+from robocontrast_ros.domain import Fault, Observed, Progress, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.episodes.ports import Images, Pacer, PendingAnswer, PolicyConnection, RobotPort, Surroundings
 from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.segments import as_told
 from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator
@@ -50,10 +51,11 @@ class EpisodeAssembly:
                 self._pacer.step()
         self._estimator.begin(request.start_pose)
 
-    def reset_policy(self, instruction: str, seed: int) -> None:
-        """Tell the policy the instruction."""
-        self.sent, self._asked = Observed(instruction), False
-        self.policy.reset(instruction, seed)
+    def reset_policy(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
+        """Tell the policy the instruction, or its segments where it takes them."""
+        told = as_told(instruction, segments, self.policy.description)
+        self.sent, self._asked = told.sent, False
+        self.policy.reset(told.text, seed, told.segments or ())
 
     def step(self) -> None:
         """Let one control period pass."""

@@ -17,9 +17,11 @@ def compare_delivery(sent: Observed, received: Observed) -> tuple[Delivery, str]
     wrong = []
     if received.known and received.instruction != sent.instruction:
         wrong.append(f"instruction: sent '{sent.instruction}', received '{received.instruction}'")
-    if received.image_digest and received.image_digest != sent.image_digest:
-        shown = (_shown(observed.image_digest) for observed in (sent, received))
-        wrong.append("first images, by SHA-256: sent {}, received {}".format(*shown))
+    digests = {"segments": "segments_digest", "first images": "image_digest"}
+    for what, name in digests.items():
+        digest, other = getattr(sent, name), getattr(received, name)
+        if other and other != digest:
+            wrong.append(f"{what}, by SHA-256: sent {_shown(digest)}, received {_shown(other)}")
     if wrong:
         return Delivery.DIFFERENT, "; ".join(wrong)
     return (Delivery.CONFIRMED if received.known and received == sent else Delivery.UNKNOWN), ""
@@ -33,7 +35,8 @@ def unchanged_words(axes: str, received: Observed, twin: Observed) -> str:
         received: what was received in the perturbed trial.
         twin: what was received in the base trial that it is compared with.
     """
-    if "L" in axes and received.known and twin.known and received.instruction == twin.instruction:
+    same = (received.instruction, received.segments_digest) == (twin.instruction, twin.segments_digest)
+    if "L" in axes and received.known and twin.known and same:
         return f"instruction: received '{received.instruction}', as in the base trial, where axis L means other words"
     return ""
 

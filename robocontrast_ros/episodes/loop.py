@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from robocontrast_ros.domain import Delivery, Fault, Filter, Observed, Pose, Progress
+from robocontrast_ros.domain import Delivery, Fault, Filter, Observed, Pose, Progress, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.chunks import ChunkedActions
 from robocontrast_ros.episodes.delivery import compare_delivery
@@ -35,6 +35,7 @@ class EpisodeRequest:
         start: time of the scene as it was set up [s]; the first observation is later.
         start_pose: where the robot (its tool, or the base of a mobile robot) then is, in the world frame.
         filters: what comes between the sensors and the policy.
+        segments: the parts of the instruction, without what they are about; empty where it was not taken apart.
     """
 
     trial_id: str
@@ -45,6 +46,7 @@ class EpisodeRequest:
     start: float
     start_pose: Pose
     filters: tuple[Filter, ...] = ()
+    segments: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,8 @@ class EpisodeBench(Protocol):
     def begin(self, request: EpisodeRequest) -> None:
         """Prepare for an episode: the robot is, or should be, at the request's start pose."""
 
-    def reset_policy(self, instruction: str, seed: int) -> None:
-        """Give the policy the instruction; raises PolicyFault when it fails."""
+    def reset_policy(self, instruction: str, seed: int, segments: tuple[Segment, ...]) -> None:
+        """Give the policy the instruction, or its segments where it takes them; raises PolicyFault when it fails."""
 
     def step(self) -> None:
         """Let one control period pass."""
@@ -190,7 +192,7 @@ def _loop(
     cancelled: Callable[[], bool],
 ) -> None:
     bench.begin(request)
-    bench.reset_policy(request.instruction, request.seed)
+    bench.reset_policy(request.instruction, request.seed, request.segments)
     bench.step()
     controller.reset(_observe(bench, state).robot)
     actions = ChunkedActions(policy.executed, policy.ensemble)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Pose, Progress, Scene
+from robocontrast_ros.domain import Pose, Progress, Scene, Segment
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
@@ -104,8 +104,8 @@ class PolicyConnection(Protocol):
 
     description: PolicyDescription
 
-    def reset(self, instruction: str, seed: int) -> None:
-        """Begin a trial."""
+    def reset(self, instruction: str, seed: int, segments: tuple[Segment, ...]) -> None:
+        """Begin a trial; there are segments only for a policy that takes them."""
 
     def shown(self, images: Images) -> dict[str, NDArray[np.uint8]]:
         """Return those of the images that the policy is shown, as it receives them: shape (height, width, 3), RGB."""

@@ -10,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robocontrast_ros.domain import (
     SCORES_ONCE_FIELDS,
+    Crop,
     Fault,
     Filter,
     Instruction,
@@ -35,6 +39,23 @@ NANOSECONDS = 1_000_000_000
 
 _PROGRESS_FIELDS = tuple(name for name in SCORES_ONCE_FIELDS if name != "success")
 """The success of a running trial is no score."""
+
+
+_CHANNELS = {"rgb8": (3, slice(None)), "bgr8": (3, slice(None, None, -1)), "rgba8": (4, slice(0, 3))}
+
+
+def image_to_array(message: Any) -> NDArray[np.uint8]:
+    """Return a sensor_msgs/Image as uint8 of shape (height, width, 3), RGB.
+
+    Raises:
+        ValueError: the encoding is none of rgb8, bgr8 and rgba8, or its sizes do not fit.
+    """
+    if message.encoding not in _CHANNELS:
+        raise ValueError(f"image encoding: got '{message.encoding}', expected one of {', '.join(_CHANNELS)}")
+    channels, order = _CHANNELS[message.encoding]
+    rows = np.frombuffer(message.data, dtype=np.uint8).reshape(message.height, message.step)
+    pixels = rows[:, : message.width * channels].reshape(message.height, message.width, channels)
+    return pixels[:, :, order]
 
 
 def stamp_from_msg(message: Any) -> int:
@@ -88,12 +109,26 @@ def _instruction_from_msg(message: Any) -> Instruction:
         message.text,
         message.family,
         tuple((a.key, a.value) for a in message.arguments),
-        tuple(
-            Segment(SegmentKind(part.kind), part.text, part.name, part.visible, part.entity)
-            for part in getattr(message, "segments", ())
-        ),
+        segments_from_msg(getattr(message, "segments", ())),
         getattr(message, "meant", ""),
     )
+
+
+def segments_from_msg(messages: Iterable[Any]) -> tuple[Segment, ...]:
+    """Return the segments of an instruction.
+
+    Raises:
+        ValueError: an unknown kind, or a picture that cannot be read.
+    """
+    return tuple(
+        Segment(SegmentKind(part.kind), part.text, part.name, part.visible, part.entity, _crop_from_msg(part))
+        for part in messages
+    )
+
+
+def _crop_from_msg(message: Any) -> Crop | None:
+    image = getattr(message, "image", None)
+    return Crop.of(image_to_array(image)) if image is not None and image.width else None
 
 
 def filters_from_msg(messages: Iterable[Any]) -> tuple[Filter, ...]:

@@ -6,9 +6,13 @@ those of rosbags (``bags/messages.py``). The same code fills both, so that they 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from robocontrast_ros import domain
 from robocontrast_ros.domain import Fault, Pose, Proof
@@ -106,17 +110,7 @@ class Encoder:
                 arguments=[
                     make("robocontrast_ros/msg/Argument", key=key, value=value) for key, value in words.arguments
                 ],
-                segments=[
-                    make(
-                        "robocontrast_ros/msg/InstructionSegment",
-                        kind=int(segment.kind),
-                        text=segment.text,
-                        name=segment.name,
-                        visible=segment.visible,
-                        entity=segment.entity,
-                    )
-                    for segment in words.segments
-                ],
+                segments=self.segments(words.segments),
                 meant=words.meant,
             ),
             scene=self.scene(instance.scene),
@@ -129,6 +123,37 @@ class Encoder:
             claim=proof.claim,
             proof=self._measures(proof.measures),
             observation=self.filters(instance.observation),
+        )
+
+    def segments(self, segments: Iterable[domain.Segment]) -> list[Any]:
+        """Return the segments of an instruction, in their order."""
+        return [
+            self._make(
+                "robocontrast_ros/msg/InstructionSegment",
+                kind=int(segment.kind),
+                text=segment.text,
+                name=segment.name,
+                visible=segment.visible,
+                entity=segment.entity,
+                # Without a picture the image has its default, which is empty.
+                **({"image": self.image(segment.crop.pixels)} if segment.crop is not None else {}),
+            )
+            for segment in segments
+        ]
+
+    def image(self, pixels: NDArray[np.uint8], frame_id: str = "", stamp: float = 0.0) -> Any:
+        """Return uint8 pixels of shape (height, width, 3), RGB, as an image of encoding rgb8."""
+        # Messages of all classes take an array of bytes whole; any other sequence is checked number by number.
+        data = array("B")
+        data.frombytes(np.ascontiguousarray(pixels).data)
+        return self._make(
+            "sensor_msgs/msg/Image",
+            header=self.header(frame_id, stamp),
+            height=pixels.shape[0],
+            width=pixels.shape[1],
+            encoding="rgb8",
+            step=3 * pixels.shape[1],
+            data=data,
         )
 
     def filters(self, filters: Iterable[domain.Filter]) -> list[Any]:

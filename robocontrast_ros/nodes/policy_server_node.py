@@ -10,6 +10,8 @@ from pydantic import Field
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 
 from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.messages.decoding import segments_from_msg
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.observation import observation_from_msg
 from robocontrast_ros.nodes.conversions.policy import description_to_msg
@@ -123,10 +125,12 @@ class PolicyServer(LifecycleNode):
 
     def _reset(self, request: ResetPolicy.Request, response: ResetPolicy.Response) -> ResetPolicy.Response:
         try:
-            self._policies.serving.reset(request.instruction, request.seed)
+            self._policies.serving.reset(request.instruction, request.seed, segments_from_msg(request.segments))
         except PolicyFault as error:
             self.get_logger().warning(str(error))
             response.fault = fault_to_msg(error.fault, error.detail)
+        except ValueError as error:  # of the segments: a policy's own would be a PolicyFault
+            response.fault = fault_to_msg(Fault.PERTURBATION_NOT_DELIVERED, f"segments: {error}")
         return response
 
     def _act(self, request: Act.Request, response: Act.Response) -> Act.Response:
@@ -141,6 +145,7 @@ class PolicyServer(LifecycleNode):
         response.latency = answer.latency
         response.observed_instruction = answer.observed.instruction
         response.told = answer.observed.told
+        response.segments_digest = answer.observed.segments_digest
         response.image_digest = answer.observed.image_digest
         return response
 

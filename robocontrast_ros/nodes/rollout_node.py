@@ -14,7 +14,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
-from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg
+from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg, segments_from_msg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, progress_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
@@ -82,6 +82,7 @@ def _request(goal: RunEpisode.Goal) -> EpisodeRequest:
     return EpisodeRequest(
         trial_id=goal.trial_id,
         instruction=goal.instruction,
+        segments=segments_from_msg(goal.segments),
         seed=goal.seed,
         step_limit=goal.step_limit,
         stop_on_success=goal.stop_on_success,
@@ -100,6 +101,7 @@ def _result(report: EpisodeReport, published: dict[str, int]) -> RunEpisode.Resu
         last_stamp=time_to_msg(report.last_stamp),
         observed_instruction=report.observed.instruction,
         told=report.observed.told,
+        segments_digest=report.observed.segments_digest,
         image_digest=report.observed.image_digest,
         delivered=int(report.delivered),
         published=[TopicCount(topic=topic, count=count) for topic, count in published.items()],

@@ -27,6 +27,7 @@ from robocontrast_ros.domain import (
     TestInstance,
     plain_text,
 )
+from robocontrast_ros.images.rendering import RenderingUnavailable
 from robocontrast_ros.perturbations.tokens import Tokens
 from robocontrast_ros.tasks.protocol import Infeasible, Task
 
@@ -65,9 +66,9 @@ class _OfInstruction:
             return NotApplicable(str(error))
         if isinstance(told, NotApplicable):
             return told
-        if told.text == base.instruction.text:
+        if told.text == base.instruction.text and not told.pictured:
             return NotApplicable(f"'{told.text}' stays as it is")
-        note = f"'{base.instruction.text}' became '{told.text}'"
+        note = self._note(base.instruction, told)
         return Perturbed(replace(base, instance_id=f"{base.instance_id}-{self.name}", instruction=told), note)
 
     def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
@@ -77,6 +78,10 @@ class _OfInstruction:
             ValueError: why there is none.
         """
         raise NotImplementedError
+
+    def _note(self, asked: Instruction, told: Instruction) -> str:
+        """Return what was changed, in words."""
+        return f"'{asked.text}' became '{told.text}'"
 
 
 class Paraphrase(_OfInstruction):
@@ -117,6 +122,39 @@ class _OfSegments(_OfInstruction):
     ) -> tuple[Segment, ...] | NotApplicable:
         """Return other segments."""
         raise NotImplementedError
+
+
+class Pictures(_OfSegments):
+    """A picture of each thing in place of its words, where the task can draw it; the other words stay."""
+
+    name, symbol = "pictures", "ΔL pictures"
+    description = "show the things in pictures instead of naming them"
+    plausible, expectation = True, Expectation.KEEPS_SUCCESS
+    keeps_meaning = True
+
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task can also draw what its words refer to."""
+        return super().supports(task) and task.portraits is not None
+
+    def _changed(
+        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
+    ) -> tuple[Segment, ...] | NotApplicable:
+        try:
+            changed = tuple(
+                replace(segment, crop=task.portraits.portrait(segment.entity, base.scene))
+                if segment.refers
+                else segment
+                for segment in segments
+            )
+        except RenderingUnavailable as error:
+            return NotApplicable(str(error))
+        if changed == segments:
+            return NotApplicable(f"nothing that '{base.instruction.text}' names can be drawn")
+        return changed
+
+    def _note(self, asked: Instruction, told: Instruction) -> str:
+        shown = ", ".join(f"'{segment.text}'" for segment in told.segments if segment.crop is not None)
+        return f"'{asked.text}' has pictures in place of {shown}"
 
 
 class _Redescribed(_OfSegments):

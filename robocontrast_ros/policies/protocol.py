@@ -13,6 +13,8 @@ from robocontrast_ros.domain import ActionConventions, Fault, Pose, RobotState, 
 from robocontrast_ros.domain.channels import OBSERVATIONS
 
 Case = Literal["any", "lower"]
+Referents = Literal["none", "crop"]
+Mask = Literal["omit", "native"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,9 @@ class PolicyDescription:
         case: ``lower`` where capital letters reach it as small ones.
         accepts_empty: whether an empty instruction is one that it takes.
         objects: whether it is shown the objects as a list; None for every policy that is ``privileged``.
+        referents: ``crop`` where it takes a picture of a referent in place of its words.
+        mask: what becomes of masked parts of an instruction: ``omit`` where it never gets them, ``native`` where it
+            gets them marked as not visible, and masks them itself, such as in its attention.
     """
 
     name: str
@@ -102,6 +107,8 @@ class PolicyDescription:
     case: Case = "any"
     accepts_empty: bool = True
     objects: bool | None = None
+    referents: Referents = "none"
+    mask: Mask = "omit"
 
     def __post_init__(self) -> None:
         """Refuse impossible values, since user code makes descriptions, too."""
@@ -123,8 +130,9 @@ class PolicyDescription:
             raise ValueError(f"policy '{self.name}': one of image_sizes for each of cameras, or none")
         if self.max_tokens is not None and self.max_tokens < 1:
             raise ValueError(f"policy '{self.name}': max_tokens of at least 1, or None, not {self.max_tokens}")
-        if self.case not in get_args(Case):
-            raise ValueError(f"policy '{self.name}': case {' or '.join(get_args(Case))}, not {self.case!r}")
+        for key, of in (("case", Case), ("referents", Referents), ("mask", Mask)):
+            if (value := getattr(self, key)) not in get_args(of):
+                raise ValueError(f"policy '{self.name}': {key} {' or '.join(get_args(of))}, not {value!r}")
         if self.objects and not self.privileged:
             raise ValueError(f"policy '{self.name}': objects only with privileged, for the scene is the list of them")
 
@@ -132,6 +140,11 @@ class PolicyDescription:
     def shows_objects(self) -> bool:
         """Whether it is shown the objects as a list."""
         return self.privileged if self.objects is None else self.objects
+
+    @property
+    def takes_segments(self) -> bool:
+        """Whether it is given the segments of an instruction in place of the text."""
+        return self.referents != "none" or self.mask != "omit"
 
     @property
     def executed(self) -> int:
@@ -162,6 +175,9 @@ class Policy(Protocol):
     - ``warm_up()``: answer once to made-up input, so that no trial waits for the slow first answer. It must not
       change later answers.
     - ``close()``: free memory, connections and processes; the policy is not used again.
+
+    A policy that declares ``referents: crop`` or ``mask: native`` must have ``reset_segments(segments, seed)``. It is
+    called in place of ``reset``, with a tuple of ``domain.Segment``: ``policies.segments.as_told`` says which.
     """
 
     @classmethod

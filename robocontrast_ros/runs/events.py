@@ -1,6 +1,6 @@
 """The events of a journal: frozen records, each written as one line of standard JSON and read back without loss.
 
-Numbers that JSON cannot write are the strings "NaN", "Infinity" and "-Infinity". Codes (outcome,
+Numbers that JSON cannot write are the strings "NaN", "Infinity" and "-Infinity"; pixels are base64. Codes (outcome,
 fault, delivered) are the numbers of the messages that have them.
 """
 
@@ -321,7 +321,7 @@ _ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator=
 
 def to_line(event: Event) -> bytes:
     """Return the event as one line of JSON in UTF-8, its newline included."""
-    return to_json(event, inf_nan_mode="strings") + b"\n"
+    return to_json(event, inf_nan_mode="strings", bytes_mode="base64") + b"\n"
 
 
 def from_line(line: bytes) -> Event:

@@ -29,9 +29,10 @@ from pathlib import Path
 from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, TimedBench
-from robocontrast_ros.episodes.delivery import unchanged_words
+from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
 from robocontrast_ros.perturbations.protocol import spec_of
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.segments import as_told, to_send
 from robocontrast_ros.runs.events import (
     Event,
     Paused,
@@ -440,7 +441,7 @@ class Session:
         result = execution.result
         if result.outcome is Outcome.VOID or result.fault.voids:
             raise BenchFault(result.fault, result.detail)
-        self._check_words(trial, execution.observed)
+        self._check_told(trial, execution.observed)
         self._append(
             TrialFinished(
                 trial=trial,
@@ -453,12 +454,23 @@ class Session:
         self._result = result
         self._report(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
 
-    def _check_words(self, trial: Trial, received: Observed) -> None:
-        """Refuse a trial whose perturbation changes the words, where the policy received those of its base trial.
+    def _check_told(self, trial: Trial, received: Observed) -> None:
+        """Refuse a trial in which the policy received other segments than the strategy chose.
+
+        And one whose perturbation changes what is told, where the policy received what it did in its base trial.
 
         Raises:
             BenchFault: it did.
         """
+        served, told = self._history.policy, trial.instance.instruction
+        description = served.description if served is not None else None
+        if description is not None and description.takes_segments:
+            chosen = as_told(told.text, to_send(told, self._evaluation.task, description), description).sent
+            _, difference = compare_delivery(chosen, replace(received, image_digest=""))
+            if difference:
+                raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, difference)
+            if not received.segments_digest:  # the words alone do not tell two trials apart
+                return
         if not trial.twin:
             return
         axes = next((p.axes for p in self._evaluation.perturbations if p.name == trial.perturbation), "")

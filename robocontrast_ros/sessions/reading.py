@@ -13,6 +13,7 @@ from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstanc
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.perturbations.tokens import Tokens
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.segments import as_told
 from robocontrast_ros.tasks.protocol import Task
 
 
@@ -30,9 +31,14 @@ def unread(description: PolicyDescription | None, instance: TestInstance) -> str
     """
     if description is None:
         return ""
-    name, text, most = description.name, instance.instruction.text, description.max_tokens
-    if not text and not description.accepts_empty:
+    name, told, most = description.name, instance.instruction, description.max_tokens
+    if told.pictured and description.referents == "none":
+        return f"policy '{name}' takes no pictures, and would be told the words that they are shown in place of"
+    given = as_told(told.text, told.segments, description)
+    if not (given.text or given.segments) and not description.accepts_empty:
         return f"policy '{name}' takes no empty instruction"
+    # A masked part that is not left out takes tokens all the same.
+    text = given.text if given.segments is None else "".join(segment.text for segment in given.segments)
     if most is not None and description.tokenizer:
         count = _tokens(description.tokenizer).count(text)
         if count > most:

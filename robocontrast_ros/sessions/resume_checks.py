@@ -42,12 +42,16 @@ def refuse_other_trial(recorded: Trial, proposed: Trial) -> None:
     if recorded.block < 0:
         # The journal was begun by a version that did not write twin and block.
         proposed = replace(proposed, twin=recorded.twin, block=recorded.block)
-    if to_json(recorded, inf_nan_mode="strings") != to_json(proposed, inf_nan_mode="strings"):
+    if _as_written(recorded) != _as_written(proposed):
         raise JournalError(
             f"trial {recorded.trial_id}: the journal has {_in_words(recorded)}, this evaluation proposes "
             f"{_in_words(proposed)}, or the same from another start: the software has changed since. "
             "Resume with the versions that the journal's first line names, or start a new session."
         )
+
+
+def _as_written(trial: Trial) -> bytes:
+    return to_json(trial, inf_nan_mode="strings", bytes_mode="base64")
 
 
 def _in_words(trial: Trial) -> str:

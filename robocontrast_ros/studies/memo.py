@@ -77,7 +77,7 @@ class Memory:
 
     def add(self, remembered: Remembered) -> None:
         """Keep an execution, here and in the file."""
-        self._file.write(to_json(remembered, inf_nan_mode="strings") + b"\n")
+        self._file.write(to_json(remembered, inf_nan_mode="strings", bytes_mode="base64") + b"\n")
         self._file.flush()
         self._keep(remembered)
 
@@ -190,4 +190,4 @@ def execution_key(target: Scene, trial: Trial) -> str:
 
 
 def _digest(value: object) -> str:
-    return hashlib.sha256(to_json(value, inf_nan_mode="strings")).hexdigest()
+    return hashlib.sha256(to_json(value, inf_nan_mode="strings", bytes_mode="base64")).hexdigest()

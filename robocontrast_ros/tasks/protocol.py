@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Scene, Segment, TestInstance
+from robocontrast_ros.domain import Crop, Instruction, NotApplicable, Perturbed, Pose, Scene, Segment, TestInstance
 from robocontrast_ros.tasks.plans import Infeasible, Plan
 
 Polygon = tuple[tuple[float, float], ...]
@@ -329,6 +329,21 @@ class Wording(Protocol):
         """Yield what the thing of a segment can be called in a scene, and whether that means it alone."""
 
 
+class Portraits(Protocol):
+    """The capability of showing what an instruction refers to (seed 004, section III)."""
+
+    def portrait(self, entity: str, scene: Scene) -> Crop | None:
+        """Return a picture of what a segment refers to, alone, as it stands in a scene; None where it has none.
+
+        Args:
+            entity: the segment's.
+            scene: where it is.
+
+        Raises:
+            RenderingUnavailable: this machine cannot draw.
+        """
+
+
 class Handling(Protocol):
     """The capability of telling what an instruction has the robot deal with: to deal with another thing is a mistake.
 
@@ -375,6 +390,7 @@ class Task(ABC):
         clutter: adds distractors.
         difficulty: makes instances harder.
         wording: takes an instruction's words apart.
+        portraits: shows what its segments refer to.
         looks: model -> shape and colour of each thing that can stand in its scenes, for levels of generalisation; None
             where things have none.
         handling: tells what the robot has to deal with.
@@ -402,6 +418,7 @@ class Task(ABC):
     clutter: Clutter | None = None
     difficulty: Difficulty | None = None
     wording: Wording | None = None
+    portraits: Portraits | None = None
     looks: Mapping[str, tuple[str, str]] | None = None
     handling: Handling | None = None
     premise: Premise | None = None

@@ -8,9 +8,20 @@ import numpy as np
 
 from robocontrast_ros.domain import Instruction, Scene, Segment, SegmentKind
 from robocontrast_ros.tasks.grammar import Alternative, Grammar, change_wording, drawn, meaning, means
+from robocontrast_ros.tasks.protocol import Task
 
 Descriptors = Callable[[str, Scene], Iterable[tuple[str, bool]]]
 """What a thing (or place) can be called in a scene, each with whether that means it alone."""
+
+
+def taken_apart(task: Task, instruction: Instruction) -> tuple[Segment, ...]:
+    """Return an instruction's segments, by the task's wording where it has none; none where that does not know it."""
+    if instruction.segments or task.wording is None:
+        return instruction.segments
+    try:
+        return task.wording.segments(instruction)
+    except ValueError:
+        return ()
 
 
 class GrammarWording:

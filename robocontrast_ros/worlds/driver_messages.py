@@ -6,7 +6,6 @@ As ``robocontrast_ros.messages.encoding``, for records of ``worlds`` and ``robot
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -78,18 +77,7 @@ class DriverEncoder:
 
     def image(self, pixels: NDArray[np.uint8], frame_id: str, stamp: float) -> Any:
         """Return uint8 pixels of shape (height, width, 3), RGB, as an image of encoding rgb8."""
-        # Messages of all classes take an array of bytes whole; any other sequence is checked number by number.
-        data = array("B")
-        data.frombytes(np.ascontiguousarray(pixels).data)
-        return self._make(
-            "sensor_msgs/msg/Image",
-            header=self._domain.header(frame_id, stamp),
-            height=pixels.shape[0],
-            width=pixels.shape[1],
-            encoding="rgb8",
-            step=3 * pixels.shape[1],
-            data=data,
-        )
+        return self._domain.image(pixels, frame_id, stamp)
 
     def observation(self, observation: Observation, frame_id: str, images: Mapping[str, Any]) -> Any:
         """Return what a policy is shown, with images as messages; poses are in a frame."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.domain import Pose, Progress, Scene, SetupMove, Trial
+from robocontrast_ros.domain import Pose, Progress, Scene, Segment, SetupMove, Trial
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
@@ -29,6 +29,7 @@ from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.segments import to_send
 from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlot
 from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
 from robocontrast_ros.robots.commands import RobotCommand
@@ -194,9 +195,9 @@ class LocalPolicy:
         """What it needs and answers with."""
         return self.runner.description
 
-    def reset(self, instruction: str, seed: int) -> None:
+    def reset(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
         """Begin a trial."""
-        self.runner.reset(instruction, seed)
+        self.runner.reset(instruction, seed, segments)
 
     def shown(self, images: Images) -> dict[str, NDArray[np.uint8]]:
         """Return the images of the cameras that the policy asks for."""
@@ -344,6 +345,7 @@ class InProcessBench:
         request = EpisodeRequest(
             trial_id=trial.trial_id,
             instruction=trial.instance.instruction.text,
+            segments=to_send(trial.instance.instruction, self._task, self._slot.serving.description),
             seed=trial.seed,
             step_limit=self._task.step_limit,
             stop_on_success=self._stop_on_success,

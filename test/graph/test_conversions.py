@@ -13,7 +13,9 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 from cdr_padding import without_padding
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from rclpy.serialization import deserialize_message, serialize_message
+from robocontrast_ros.srv import ResetPolicy
 from sensor_msgs.msg import Image
 from std_msgs.msg import Float64MultiArray
 from two_finger_hand import write_arm_with_a_hand
@@ -21,6 +23,7 @@ from two_finger_hand import write_arm_with_a_hand
 from robocontrast_ros import msg
 from robocontrast_ros.bags.messages import Messages
 from robocontrast_ros.domain import (
+    Crop,
     Fault,
     Instruction,
     ObjectState,
@@ -29,11 +32,15 @@ from robocontrast_ros.domain import (
     Progress,
     Proof,
     Scene,
+    Segment,
+    SegmentKind,
     SetupMove,
     Start,
     TestInstance,
     Trial,
     TrialResult,
+    plain_text,
+    segments_digest,
 )
 from robocontrast_ros.messages import decoding
 from robocontrast_ros.messages.encoding import Encoder, TrialContext
@@ -70,6 +77,13 @@ instructions = st.builds(
     words,
     words,
     st.dictionaries(words, words, max_size=3).map(lambda d: tuple(d.items())),
+)
+crops = arrays(np.uint8, st.tuples(st.integers(1, 5), st.integers(1, 5), st.just(3))).map(Crop.of)
+segments = st.lists(
+    st.builds(Segment, st.sampled_from(SegmentKind), words, words, st.booleans(), words, st.none() | crops), max_size=4
+).map(tuple)
+instructions = instructions | st.builds(
+    lambda said, segments: replace(said, text=plain_text(segments), segments=segments), instructions, segments
 )
 counts = st.integers(0, 2**32 - 1)
 instances = st.builds(
@@ -294,6 +308,8 @@ descriptions = st.builds(
     tokenizer=words,
     case=st.sampled_from(["any", "lower"]),
     accepts_empty=st.booleans(),
+    referents=st.sampled_from(["none", "crop"]),
+    mask=st.sampled_from(["omit", "native"]),
 )
 
 
@@ -301,7 +317,7 @@ descriptions = st.builds(
 def test_how_much_of_the_words_a_policy_reads_survives(described, objects):
     described = replace(described, objects=objects and described.privileged)
     back = description_from_msg(description_to_msg(described, ""))
-    for name in ("name", "max_tokens", "tokenizer", "case", "accepts_empty", "shows_objects"):
+    for name in ("name", "max_tokens", "tokenizer", "case", "accepts_empty", "shows_objects", "referents", "mask"):
         assert getattr(back, name) == getattr(described, name)
 
 
@@ -312,6 +328,7 @@ def test_of_a_message_that_says_nothing_of_words_nothing_is_known():
     assert (back.max_tokens, back.tokenizer, back.case, back.accepts_empty, back.shows_objects) == (
         *(None, "", "any", True, False),
     )
+    assert (back.referents, back.mask, back.takes_segments) == ("none", "omit", False)
 
 
 @given(trials, st.sampled_from(["push " * 20_000, "push the 🌙", "\u202bادفع\u202c", "", 'a\r\n"b"']))  # noqa: RUF001
@@ -320,3 +337,18 @@ def test_a_trial_with_odd_words_survives(trial, text):
     trial = replace(trial, instance=replace(trial.instance, instruction=told))
     received = over_the_wire(to_msg.trial_to_msg(trial, CONTEXT, Scene(), 12.3))
     assert decoding.trial_from_msg(received) == trial
+
+
+@given(segments)
+def test_the_segments_that_a_policy_is_reset_with_survive_and_have_the_same_digest(told):
+    request = ResetPolicy.Request(instruction="push", segments=to_msg.segments_to_msg(told))
+    back = decoding.segments_from_msg(over_the_wire(request).segments)
+    assert back == told
+    assert segments_digest(back) == segments_digest(told)
+
+
+def test_a_picture_whose_sizes_do_not_fit_is_refused():
+    (told,) = to_msg.segments_to_msg([Segment(SegmentKind.OBJECT, "", crop=Crop(2, 2, bytes(12)))])
+    told.image.height = 3
+    with pytest.raises(ValueError, match="cannot reshape"):
+        decoding.segments_from_msg([told])

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from attentive_policies import Attentive
+from pydantic import TypeAdapter
 from session_runs import Workplace, finished, scores
 from twice import recorded_fast, unequal
 
 from robocontrast_ros.bags.reader import read_bag
-from robocontrast_ros.domain import BASE, Delivery, Filter
-from robocontrast_ros.messages.decoding import stamp_from_msg
+from robocontrast_ros.domain import BASE, Delivery, Filter, Segment, plain_text, segments_digest
+from robocontrast_ros.messages.decoding import stamp_from_msg, trial_from_msg
 from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.segments import as_told
 
 PERTURBATIONS = [
     "mask_all",
     "gobbledygook_words",
+    "pictures",
+    "mask_words",
     {"name": "blur", "severity": 5, "camera": "board"},
     {"name": "latency", "severity": 1},
     "proprioception",
@@ -31,7 +38,7 @@ def session(tmp_path_factory):
     place = Workplace(tmp_path_factory.mktemp("told"))
     file = place.session(
         task=place.short_task(5),
-        policy=place.policy("Attentive", "attentive_policies"),
+        policy=place.policy("Reading", "attentive_policies"),
         strategy={"name": "contrast_set", "perturbations": PERTURBATIONS},
         test_set={"size": 1},
     )
@@ -58,7 +65,8 @@ def pixels(image):
 def test_the_policy_receives_the_words_that_are_told_and_that_is_confirmed_even_of_none(session):
     _, run = session
     trials = finished(run)
-    names = [BASE, "mask_all", "gobbledygook_words", "blur_5_board", "latency_1", "proprioception_3"]
+    names = [BASE, "mask_all", "gobbledygook_words", "pictures", "mask_words"]
+    names += ["blur_5_board", "latency_1", "proprioception_3"]
     assert [event.trial.perturbation for event in trials] == names
     assert {event.delivered for event in trials} == {Delivery.CONFIRMED}
     asked = trials[0].trial.instance.instruction
@@ -67,6 +75,43 @@ def test_the_policy_receives_the_words_that_are_told_and_that_is_confirmed_even_
     assert nonsense.observed.instruction == nonsense.trial.instance.instruction.text != asked.text
     assert nonsense.trial.instance.instruction.meant == asked.text
     assert all(event.observed.instruction == asked.text for event in trials if event.trial.instance.observation)
+
+
+def given_to_the_policy(place):
+    """Return what the policy was given in each trial, and each line as it wrote it down."""
+    lines = (place.folder / "Reading.jsonl").read_bytes().splitlines()
+    adapter = TypeAdapter(tuple[Segment, ...])
+    return [adapter.validate_json(line) for line in lines], lines
+
+
+def test_the_policy_is_given_segments_with_pictures_and_masks_and_never_what_they_are_about(session):
+    place, run = session
+    trials, (given, _) = finished(run), given_to_the_policy(place)
+    description = replace(Attentive().describe(), referents="crop", mask="native")
+    for event, segments in zip(trials, given, strict=False):
+        assert event.observed.segments_digest == segments_digest(segments)
+        assert all(segment.entity == "" for segment in segments)
+        told = event.trial.instance.instruction
+        if told.segments:
+            assert segments == as_told(told.text, [replace(s, entity="") for s in told.segments], description).segments
+    base, nothing, _, shown, masked, *_ = given
+    assert all(segment.visible for segment in base) and any(segment.refers for segment in base)
+    assert [replace(s, visible=True) for s in nothing] == [replace(s, visible=True) for s in masked] == list(base)
+    assert not any(segment.visible for segment in nothing)
+    assert [segment.visible for segment in masked] == [segment.refers for segment in base]
+    assert [(s.text, s.crop is not None) for s in shown] == [("" if s.refers else s.text, s.refers) for s in base]
+    assert of(run, "pictures").observed.instruction == plain_text(s for s in base if not s.refers)
+
+
+def test_the_bag_has_the_pictures(session):
+    _, run = session
+    event = of(run, "pictures")
+    (message,) = messages(run, event, "trial")
+    assert trial_from_msg(message) == event.trial
+    crops = [s.crop for s in event.trial.instance.instruction.segments if s.refers]
+    images = [pixels(part.image) for part in message.instance.instruction.segments if part.image.width]
+    assert len(crops) == len(images) > 0
+    assert all(np.array_equal(crop.pixels, image) for crop, image in zip(crops, images, strict=True))
 
 
 def test_the_bag_has_what_the_camera_gave_and_what_the_policy_was_shown(session):
@@ -101,14 +146,19 @@ def test_one_process_and_the_bags_give_the_same_to_the_last_bit(session):
     fast = recorded_fast(run)
     assert scores(run) == scores(fast)
     assert unequal(run, fast) == []
+    _, lines = given_to_the_policy(place)
+    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :], "the policy was given the same"
     code, output = place.run("score", run)
     assert code == 0, output
 
 
 def test_nothing_that_the_policy_can_see_names_the_perturbation(session):
-    _, run = session
-    for event in finished(run):
-        seen = event.observed.instruction
+    place, run = session
+    _, lines = given_to_the_policy(place)
+    for event, line in zip(finished(run), lines, strict=False):
+        seen = event.observed.instruction + line.decode()
+        entities = [value for _, value in event.trial.instance.instruction.arguments if "_" in value]
+        assert entities and not any(entity in seen for entity in entities)
         instance = event.trial.instance
         named = {event.trial.perturbation, "ΔL", "ΔO", instance.instance_id} - {BASE}
         assert not any(name in seen for name in named)

@@ -35,13 +35,23 @@ class Staring:
         return np.zeros((1, 2))
 
 
+class Seeing(Staring):
+    """The same, which takes pictures of what is named."""
+
+    def describe(self):
+        return replace(super().describe(), name="seeing", referents="crop")
+
+    def reset_segments(self, segments, seed):
+        pass
+
+
 def first_instruction() -> dict[str, Callable]:
     """Return what a runner does that gives its policy the instruction of the first trial in every trial."""
     given = []
 
-    def reset(self, instruction, seed):
+    def reset(self, instruction, seed, segments=()):
         given.append(instruction)
-        _reset(self, given[0], seed)
+        _reset(self, given[0], seed, segments)
 
     return {"reset": reset}
 
@@ -57,12 +67,26 @@ def first_images() -> dict[str, Callable]:
     return {"act": act}
 
 
+def no_pictures() -> dict[str, Callable]:
+    """Return what a runner does that loses the pictures of an instruction."""
+
+    def reset(self, instruction, seed, segments=()):
+        _reset(self, instruction, seed, tuple(replace(segment, crop=None) for segment in segments))
+
+    return {"reset": reset}
+
+
+def words_alone() -> dict[str, Callable]:
+    """Return what a runner does that loses the segments of an instruction."""
+    return {"reset": lambda self, instruction, seed, segments=(): _reset(self, instruction, seed)}
+
+
 def silence() -> dict[str, Callable]:
     """Return what a runner does that does not say what it received."""
     return {"act": lambda self, observation: replace(_act(self, observation), observed=Observed())}
 
 
-FAULTS = {fault.__name__: fault for fault in (first_instruction, first_images, silence)}
+FAULTS = {fault.__name__: fault for fault in (first_instruction, first_images, no_pictures, words_alone, silence)}
 
 
 if __name__ == "__main__":

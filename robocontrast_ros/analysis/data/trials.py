@@ -13,7 +13,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.data.serving_policies import serving_policies
-from robocontrast_ros.domain import Fault, Outcome, ScoreSpec, Trial, TrialResult
+from robocontrast_ros.domain import Fault, Outcome, ScoreSpec, Trial, TrialResult, segments_digest
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
 from robocontrast_ros.system.disk import write_file
@@ -91,6 +91,10 @@ _EXECUTION: Columns = {
     "policy_latency_p95_s": (pl.Float64, "95th percentile of it [s]"),
     "policy_latency_max_s": (pl.Float64, "longest [s]"),
     "observed_instruction": (pl.String, "the words that the policy says it received; null where it does not say"),
+    "segments_digest": (
+        pl.String,
+        "SHA-256 of the segments it received in place of the text, or of pictures sent if it does not say; else empty",
+    ),
     "image_digest": (pl.String, "SHA-256 of the first images it received; empty when it received none"),
     "bag": (pl.String, "folder of the bag, relative to the run folder; empty when there is none"),
     "messages": (pl.Int64, "messages in the bag"),
@@ -204,12 +208,18 @@ def _results(event: TrialFinished | TrialVoid, scores: Sequence[ScoreSpec]) -> d
         "wall_time_s": event.wall_time,
         **_latency(event.policy_latency),
         "observed_instruction": event.observed.instruction if event.observed.known else None,
+        "segments_digest": event.observed.segments_digest or _pictures(event),
         "image_digest": event.observed.image_digest,
         "bag": recording.bag,
         "messages": sum(count for _, count in recording.messages),
         "messages_missing": sum(count for _, count in recording.missing),
         "delivered": event.delivered.name,
     }
+
+
+def _pictures(event: TrialFinished) -> str:
+    told = event.trial.instance.instruction
+    return segments_digest(told.segments) if told.pictured and not event.observed.known else ""
 
 
 def scores_of(result: TrialResult, scores: Sequence[ScoreSpec]) -> dict[str, object]:

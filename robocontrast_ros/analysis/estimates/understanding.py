@@ -346,7 +346,7 @@ def _alike(
     received = {
         name: frozenset(
             trials.filter(pl.col("perturbation") == name)
-            .select("base_id", "repeat", pl.coalesce("observed_instruction", "instruction"), filters)
+            .select("base_id", "repeat", pl.coalesce("observed_instruction", "instruction"), "segments_digest", filters)
             .rows()
         )
         for name in (BASE, *names)

@@ -30,12 +30,14 @@ from robocontrast_ros.nodes.conversions.domain import (
     move_to_msg,
     pose_to_msg,
     scene_to_msg,
+    segments_to_msg,
     trial_to_msg,
 )
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.runtime.channel import POLL, Channel, DiscoveryProbe, PendingResponse, fault_without_answer
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.segments import to_send
 from robocontrast_ros.srv import FinishScoring, GetScene, JudgeTrial, SetupScene, StartScoring
 from robocontrast_ros.tasks.protocol import Task, robot_start
 
@@ -96,6 +98,7 @@ class RosBench:
         }
         self._others = {fault: DiscoveryProbe(node, name) for fault, name in others.items() if name}
         self._start: tuple[float, Scene] | None = None
+        self._serving: PolicyDescription | None = None
         self.now = 0.0
         """Stamp of the newest scene or observation, in the clock of the graph [s]; 0 before the first."""
         self._channel.start()
@@ -141,6 +144,7 @@ class RosBench:
         """Return the policy that serves; the messages of the trials to come name it."""
         policy = self._policies.serving()
         self._context = replace(self._context, policy=policy.name)
+        self._serving = policy.description
         return policy
 
     def scene(self) -> Scene:
@@ -203,7 +207,9 @@ class RosBench:
             raise void
         return Execution(
             result=result_from_msg(result),
-            observed=Observed(episode.observed_instruction, episode.image_digest, episode.told),
+            observed=Observed(
+                episode.observed_instruction, episode.image_digest, episode.told, episode.segments_digest
+            ),
             recording=recording,
             wall_time=time.monotonic() - began,
             policy_latency=tuple(episode.policy_latency),
@@ -214,6 +220,7 @@ class RosBench:
         return RunEpisode.Goal(
             trial_id=trial.trial_id,
             instruction=trial.instance.instruction.text,
+            segments=segments_to_msg(to_send(trial.instance.instruction, self._task, self._serving)),
             seed=trial.seed,
             filters=filters_to_msg(trial.instance.observation),
             step_limit=self._task.step_limit,

@@ -11,6 +11,7 @@ tool_pose_to_msg = DOMAIN.tool_pose
 header = DOMAIN.header
 scene_to_msg = DOMAIN.scene
 filters_to_msg = DOMAIN.filters
+segments_to_msg = DOMAIN.segments
 trial_to_msg = DOMAIN.trial
 fault_to_msg = DOMAIN.fault
 progress_to_msg = DOMAIN.progress

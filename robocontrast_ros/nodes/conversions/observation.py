@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-from sensor_msgs.msg import Image
-
-from robocontrast_ros.messages.decoding import pose_from_msg, scene_from_msg
+from robocontrast_ros.messages.decoding import image_to_array, pose_from_msg, scene_from_msg
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.nodes.conversions.encoders import DRIVER
 from robocontrast_ros.nodes.conversions.time import seconds
@@ -16,22 +12,6 @@ from robocontrast_ros.policies.protocol import Observation
 
 array_to_image = DRIVER.image
 observation_to_msg = DRIVER.observation
-
-_CHANNELS = {"rgb8": (3, slice(None)), "bgr8": (3, slice(None, None, -1)), "rgba8": (4, slice(0, 3))}
-
-
-def image_to_array(message: Image) -> NDArray[np.uint8]:
-    """Return the image as uint8 of shape (height, width, 3), RGB.
-
-    Raises:
-        ValueError: the encoding is none of rgb8, bgr8 and rgba8.
-    """
-    if message.encoding not in _CHANNELS:
-        raise ValueError(f"image encoding: got '{message.encoding}', expected one of {', '.join(_CHANNELS)}")
-    channels, order = _CHANNELS[message.encoding]
-    rows = np.frombuffer(message.data, dtype=np.uint8).reshape(message.height, message.step)
-    pixels = rows[:, : message.width * channels].reshape(message.height, message.width, channels)
-    return pixels[:, :, order]
 
 
 def observation_from_msg(message: ObservationMsg) -> Observation:

@@ -32,6 +32,8 @@ def description_to_msg(description: PolicyDescription, parameters: str, file: st
         letter_case=description.case,
         refuses_empty=not description.accepts_empty,
         objects=description.shows_objects,
+        referents=description.referents,
+        mask=description.mask,
     )
 
 
@@ -55,4 +57,6 @@ def description_from_msg(message: PolicyDescriptionMsg) -> PolicyDescription:
         case=message.letter_case or "any",
         accepts_empty=not message.refuses_empty,
         objects=message.objects,
+        referents=message.referents or "none",
+        mask=message.mask or "omit",
     )

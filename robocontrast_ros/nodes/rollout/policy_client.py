@@ -12,9 +12,9 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from sensor_msgs.msg import Image
 
-from robocontrast_ros.domain import Fault, Observed
+from robocontrast_ros.domain import Fault, Observed, Segment
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.conversions.domain import fault_from_msg
+from robocontrast_ros.nodes.conversions.domain import fault_from_msg, segments_to_msg
 from robocontrast_ros.nodes.conversions.observation import array_to_image, image_to_array, observation_to_msg
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds
@@ -79,9 +79,9 @@ class PolicyClient:
         self._connect(answer.line)
         return description_from_msg(answer.description)
 
-    def reset(self, instruction: str, seed: int) -> None:
+    def reset(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
         """Begin a trial."""
-        request = ResetPolicy.Request(instruction=instruction, seed=seed)
+        request = ResetPolicy.Request(instruction=instruction, seed=seed, segments=segments_to_msg(segments))
         limit = self._parameters.policy_timeout + self._parameters.load_timeout
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
             answer = patient_call(self._reset, request, limit)
@@ -144,7 +144,7 @@ class PendingActions:
                 f"late: it answered the observation of {stamp:.3f} s, asked about that of {self._stamp:.3f} s",
             )
         actions = np.asarray(answer.actions, dtype=np.float64).reshape(answer.count, answer.size)
-        observed = Observed(answer.observed_instruction, answer.image_digest, answer.told)
+        observed = Observed(answer.observed_instruction, answer.image_digest, answer.told, answer.segments_digest)
         return Answer(actions, answer.latency, observed)
 
 

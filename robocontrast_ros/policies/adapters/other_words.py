@@ -179,4 +179,6 @@ def _described(listener: PolicyDescription, parameters: OtherWordsParameters) ->
         tokenizer="",
         case="any",
         accepts_empty=True,
+        referents="none",
+        mask="omit",
     )

@@ -31,7 +31,7 @@ from robocontrast_ros.domain import Fault, Observed, Pose
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 
-PREFIX = "robocontrast-line-3-"
+PREFIX = "robocontrast-line-4-"
 """Begins every name; its number is raised when the messages change."""
 
 _LENGTHS = struct.Struct("<II")
@@ -115,6 +115,7 @@ class LocalServer:
             "instruction": answer.observed.instruction,
             "told": answer.observed.told,
             "digest": answer.observed.image_digest,
+            "segments": answer.observed.segments_digest,
         }
         return reply, np.ascontiguousarray(answer.actions, dtype="<f8")
 
@@ -224,7 +225,8 @@ class LocalClient:
         if fault is not Fault.NONE:
             raise PolicyFault(fault, reply["detail"])
         actions = body.view("<f8").reshape(reply["shape"])
-        return Answer(actions, reply["latency"], Observed(reply["instruction"], reply["digest"], reply["told"]))
+        observed = Observed(reply["instruction"], reply["digest"], reply["told"], reply["segments"])
+        return Answer(actions, reply["latency"], observed)
 
     def close(self) -> None:
         """Close the connection."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml
 from robocontrast_ros.configuration.errors import LONGEST, cut
-from robocontrast_ros.domain import Fault, Observed
+from robocontrast_ros.domain import Fault, Observed, Segment
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.segments import Told, one_segment
 
 Result = TypeVar("Result")
 
@@ -78,7 +79,7 @@ class PolicyRunner:
         self.warm_up_time: float | None = None
         self._worker = self._new_worker()
         self._stuck = False
-        self._instruction = ""
+        self._told = Told("", None)
         self._first = False
         self._policy: Policy | None = None
         self._load()
@@ -96,8 +97,14 @@ class PolicyRunner:
         self._prepare(function, "warms up")
         self.warm_up_time = time.perf_counter() - start
 
-    def reset(self, instruction: str, seed: int) -> None:
+    def reset(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
         """Begin a trial.
+
+        Args:
+            instruction: the words.
+            seed: of the policy's own randomness.
+            segments: what a policy that takes segments is given in place of the words; without any, it is given the
+                words as one.
 
         Raises:
             PolicyFault: the policy raised, or did not return in time; POLICY_SERVER_LOST when it hung before
@@ -105,8 +112,14 @@ class PolicyRunner:
         """
         if self._stuck:
             self._reload()
-        self._instruction, self._first = instruction, True
-        self._call(lambda: self._policy.reset(instruction, seed))
+        self._first = True
+        if self.description.takes_segments:
+            given = segments or one_segment(instruction)
+            self._told = Told(instruction, given)
+            self._call(lambda: self._policy.reset_segments(given, seed))
+        else:
+            self._told = Told(instruction, None)
+            self._call(lambda: self._policy.reset(instruction, seed))
 
     def act(self, observation: Observation) -> Answer:
         """Return the next actions.
@@ -115,8 +128,9 @@ class PolicyRunner:
             PolicyFault: the policy raised, did not return in time, or its answer is not an array of
                 finite numbers of shape (n, action_size) with 1 <= n <= chunk_length.
         """
-        digest = image_digest(observation.images) if self._first else ""
-        observed = Observed(self._instruction, digest, told=True) if self._first else Observed()
+        observed = Observed()
+        if self._first:
+            observed = replace(self._told.sent, image_digest=image_digest(observation.images), told=True)
         self._first = False
         start = time.perf_counter()
         actions = self._check(self._call(lambda: self._policy.act(observation)))
@@ -140,6 +154,14 @@ class PolicyRunner:
         policy = self._prepare(lambda: load_configured("policies", self.path), "is loaded")
         self._policy = policy
         self.description: PolicyDescription = self._prepare(policy.describe, "describes itself")
+        if self.description.takes_segments and not hasattr(policy, "reset_segments"):
+            self.close()
+            raise ConfigurationError(
+                str(self.path),
+                "policy",
+                self._name(),
+                "a policy with reset_segments(segments, seed), since it declares `referents` or `mask`",
+            )
         self.load_time = time.perf_counter() - start
 
     def _reload(self) -> None:

@@ -16,6 +16,7 @@ from robocontrast_ros.tasks.language_table.language import BlockLanguage
 from robocontrast_ros.tasks.language_table.parameters import FAMILIES, LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import PushPlanner
 from robocontrast_ros.tasks.language_table.scenes import BlockRelocation, BoardScenes, SourceAlone, draw_scene
+from robocontrast_ros.tasks.portraits import ModelPortraits
 from robocontrast_ros.tasks.protocol import Backdrop, Task
 from robocontrast_ros.tasks.wording import GrammarWording
 
@@ -35,6 +36,7 @@ class LanguageTable(Task):
         self.wording = GrammarWording(GRAMMAR, blocks, self.language.descriptors)
         self.handling = SourceAlone()
         self.scenes = BoardScenes(parameters)
+        self.portraits = ModelPortraits(self.scenes.models)
         self.goals = BlockGoals(parameters)
         self.planner = PushPlanner(parameters)
         self.relocation = BlockRelocation(parameters, self.planner)

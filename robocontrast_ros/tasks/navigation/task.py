@@ -19,6 +19,7 @@ from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationPa
 from robocontrast_ros.tasks.navigation.planner import BothPlaces, RoutePlanner, VisitRoutes
 from robocontrast_ros.tasks.navigation.sampler import draw_scene, has_wanted_length
 from robocontrast_ros.tasks.navigation.scenes import Apartment, room
+from robocontrast_ros.tasks.portraits import ModelPortraits
 from robocontrast_ros.tasks.protocol import Infeasible, Task
 from robocontrast_ros.tasks.wording import GrammarWording
 
@@ -41,6 +42,7 @@ class VisionLanguageNavigation(Task):
         self.handling = BothPlaces(self.planner)
         self.goals = VisitGoals(self.planner, parameters.reach)
         self.scenes = Apartment(self.planner.shapes)
+        self.portraits = ModelPortraits(self.scenes.models)
         self.neighbourhood = VisitNeighbourhood(self, VisitRoutes(parameters, self.planner, self.language))
         self.backdrop = room(parameters.room.length, parameters.room.width)
 

@@ -10,6 +10,7 @@ import numpy as np
 from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain import Instruction, Scene, SegmentKind, TestInstance
 from robocontrast_ros.objects import ObjectModel
+from robocontrast_ros.tasks.portraits import ModelPortraits
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
 from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, TargetAlone, Views
 from robocontrast_ros.tasks.tabletop.difficulty import TabletopDifficulty
@@ -52,6 +53,7 @@ class Tabletop(Task):
         self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
         self.store = parameters.store
         self.scenes = TabletopScenes(parameters, library)
+        self.portraits = ModelPortraits(self.scenes.models)
         self.goals = TabletopGoals(parameters, library)
         self.planner = TabletopPlanner(parameters, library, self.goals)
         region = parameters.region

@@ -467,6 +467,42 @@ class Heating(Steady):
         self.warm = 1
 
 
+class Seeing(Steady):
+    """Takes pictures and masks; the number of what it sees decides its steps, too."""
+
+    def describe(self):
+        return replace(super().describe(), referents="crop", mask="native")
+
+    def reset_segments(self, segments, seed):
+        self.reset("", seed + sum(segment.visible for segment in segments))
+
+
+class Promising(Steady):
+    def describe(self):
+        return Seeing().describe()
+
+
+class Named(Seeing):
+    def reset_segments(self, segments, seed):
+        self.reset("".join([segment.text[0] for segment in segments]), seed)
+
+
+class Dreaming(Seeing):
+    def reset_segments(self, segments, seed):
+        self.reset("", next(numbers))
+
+
+class Picturing(Seeing):
+    seen = 0
+
+    def reset(self, instruction, seed):
+        super().reset(instruction, seed + self.seen)
+
+    def reset_segments(self, segments, seed):
+        super().reset_segments(segments, seed)
+        self.seen += any(segment.crop is not None for segment in segments)
+
+
 @pytest.mark.parametrize(
     ("policy", "test", "message"),
     [
@@ -480,6 +516,10 @@ class Heating(Steady):
         (Remembering, "nothing_of_a_trial_is_left_in_the_next", "nothing is left of the trial before"),
         (Painting, "images_are_left_as_they_were", "leaves the images as they are; it changed board"),
         (Heating, "warming_up_leaves_no_trace_in_later_answers", "`warm_up` changes no later answer"),
+        (Promising, "it_takes_segments_as_it_declares", r"has `reset_segments\(segments, seed\)`; it has not"),
+        (Named, "it_takes_segments_as_it_declares", "after `reset_segments` with pictures; it raises IndexError"),
+        (Dreaming, "it_takes_segments_as_it_declares", "with words the second were others"),
+        (Picturing, "it_takes_segments_as_it_declares", "after `reset_segments` with pictures it answers otherwise"),
     ],
 )
 def test_a_policy_that_breaks_a_promise_is_refused_by_it(policy, test, message):
@@ -487,11 +527,17 @@ def test_a_policy_that_breaks_a_promise_is_refused_by_it(policy, test, message):
         check(PolicyContract, f"test_{test}", make=lambda self: policy())
 
 
+def test_a_policy_that_takes_segments_keeps_its_promise():
+    check(PolicyContract, "test_it_takes_segments_as_it_declares", make=lambda self: Seeing())
+
+
 def test_a_policy_without_the_optional_methods_is_not_asked_for_them():
     class TestSteady(PolicyContract):
         def make(self):
             return Steady()
 
+    with pytest.raises(SkipTest, match="it takes text alone"):
+        TestSteady().test_it_takes_segments_as_it_declares()
     for name in ("warming_up_leaves_no_trace_in_later_answers", "its_file_says_what_it_says_itself"):
         with pytest.raises(SkipTest, match="it has no"):
             getattr(TestSteady(), f"test_{name}")()

@@ -9,34 +9,42 @@ from hypothesis import strategies as st
 from robocontrast_ros.domain import Delivery, Observed, Pose
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.delivery import SHOWN, compare_delivery, unchanged_words
-from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.runner import image_digest
 
 words = st.sampled_from(["push a", "push b", "go"])
 digests = st.sampled_from(["a" * 64, "b" * 64])
-everything = st.builds(Observed, words, st.just("") | digests)
+everything = st.builds(Observed, words, st.just("") | digests, segments_digest=st.just("") | digests)
 """What can be sent: there is always an instruction, and no image for a policy that is shown none."""
-reported = st.builds(Observed, st.just("") | words, st.just("") | digests)
+reported = st.builds(
+    Observed, st.just("") | words, st.just("") | digests, st.booleans(), segments_digest=st.just("") | digests
+)
 
 
 @given(everything, reported)
 def test_it_is_confirmed_only_where_all_is_said_and_different_only_where_something_said_is_wrong(sent, received):
     delivery, difference = compare_delivery(sent, received)
-    contradicted = received.instruction not in ("", sent.instruction) or received.image_digest not in (
-        "",
-        sent.image_digest,
+    contradicted = (
+        (received.known and received.instruction != sent.instruction)
+        or received.segments_digest not in ("", sent.segments_digest)
+        or received.image_digest not in ("", sent.image_digest)
     )
     assert (delivery is Delivery.DIFFERENT) == contradicted == bool(difference)
-    assert (delivery is Delivery.CONFIRMED) == (received == sent)
+    assert (delivery is Delivery.CONFIRMED) == (received.known and received == sent)
 
 
 @given(everything, reported)
 def test_a_difference_names_what_was_sent_and_what_was_received(sent, received):
     _, difference = compare_delivery(sent, received)
-    if received.instruction and received.instruction != sent.instruction:
+    if received.known and received.instruction != sent.instruction:
         assert f"sent '{sent.instruction}', received '{received.instruction}'" in difference
     else:
         assert "instruction" not in difference
+    if received.segments_digest and received.segments_digest != sent.segments_digest:
+        was = sent.segments_digest[:SHOWN] or "none"
+        assert f"segments, by SHA-256: sent {was}, received {received.segments_digest[:SHOWN]}" in difference
+    else:
+        assert "segments" not in difference
     if received.image_digest and received.image_digest != sent.image_digest:
         was = sent.image_digest[:SHOWN] or "none"
         assert difference.endswith(f"sent {was}, received {received.image_digest[:SHOWN]}")
@@ -48,7 +56,8 @@ def test_a_difference_names_what_was_sent_and_what_was_received(sent, received):
 def test_words_are_unchanged_where_both_are_known_and_equal_and_a_perturbation_of_the_language_was_to_change_them(
     axes, received, twin
 ):
-    same = bool(received.instruction) and received.instruction == twin.instruction
+    same = received.known and twin.known
+    same = same and received.instruction == twin.instruction and received.segments_digest == twin.segments_digest
     assert bool(unchanged_words(axes, received, twin)) == (same and "L" in axes)
 
 
@@ -66,11 +75,13 @@ class Camera:
 class Changing:
     """A policy connection that changes what it is given, and counts the images that were to be digested."""
 
+    description = PolicyDescription("changing", "planar_delta", 2)
+
     def __init__(self):
         self.digested = 0
 
-    def reset(self, instruction, seed):
-        pass
+    def reset(self, instruction, seed, segments):
+        assert segments == ()
 
     def shown(self, images):
         self.digested += 1

@@ -82,7 +82,7 @@ class Line:
         self._do("begin")
         self.began.append(request.start_pose)
 
-    def reset_policy(self, instruction, seed):
+    def reset_policy(self, instruction, seed, segments):
         self._do("reset")
 
     def step(self):

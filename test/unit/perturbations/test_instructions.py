@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import string
+from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,14 +17,18 @@ from tabletop_scenes import fresh
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Segment, SegmentKind, plain_text
+from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Segment, SegmentKind, plain_text
+from robocontrast_ros.images.rendering import RenderingUnavailable
 from robocontrast_ros.perturbations.instructions import ELSEWHERE
 from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.perturbations.tokens import Tokens
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.segments import as_told, to_send
+from robocontrast_ros.tasks import portraits
 
 FEW = ("banana", "basket", "bowl", "brick", "can", "cube", "golf_ball", "mug", "plate", "soup_can", "tennis_ball")
 TASKS = {"language_table": EIGHT, "navigation": APARTMENT, "tabletop": fresh(objects=FEW)}
-MEANT = ("paraphrase", "specific", "full_stop", "upper_case", "lower_case")
+MEANT = ("paraphrase", "specific", "full_stop", "upper_case", "lower_case", "pictures")
 """Those after which the task's own grammar still understands the text."""
 IMPLAUSIBLE = (
     "gobbledygook_words",
@@ -98,7 +104,7 @@ def test_what_is_expected_and_the_scene_stay_those_of_the_twin(perturbation, nam
         base.instruction.family,
         base.instruction.arguments,
     )
-    assert new.instruction.text != base.instruction.text
+    assert new.instruction.text != base.instruction.text or new.instruction.pictured
     assert plain_text(new.instruction.segments) == new.instruction.text
     assert TASKS[name].language.parse(new.instruction.words, new.scene).arguments == base.instruction.arguments
 
@@ -119,6 +125,67 @@ def test_a_paraphrase_keeps_the_referring_words(name, seed):
     after = referents(instruction.segments)
     assert sorted(text for _, text, _ in before) == sorted(text for _, text, _ in after)
     assert sorted(entity for _, _, entity in before) == sorted(entity for _, _, entity in after)
+
+
+@given(tasks, seeds)
+def test_pictures_show_each_thing_as_it_stands_and_the_words_stay(name, seed):
+    base, instruction = drawn(name, seed), told("pictures", name, seed)
+    before = TASKS[name].wording.segments(base.instruction)
+    assert tuple(replace(segment, crop=None) for segment in instruction.segments) == before
+    assert (instruction.text, instruction.meant) == (base.instruction.text, "")
+    assert all((segment.crop is not None) == segment.refers for segment in instruction.segments)
+    for segment in instruction.segments:
+        if segment.refers:
+            crop = TASKS[name].portraits.portrait(segment.entity, base.scene)
+            assert segment.crop == crop and crop.pixels.shape == (32, 32, 3)
+            assert len(np.unique(crop.pixels.reshape(-1, 3), axis=0)) > 2, "something is drawn"
+    assert f"has pictures in place of '{referents(before)[0][1]}'" in applied("pictures", name, seed).note
+
+
+@given(st.sampled_from(["mask_referents", "mask_words", "gobbledygook_words", "full_stop"]), tasks, seeds)
+def test_what_is_perturbed_of_pictured_instructions_keeps_the_pictures(perturbation, name, seed):
+    shown = applied("pictures", name, seed).instance
+    task = TASKS[name]
+    pictured = SimpleNamespace(wording=SimpleNamespace(segments=lambda instruction: instruction.segments))
+    answer = load_perturbation(perturbation, "test", "").apply(
+        pictured, shown, shown.scene, np.random.default_rng([8, seed])
+    )
+    after, before = answer.instance.instruction.segments, shown.instruction.segments
+    assert [s.crop for s in after if s.refers] == [s.crop for s in before if s.refers]
+    told = told_to(answer.instance.instruction, task)
+    assert any(segment.crop for segment in told.segments) == (perturbation != "mask_referents")
+    assert not any(words in told.text for _, words, _ in referents(before))
+
+
+def told_to(instruction, task):
+    """What a policy is told that takes pictures."""
+    seeing = PolicyDescription("seeing", "planar_delta", 2, referents="crop")
+    return as_told(instruction.text, to_send(instruction, task, seeing), seeing)
+
+
+def test_the_picture_is_of_the_thing_alone_and_turns_with_it():
+    base = drawn("language_table", 0)
+    name = base.scene.names[0]
+    portrait = EIGHT.portraits.portrait(name, base.scene)
+    alone = replace(base.scene, objects=(base.scene[name],))
+    assert EIGHT.portraits.portrait(name, alone) == portrait, "others are not drawn"
+    x, y, z = base.scene[name].pose.position
+    turned = replace(base.scene[name], pose=Pose.planar(x + 0.1, y, base.scene[name].pose.yaw + 1.0, z))
+    assert EIGHT.portraits.portrait(name, replace(alone, objects=(turned,))) != portrait
+    elsewhere = replace(turned, pose=Pose.planar(x + 0.1, y, base.scene[name].pose.yaw, z))
+    assert EIGHT.portraits.portrait(name, replace(alone, objects=(elsewhere,))) == portrait
+    assert EIGHT.portraits.portrait("top_left", base.scene) is None, "a place has no picture"
+
+
+def test_without_anything_to_draw_with_there_are_no_pictures(monkeypatch):
+    def fail(spec, yaw):
+        raise RenderingUnavailable("no EGL")
+
+    monkeypatch.setattr(portraits, "portrait", fail)
+    portraits._drawn.cache_clear()
+    base = drawn("language_table", 0)
+    answer = load_perturbation("pictures", "test", "").apply(EIGHT, base, base.scene, np.random.default_rng(0))
+    assert answer == NotApplicable("no EGL")
 
 
 @given(tasks, seeds)

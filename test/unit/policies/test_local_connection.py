@@ -65,7 +65,7 @@ def ask(client: LocalClient, observation: Observation = NOW) -> Answer:
     pictures=images,
     joints=st.dictionaries(st.text(max_size=5), number, max_size=3),
     actions=arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 8)), elements=number),
-    observed=st.builds(Observed, st.text(), st.text()),
+    observed=st.builds(Observed, st.text(), st.text(), segments_digest=st.text()),
 )
 def test_observation_and_answer_arrive_as_they_were_sent(stamp, pictures, joints, actions, observed):
     received = []

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import textwrap
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Crop, Fault, Pose, Segment, SegmentKind, segments_digest
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import PolicyRunner, image_digest
 
@@ -68,6 +69,41 @@ def test_a_chunk_is_passed_on_with_what_the_policy_received(runner):
     assert got.observed.instruction == "go"
     assert got.observed.image_digest == image_digest(OBSERVATION.images)
     assert runner.act(OBSERVATION).observed.image_digest == "", "only the first answer says it"
+
+
+class Segmented(Scripted):
+    """The same policy, which takes pictures of what is named."""
+
+    def describe(self):
+        return replace(super().describe(), referents="crop")
+
+
+def test_a_policy_that_takes_segments_is_given_them_in_place_of_the_text_and_the_text_as_one(tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(Scripted, "reset_segments", lambda self, *told: given.append(told), raising=False)
+    runner = PolicyRunner(policy_file(tmp_path, monkeypatch, Segmented), 1.5, own_thread=False)
+    told = (Segment(SegmentKind.OBJECT, "", "referent_1", crop=Crop(1, 1, b"abc")), Segment(SegmentKind.TEXT, " up"))
+    for segments in (told, ()):
+        runner.reset("up", 7, segments)
+        observed = runner.act(OBSERVATION).observed
+        assert (observed.instruction, observed.segments_digest) == ("up", segments_digest(given[-1][0]))
+        assert runner.act(OBSERVATION).observed.segments_digest == "", "only the first answer says it"
+    runner.reset("", 8)
+    assert given == [(told, 7), ((Segment(SegmentKind.TEXT, "up"),), 7), ((), 8)]
+    runner.close()
+
+
+def test_a_policy_that_declares_segments_and_cannot_be_given_them_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(ConfigurationError, match=r"reset_segments\(segments, seed\), since it declares `referents` or"):
+        PolicyRunner(policy_file(tmp_path, monkeypatch, Segmented), 1.5, own_thread=False)
+
+
+def policy_file(folder, monkeypatch, kind):
+    file = folder / "kind.yaml"
+    file.write_text(f"policy: {__name__}:{kind.__name__}\n")
+    module = __import__("types").SimpleNamespace(**{kind.__name__: kind})
+    monkeypatch.setitem(__import__("sys").modules, __name__, module)
+    return file
 
 
 def test_an_exception_is_named(runner):

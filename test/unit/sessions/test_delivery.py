@@ -27,6 +27,7 @@ from robocontrast_ros.runs.journal import Journal, read_journal
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.worlds import in_process
 
 
 class Tilt(MoveSource):
@@ -97,13 +98,13 @@ def test_in_a_journal_of_an_older_version_it_is_unknown(tmp_path):
         assert repr(from_line(older)) == repr(replace(event, delivered=Delivery.UNKNOWN)), "as text NaN equals NaN"
 
 
-def fast_session(folder: Path, monkeypatch, fault: str, **changes: object) -> Journal:
+def fast_session(folder: Path, monkeypatch, fault: str, policy: str = "Staring", **changes: object) -> Journal:
     """Return the journal of a fast session whose policy server has a fault."""
     place = Workplace(folder)
     for method, function in FAULTS[fault]().items() if fault else ():
         monkeypatch.setattr(PolicyRunner, method, function)
-    policy = place.policy("Staring", "stale_server")
-    session = resolve(str(place.session(policy=policy, task=place.short_task(4), void_retries=1, **changes)))
+    file = place.policy(policy, "stale_server")
+    session = resolve(str(place.session(policy=file, task=place.short_task(4), void_retries=1, **changes)))
     bench = open_bench(session)
     run_session(session.evaluation(), bench, folder / "journal.jsonl")
     bench.close()
@@ -151,3 +152,56 @@ def test_a_policy_server_that_says_nothing_voids_nothing_in_the_fast_mode(tmp_pa
     journal = fast_session(tmp_path, monkeypatch, "silence", **CONTRASTS)
     assert isinstance(journal.events[-1], SessionFinished)
     assert {trial.delivered for trial in of_kind(journal, TrialFinished)} == {Delivery.UNKNOWN}
+
+
+PICTURES = {**CONTRASTS, "strategy": {"name": "contrast_set", "perturbations": ["pictures", "mask_all"]}}
+
+
+def test_pictures_that_the_policy_does_not_get_void_the_first_trial_that_has_them(tmp_path, monkeypatch):
+    journal = fast_session(tmp_path, monkeypatch, "no_pictures", "Seeing", **PICTURES)
+    (base,), void = of_kind(journal, TrialFinished), of_kind(journal, TrialVoid)
+    assert (base.trial.perturbation, base.delivered) == ("base", Delivery.CONFIRMED)
+    assert [(v.trial.perturbation, v.fault) for v in void] == [("pictures", Fault.PERTURBATION_NOT_DELIVERED)] * 2
+    assert void[0].detail.startswith("segments, by SHA-256: sent ")
+
+
+def test_segments_that_the_policy_does_not_get_void_the_base_trial(tmp_path, monkeypatch):
+    journal = fast_session(tmp_path, monkeypatch, "words_alone", "Seeing", **PICTURES)
+    assert of_kind(journal, TrialFinished) == []
+    assert {(v.trial.perturbation, v.fault) for v in of_kind(journal, TrialVoid)} == {
+        ("base", Fault.PERTURBATION_NOT_DELIVERED)
+    }
+
+
+def test_pictures_of_which_the_server_says_nothing_void_nothing(tmp_path, monkeypatch):
+    journal = fast_session(tmp_path, monkeypatch, "silence", "Seeing", **PICTURES)
+    trials = of_kind(journal, TrialFinished)
+    assert [trial.trial.perturbation for trial in trials] == ["base", "pictures", "mask_all"]
+    assert {trial.delivered for trial in trials} == {Delivery.UNKNOWN}
+    digests = compute_results(journal).trials["segments_digest"].to_list()
+    assert bool(digests[1]) and digests[0] == digests[2] == "", "pictures are taken to be what was sent"
+
+
+def test_other_segments_than_were_chosen_void_a_trial_even_if_they_are_what_was_sent(tmp_path, monkeypatch):
+    monkeypatch.setattr(in_process, "to_send", lambda instruction, task, description: ())
+    journal = fast_session(tmp_path, monkeypatch, "", "Seeing", **PICTURES)
+    assert of_kind(journal, TrialFinished) == []
+    assert all(v.detail.startswith("segments, by SHA-256: sent ") for v in of_kind(journal, TrialVoid))
+
+
+def test_a_session_with_pictures_is_read_back_and_resumed(tmp_path, monkeypatch):
+    journal = fast_session(tmp_path, monkeypatch, "", "Seeing", max_trials=2, **PICTURES)
+    path = tmp_path / "journal.jsonl"
+    kept = [line for line in path.read_bytes().splitlines(keepends=True) if b'"session_finished"' not in line]
+    path.write_bytes(b"".join(kept))
+    session = resolve(str(tmp_path / "small.yaml"))
+    bench = open_bench(session)
+    run_session(session.evaluation(), bench, path, resume=True)
+    bench.close()
+    shown = of_kind(read_journal(path), TrialFinished)[1].trial.instance.instruction
+    assert shown == of_kind(journal, TrialFinished)[1].trial.instance.instruction
+    assert [segment.crop.pixels.shape for segment in shown.segments if segment.crop] == [(32, 32, 3)] * 2
+    older = path.read_bytes().replace(b',"crop":null', b"").replace(b',"segments_digest":""', b"")
+    assert older != path.read_bytes()
+    path.write_bytes(older)
+    assert of_kind(read_journal(path), TrialFinished)[1].trial.instance.instruction == shown

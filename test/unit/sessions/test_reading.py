@@ -15,7 +15,7 @@ from line_world import LineBench, MoveSource, SwappingLineBench, line_evaluation
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.configuration.minilm import MINILM, minilm_folder, minilm_limit
-from robocontrast_ros.domain import Fault, Filter, NotApplicable, Perturbed
+from robocontrast_ros.domain import Crop, Fault, Filter, NotApplicable, Perturbed, Segment, SegmentKind, plain_text
 from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.perturbations.tokens import Tokens
 from robocontrast_ros.policies.catalogue import look_up
@@ -102,6 +102,29 @@ def test_another_order_of_objects_is_for_policies_that_are_shown_them(changes, r
     assert unread(replace(SHORT, **changes), shown).startswith(reason)
     assert bool(unread(replace(SHORT, **changes), shown)) == bool(reason)
     assert unread(replace(SHORT, **changes), replace(shown, observation=(Filter("noise", 3),))) == ""
+
+
+def test_pictures_are_for_policies_that_take_them_and_take_no_tokens():
+    parts = (
+        Segment(SegmentKind.TEXT, "push "),
+        Segment(SegmentKind.OBJECT, "the red moon", "referent_1", crop=Crop(1, 1, b"rgb")),
+    )
+    shown = replace(BASE, instruction=replace(BASE.instruction, text=plain_text(parts), segments=parts))
+    assert unread(SHORT, shown) == (
+        "policy 'short' takes no pictures, and would be told the words that they are shown in place of"
+    )
+    assert unread(replace(SHORT, mask="native"), shown) == unread(SHORT, shown)
+    assert unread(replace(SHORT, referents="crop", max_tokens=3), shown) == ""
+    assert unread(replace(SHORT, referents="crop", max_tokens=2), shown).startswith("3 tokens, of which")
+
+
+def test_masked_words_that_the_policy_masks_itself_take_tokens_and_are_not_nothing():
+    parts = (Segment(SegmentKind.TEXT, "push it up", visible=False),)
+    masked = replace(BASE, instruction=replace(BASE.instruction, text="", segments=parts))
+    assert unread(replace(SHORT, accepts_empty=False, max_tokens=2), masked).endswith("takes no empty instruction")
+    native = replace(SHORT, mask="native", accepts_empty=False)
+    assert unread(native, masked) == ""
+    assert unread(replace(native, max_tokens=4), masked).startswith("5 tokens, of which")
 
 
 def test_a_perturbation_does_not_apply_where_its_text_would_be_cut_off_and_keeps_its_name():

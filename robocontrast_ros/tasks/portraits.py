@@ -1,0 +1,49 @@
+"""Pictures of what an instruction refers to: the model of a thing rendered alone (seed 004, section III)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+
+import mujoco
+
+from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.domain import Crop, Scene
+from robocontrast_ros.images.portraits import portrait
+from robocontrast_ros.objects.library import model_of_uri
+from robocontrast_ros.objects.mjcf import object_spec
+
+STEP = 5
+"""Yaws are rounded to this, so that few pictures are drawn [degrees]."""
+
+
+class ModelPortraits:
+    """The ``protocol.Portraits`` of a task whose instructions refer to things of its scenes, by name or by model."""
+
+    def __init__(self, models: Mapping[str, str]) -> None:
+        """Take the URI of each model, as ``Scenes.models``."""
+        self._models = models
+
+    def portrait(self, entity: str, scene: Scene) -> Crop | None:
+        """Return a picture of a thing alone, at the yaw at which it stands; of several alike, of the first.
+
+        Raises:
+            RenderingUnavailable: this machine cannot draw.
+        """
+        found = next((item for item in scene if entity in (item.name, item.model)), None)
+        if found is None:
+            return None
+        return _drawn(self._models[found.model], round(math.degrees(found.pose.yaw) / STEP) * STEP % 360)
+
+
+@lru_cache(512)
+def _drawn(uri: str, degrees: int) -> Crop:
+    return Crop.of(portrait(_spec(uri), math.radians(degrees)))
+
+
+def _spec(uri: str) -> mujoco.MjSpec:
+    """Return the model that an MJCF file has, or ``FILE.yaml#VARIANT`` names."""
+    if "#" in uri:
+        return object_spec(model_of_uri(uri))
+    return mujoco.MjSpec.from_file(str(resolve_uri(uri)))
