@@ -139,9 +139,9 @@ class Prompted(nn.Module):
         self.look = nn.Linear(2 * width, width)
         self.word, self.shown = nn.Linear(WORD_SIZE, width), nn.Linear(width, width)
         self.object, self.position = nn.Linear(width, width), nn.Linear(2, width)
-        # What training has not in these places adds nothing.
+        # A place in the prompt that training has not adds nothing.
         self.order = nn.Parameter(torch.zeros(LONGEST, width))
-        self.place = nn.Parameter(torch.zeros(OBJECTS, width))
+        self.place = nn.Parameter(torch.randn(OBJECTS, width))
         self.asked = nn.Parameter(0.1 * torch.randn(len(ROLES) + 1 if early else 1, width))
         self.prompt_layers, self.prompt_last = _layers(sizes), nn.LayerNorm(width)
         if early:

@@ -82,15 +82,16 @@ class PromptedRecipeFile:
         recipe = self.parameters
         task_file = str(resolve_uri(recipe.task, self._path.parent))
         shards = all_shards(partial(make_instances, task_file), recipe.scenes, folder / "scenes", processes, say)
-        portraits = folder / "portraits.npz"
-        if not portraits.exists():
-            portraits_of(self._album, recipe.yaws).save(portraits)
-            say(f"portraits: {len(self._album.scenes.models)} blocks at {recipe.yaws} yaws")
+        for name, task, yaws in (("album", self._album, 1), ("portraits", self._task, recipe.yaws)):
+            file = folder / f"{name}.npz"
+            if not file.exists():
+                portraits_of(task, yaws).save(file)
+                say(f"{name}: {len(task.scenes.models)} blocks, {yaws} {'yaw' if yaws == 1 else 'yaws'}")
         measured: dict[str, dict[str, float]] = {}
         variants = {f"{self._path.stem}_{name}": variant for name, variant in recipe.variants.items()}
         with process_pool(min(processes, len(variants))) as submit:
             begun = {
-                submit(_trained, task_file, recipe, variant, shards, portraits, folder / name): name
+                submit(_trained, task_file, recipe, variant, shards, folder / name): name
                 for name, variant in variants.items()
             }
             for done in as_completed(begun):
@@ -99,7 +100,7 @@ class PromptedRecipeFile:
                 say(f"{name}: " + ", ".join(f"{what} {value:.4g}" for what, value in measured[name].items()))
         measured = {name: measured[name] for name in variants}
         policies = [self._parameter_file(folder, name) for name in variants]
-        data = self._data(_material(self._task, recipe, shards, portraits))
+        data = self._data(_material(self._task, recipe, shards, folder))
         card = folder / "README.md"
         card.write_text(model_card(self._path.name, self._task.name, variants, data, measured), encoding="utf-8")
         numbers = {"data": asdict(data), "validation": measured}
@@ -130,20 +131,21 @@ class PromptedRecipeFile:
         return path
 
 
-def _material(task: LanguageTable, recipe: PromptedRecipe, shards: list[Path], portraits: Path) -> Material:
+def _material(task: LanguageTable, recipe: PromptedRecipe, shards: list[Path], folder: Path) -> Material:
     trained_on, held_out = (Instances.of(paths) for paths in split(shards))
     wordings = all_wordings(task, recipe.sentences.held_out, recipe.sentences.seed)
-    return Material(trained_on, held_out, Portraits.load(portraits), wordings)
+    portraits, album = (Portraits.load(folder / f"{name}.npz") for name in ("portraits", "album"))
+    return Material(trained_on, held_out, portraits, album, wordings)
 
 
 # Threads that wait for each other take ten times as long where another process uses a core.
 @one_thread()
 def _trained(
-    task_file: str, recipe: PromptedRecipe, variant: Variant, shards: list[Path], portraits: Path, folder: Path
+    task_file: str, recipe: PromptedRecipe, variant: Variant, shards: list[Path], folder: Path
 ) -> dict[str, float]:
     """Train one variant, in a process of its own; return its validation. Its lines of progress are in its folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    material = _material(LanguageTable.from_file(Path(task_file)), recipe, shards, portraits)
+    material = _material(LanguageTable.from_file(Path(task_file)), recipe, shards, folder.parent)
     trainer = PromptedTrainer(recipe.training, variant, material, SentenceEncoder.shipped())
     with (folder / "progress.txt").open("a", encoding="utf-8") as progress:
         trainer.run(folder, lambda line: print(line, file=progress, flush=True))

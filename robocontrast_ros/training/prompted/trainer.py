@@ -65,13 +65,15 @@ class Material:
     Attributes:
         instances: to train on.
         held_out: to validate with.
-        portraits: of every block that may stand on the board.
+        portraits: of the blocks of the instances.
+        album: a picture of every block that may stand on the board.
         wordings: the sentences of each meaning.
     """
 
     instances: Instances
     held_out: Instances
     portraits: Portraits
+    album: Portraits
     wordings: Mapping[Meaning, Wordings]
 
 
@@ -104,7 +106,7 @@ class PromptedTrainer(EpochTrainer[Prompted]):
         self, parameters: PromptedTraining, variant: Variant, material: Material, encoder: SentenceEncoder
     ) -> None:
         self._p, self._variant, self._material = parameters, variant, material
-        album = Album(tuple(material.portraits.names.tolist()), torch.from_numpy(material.portraits.pictures[:, 0]))
+        album = Album(tuple(material.album.names.tolist()), torch.from_numpy(material.album.pictures[:, 0]))
         names = material.instances.names.tolist()
         shown = material.portraits.of(names)
         self._yaws = shown.shape[1]
