@@ -172,6 +172,10 @@ def _words(described: PolicyDescription) -> str:
         lines.append("small letters")
     if not described.accepts_empty:
         lines.append("no empty text")
+    if described.referents == "crop":
+        lines.append("pictures")
+    if described.mask == "native":
+        lines.append("masks")
     return "\n".join(lines)
 
 

@@ -51,6 +51,7 @@ class Told:
         words: what the policy received; None for what was sent.
         filters: between the sensors and the policy.
         repeat: from 0.
+        segments: digest of the segments that the policy received; empty for one that takes text alone.
     """
 
     base: int
@@ -59,6 +60,7 @@ class Told:
     words: str | None = None
     filters: tuple[Filter, ...] = ()
     repeat: int = 0
+    segments: str = ""
 
 
 def always(solved: bool) -> Solves:
@@ -115,7 +117,7 @@ def told_run(
         trial = _trial(index, told)
         text = trial.instance.instruction.text
         words = text if told.words is None else told.words
-        observed = Observed(words, "0" * 64 if sees else "", told=True) if says else Observed()
+        observed = Observed(words, "0" * 64 if sees else "", True, told.segments) if says else Observed()
         events.append(TrialFinished(trial, 0, _result(trial, told), observed, Recording("", ()), 0.0, 1.0, 0.0))
     events.append(SessionFinished("all_trials", "all trials were run", 1.0))
     # At once: a journal's writer waits for the disk after each event.

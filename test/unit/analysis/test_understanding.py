@@ -174,6 +174,14 @@ def test_a_perturbation_that_the_policy_did_not_receive_is_no_evidence(tmp_path)
     assert "lower_case" in verdicts(checked(tmp_path / "other", same))
 
 
+def test_the_same_words_with_other_segments_are_another_condition(tmp_path):
+    trials = trials_of(INSTANCES, often, lower_case=often, vague=often)
+    same = [replace(told, words=f"push {told.base}", segments="a") for told in trials]
+    assert list(verdicts(checked(tmp_path / "same", same))) == ["base = lower_case = vague"]
+    shown = [replace(told, segments="b") if told.perturbation == "vague" else told for told in same]
+    assert list(verdicts(checked(tmp_path / "shown", shown))) == ["base = lower_case", "vague"]
+
+
 def test_what_is_shown_through_a_filter_is_not_what_the_base_trials_showed(tmp_path):
     spec = {"blur_3": replace(SPECS["paraphrase"], axes="O"), "noise_3": replace(SPECS["paraphrase"], axes="O")}
     trials = trials_of(INSTANCES, often, blur_3=often, noise_3=often)

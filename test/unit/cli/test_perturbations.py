@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import cv2
 import pytest
 import yaml
 from rich.console import Console
 
+from robocontrast_ros.analysis.figures import shown
 from robocontrast_ros.cli.perturbations import show_perturbations
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
@@ -58,6 +61,20 @@ def test_a_session_s_perturbations_are_shown_on_an_instance_as_text_and_picture(
     assert "“”" in said and "moved " in said and "images are black" in said
     assert cv2.imread(str(picture)).shape[2] == 3
     assert printed(session, 1, None).startswith(said[:200]), "the same seed, the same instance"
+
+
+def test_things_that_are_shown_in_place_of_words_are_drawn_beside_what_the_cameras_see(session, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(shown, "draw_shown", lambda rows, path: drawn.extend(rows))
+    content = yaml.safe_load(Path(session).read_text())
+    content["strategy"]["perturbations"] = ["pictures", "mask_all"]
+    Path(session).write_text(yaml.safe_dump(content))
+    said = " ".join(printed(session, 1, tmp_path / "shown.png").replace("│", " ").split())
+    assert "has pictures in place of" in said
+    (base, text, cameras), (name, same, pictures) = drawn
+    assert (base, list(cameras), name, text) == ("base", ["board"], "pictures", same)
+    assert pictures and all(words in text for words in pictures)
+    assert {picture.shape for picture in pictures.values()} == {(32, 32, 3)}
 
 
 def test_a_picture_needs_a_session(tmp_path):

@@ -205,5 +205,10 @@ def test_a_narrow_terminal_breaks_no_word():
 def test_how_much_of_the_words_a_policy_reads_is_told_or_said_to_be_unknown(tmp_path):
     known = write_described(tmp_path / "known.yaml", max_tokens=48, tokenizer="/a/b/tokens.json", accepts_empty=False)
     uncounted = write_described(tmp_path / "uncounted.yaml", max_tokens=48)
-    told = {Path(name).stem: row[6] for name, row in rows(str(known), str(uncounted)).items()}
-    assert told == {"known": "48 tokens tokens.json no empty text", "uncounted": "48 tokens tokenizer unknown"}
+    pictures = write_described(tmp_path / "pictures.yaml", referents="crop", mask="native")
+    told = {Path(name).stem: row[6] for name, row in rows(str(known), str(uncounted), str(pictures)).items()}
+    assert told == {
+        "known": "48 tokens tokens.json no empty text",
+        "uncounted": "48 tokens tokenizer unknown",
+        "pictures": "unknown pictures masks",
+    }
