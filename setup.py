@@ -92,6 +92,7 @@ setup(
             "mask_all = robocontrast_ros.perturbations.instructions:MaskAll",
             "mask_referents = robocontrast_ros.perturbations.instructions:MaskReferents",
             "mask_words = robocontrast_ros.perturbations.instructions:MaskWords",
+            "original = robocontrast_ros.perturbations.instructions:Original",
             "paraphrase = robocontrast_ros.perturbations.instructions:Paraphrase",
             "pictures = robocontrast_ros.perturbations.instructions:Pictures",
             "specific = robocontrast_ros.perturbations.instructions:Specific",
@@ -170,6 +171,7 @@ setup(
         ],
         "robocontrast_ros.recipes": [
             "film_bc = robocontrast_ros.training.film_bc.recipe:FilmBcFile",
+            "prompted = robocontrast_ros.training.prompted.recipe:PromptedRecipeFile",
             "tabletop = robocontrast_ros.training.tabletop.recipe:TabletopFile",
         ],
         "robocontrast_ros.policies": [
@@ -182,6 +184,7 @@ setup(
             "openpi = robocontrast_ros.policies.adapters.remote.openpi_policy:OpenpiPolicy",
             "oracle = robocontrast_ros.policies.baselines.language_table.oracle:Oracle",
             "other_words = robocontrast_ros.policies.adapters.other_words:OtherWords",
+            "prompted = robocontrast_ros.policies.prompted.loading:PromptedFile",
             "random = robocontrast_ros.policies.baselines.language_table.random_policy:RandomPolicy",
             "tabletop_blind = robocontrast_ros.policies.baselines.tabletop.blind:TabletopBlind",
             "tabletop_oracle = robocontrast_ros.policies.baselines.tabletop.oracle:TabletopOracle",

@@ -84,20 +84,46 @@ class _OfInstruction:
         return f"'{asked.text}' became '{told.text}'"
 
 
-class Paraphrase(_OfInstruction):
-    """Other words for everything but the referents, by the task's own sentences (seed 004, section III)."""
+class _Reworded(_OfInstruction):
+    """Base: other words for everything but the referents, by the task's own sentences (seed 004, section III)."""
 
-    name, symbol = "paraphrase", "ΔL paraphrase"
-    description = "say it with another verb, preposition and sentence, and the same referring words"
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
 
+    def _text(self, task: Task, base: TestInstance, rng: np.random.Generator) -> str:
+        """Return the words.
+
+        Raises:
+            ValueError: why there are none.
+        """
+        raise NotImplementedError
+
     def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
-        text = task.wording.paraphrase(base.instruction, rng)
+        text = self._text(task, base, rng)
         found = task.language.parse(text, base.scene)
         if (found.family, found.arguments) != (base.instruction.family, base.instruction.arguments):
             return NotApplicable(f"'{text}' is understood as {dict(found.arguments)}")
         told = replace(base.instruction, text=text)
         return replace(told, segments=task.wording.segments(told))
+
+
+class Paraphrase(_Reworded):
+    """A sentence that is drawn."""
+
+    name, symbol = "paraphrase", "ΔL paraphrase"
+    description = "say it with another verb, preposition and sentence, and the same referring words"
+
+    def _text(self, task: Task, base: TestInstance, rng: np.random.Generator) -> str:
+        return task.wording.paraphrase(base.instruction, rng)
+
+
+class Original(_Reworded):
+    """The sentence of training without paraphrases: one that stands for all of its meaning."""
+
+    name, symbol = "original", "ΔL original"
+    description = "say it in the one sentence that training without paraphrases uses, with the same referring words"
+
+    def _text(self, task: Task, base: TestInstance, rng: np.random.Generator) -> str:
+        return task.wording.original(base.instruction)
 
 
 class _OfSegments(_OfInstruction):

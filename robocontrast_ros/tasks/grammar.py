@@ -108,6 +108,11 @@ def drawn(rng: np.random.Generator) -> Choose:
     return lambda fitting: fitting[int(rng.integers(len(fitting)))]
 
 
+def first(fitting: Sequence[Alternative]) -> Alternative:
+    """Return the first of the alternatives: the choice of the one sentence that stands for all of its meaning."""
+    return fitting[0]
+
+
 def keep_wording(before: Iterable[Alternative], roles: Sequence[str], otherwise: Choose) -> Choose:
     """Return a choice that keeps the wording of a sentence, and calls ``otherwise`` where it cannot.
 

@@ -325,6 +325,15 @@ class Wording(Protocol):
             ValueError: the instruction's text is not of the task's grammar.
         """
 
+    def original(self, instruction: Instruction) -> str:
+        """Return the one text that stands for all of the same meaning and the same referring words.
+
+        It is what training without paraphrases says.
+
+        Raises:
+            ValueError: the instruction's text is not of the task's grammar.
+        """
+
     def descriptors(self, segment: Segment, scene: Scene) -> Iterable[tuple[str, bool]]:
         """Yield what the thing of a segment can be called in a scene, and whether that means it alone."""
 

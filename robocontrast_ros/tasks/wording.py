@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, Scene, Segment, SegmentKind
-from robocontrast_ros.tasks.grammar import Alternative, Grammar, change_wording, drawn, meaning, means
+from robocontrast_ros.tasks.grammar import Alternative, Choose, Grammar, change_wording, drawn, first, meaning, means
 from robocontrast_ros.tasks.protocol import Task
 
 Descriptors = Callable[[str, Scene], Iterable[tuple[str, bool]]]
@@ -52,9 +52,16 @@ class GrammarWording:
 
     def paraphrase(self, instruction: Instruction, rng: np.random.Generator) -> str:
         """Return other words for all but the referents."""
+        return self._reworded(instruction, change_wording(self._grammar.read(instruction.text), drawn(rng)))
+
+    def original(self, instruction: Instruction) -> str:
+        """Return the grammar's first words for all but the referents."""
+        return self._reworded(instruction, first)
+
+    def _reworded(self, instruction: Instruction, otherwise: Choose) -> str:
+        """Return a text with the same referring words; all others are chosen."""
         before = self._grammar.read(instruction.text)
         kept = {a.rule: a for a in before if self._is_of_a_role(a.rule)}
-        otherwise = change_wording(before, drawn(rng))
 
         def choose(fitting: Sequence[Alternative]) -> Alternative:
             return kept.get(fitting[0].rule) or otherwise(fitting)

@@ -12,16 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.domain.products import dot, norm
-from robocontrast_ros.tasks.language_table.parameters import Board, LanguageTableParameters
+from robocontrast_ros.tasks.language_table.parameters import FAMILIES, Board, LanguageTableParameters
 from robocontrast_ros.tasks.protocol import Polygon
-
-FAMILIES = (
-    "block_to_block",
-    "block_to_absolute_location",
-    "block_to_relative_location",
-    "block_to_block_relative_location",
-    "separate_blocks",
-)
 
 # "up" is towards the robot (-x), "left" is -y: the directions as the camera sees the board.
 VERTICAL = {"up": -1.0, "down": 1.0, "": 0.0}

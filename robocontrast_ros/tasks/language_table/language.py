@@ -11,8 +11,9 @@ import numpy as np
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.tasks.grammar import Choose, change_wording, drawn, keep_wording
 from robocontrast_ros.tasks.language_table.blocks import ALL_REFERENCES
-from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, DISTANCES, FAMILIES, LOCATIONS
+from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, DISTANCES, LOCATIONS
 from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, ROLES, says, to_instruction
+from robocontrast_ros.tasks.language_table.parameters import FAMILIES
 
 
 class BlockLanguage:
@@ -24,17 +25,19 @@ class BlockLanguage:
 
     arguments = ("source", "target", "location", "direction", "distance")
 
-    def __init__(self, blocks: tuple[str, ...], further: tuple[str, ...] = ()) -> None:
-        """Take the blocks that instructions are about, and further ones that may stand on the table."""
-        self._blocks, self._known = blocks, {*blocks, *further}
+    def __init__(
+        self, blocks: tuple[str, ...], further: tuple[str, ...] = (), families: tuple[str, ...] = FAMILIES
+    ) -> None:
+        """Take the blocks that instructions are about, further ones that may stand on the table, and the families."""
+        self._blocks, self._known, self._families = blocks, {*blocks, *further}, families
 
     def conditions(self) -> Iterator[Instruction]:
         """Enumerate every task condition once, each in its first wording.
 
-        With the usual eight blocks these are the 696 of seed 000: 56 + 72 + 64 + 448 + 56. There the distance of
-        a relative location is part of the wording, not a condition; here it is ``far``.
+        With the usual eight blocks and all families these are the 696 of seed 000: 56 + 72 + 64 + 448 + 56. There the
+        distance of a relative location is part of the wording, not a condition; here it is ``far``.
         """
-        for family in FAMILIES:
+        for family in self._families:
             for arguments in self.structures(family):
                 yield self._in_first_words(Instruction("", family, tuple(arguments.items())))
 

@@ -9,6 +9,14 @@ from pydantic import Field
 from robocontrast_ros.configuration import record
 from robocontrast_ros.tasks.language_table.blocks import ALL_BLOCKS
 
+FAMILIES = (
+    "block_to_block",
+    "block_to_absolute_location",
+    "block_to_relative_location",
+    "block_to_block_relative_location",
+    "separate_blocks",
+)
+
 
 @record
 class Board:
@@ -146,6 +154,10 @@ class LanguageTableParameters:
     world: str = Field(description="URI of the world model without blocks")
     block_model: str = Field(description="URI of a block's model; {block} stands for its name, e.g. red_moon")
     blocks: tuple[str, ...] = Field(min_length=2, description="the blocks on the table")
+    block_models: dict[str, str] = Field(
+        default_factory=dict, description="URI of the model of a block that has another than `block_model`"
+    )
+    families: tuple[str, ...] = Field(default=(), description="families of instructions; none named: all five")
     control_rate: float = Field(gt=0, description="control steps a second of simulated time [Hz]")
     physics_step: float = Field(gt=0, le=0.01, description="step of the embedded simulator's physics [s]")
     step_limit: int = Field(gt=0, description="control steps after which a trial ends")
@@ -161,12 +173,18 @@ class LanguageTableParameters:
     distracting: Distracting | None = Field(default=None, description="of distractors; without it none can be added")
 
     def __post_init__(self) -> None:
-        """Refuse blocks that are unknown or named twice, and a start off the board."""
+        """Refuse blocks and families that are unknown or named twice, and a start off the board."""
         unknown = sorted({*self.blocks, *self.further} - set(ALL_BLOCKS))
         if unknown:
             raise ValueError(f"blocks among {', '.join(ALL_BLOCKS)}; unknown: {', '.join(unknown)}")
         if len({*self.blocks, *self.further}) != len(self.blocks) + len(self.further):
             raise ValueError("each of the blocks once")
+        elsewhere = sorted(set(self.block_models) - {*self.blocks, *self.further})
+        if elsewhere:
+            raise ValueError(f"block_models of the task's blocks; not among them: {', '.join(elsewhere)}")
+        unheard = [family for family in self.families if family not in FAMILIES]
+        if unheard or len(set(self.families)) != len(self.families):
+            raise ValueError(f"each of some families once, among {', '.join(FAMILIES)}, not {', '.join(self.families)}")
         if "{block}" not in self.block_model or (self.distracting and "{block}" not in self.distracting.block_model):
             raise ValueError("block_model with the placeholder {block}")
         if not self.board.contains(*self.tool.start[:2]) or not all(map(math.isfinite, self.tool.start)):

@@ -27,6 +27,7 @@ class BoardScenes:
         if parameters.distracting is not None:
             model = parameters.distracting.block_model
             self.models |= {b: model.replace("{block}", b) for b in parameters.further}
+        self.models |= parameters.block_models
         self.start_position = parameters.tool.start
         self._radius = parameters.block_size.radius
 

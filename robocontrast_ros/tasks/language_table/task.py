@@ -10,10 +10,10 @@ import numpy as np
 from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain import Instruction, SegmentKind, TestInstance
 from robocontrast_ros.tasks.language_table.difficulty import BoardDifficulty
-from robocontrast_ros.tasks.language_table.goals import DISTANCES, FAMILIES, BlockGoals
+from robocontrast_ros.tasks.language_table.goals import DISTANCES, BlockGoals
 from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, ROLES
 from robocontrast_ros.tasks.language_table.language import BlockLanguage
-from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
+from robocontrast_ros.tasks.language_table.parameters import FAMILIES, LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import PushPlanner
 from robocontrast_ros.tasks.language_table.scenes import BlockRelocation, BoardScenes, SourceAlone, draw_scene
 from robocontrast_ros.tasks.portraits import ModelPortraits
@@ -24,14 +24,14 @@ from robocontrast_ros.tasks.wording import GrammarWording
 class LanguageTable(Task):
     """The task of seed 000, section 5, with the numbers of the public environment."""
 
-    families = FAMILIES
     metric = "spl"
 
     def __init__(self, parameters: LanguageTableParameters) -> None:
         self.parameters = parameters
         self.name = parameters.name
+        self.families = parameters.families or FAMILIES
         self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
-        self.language = self.rewording = BlockLanguage(parameters.blocks, parameters.further)
+        self.language = self.rewording = BlockLanguage(parameters.blocks, parameters.further, self.families)
         blocks = dict.fromkeys(ROLES, SegmentKind.OBJECT)
         self.wording = GrammarWording(GRAMMAR, blocks, self.language.descriptors)
         self.handling = SourceAlone()
@@ -58,7 +58,7 @@ class LanguageTable(Task):
     def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
         """Draw one i.i.d. test instance.
 
-        The family is uniform over the five (unless given), the condition uniform within its family,
+        The family is uniform over the task's (unless given), the condition uniform within its family,
         near or far with equal chance, the wording uniform choice by choice, and the scene uniform over
         those in which the instruction is feasible and not yet fulfilled.
 

@@ -30,6 +30,7 @@ for module in pkgutil.walk_packages(robocontrast_ros.__path__, "robocontrast_ros
 
 NEED_TORCH = (
     "robocontrast_ros.policies.film_bc.",
+    "robocontrast_ros.policies.prompted.",
     "robocontrast_ros.policies.tabletop_bc.",
     "robocontrast_ros.policies.adapters.torch_model.networks",
     "robocontrast_ros.policies.threads",

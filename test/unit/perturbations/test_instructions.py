@@ -28,7 +28,7 @@ from robocontrast_ros.tasks import portraits
 
 FEW = ("banana", "basket", "bowl", "brick", "can", "cube", "golf_ball", "mug", "plate", "soup_can", "tennis_ball")
 TASKS = {"language_table": EIGHT, "navigation": APARTMENT, "tabletop": fresh(objects=FEW)}
-MEANT = ("paraphrase", "specific", "full_stop", "upper_case", "lower_case", "pictures")
+MEANT = ("original", "paraphrase", "specific", "full_stop", "upper_case", "lower_case", "pictures")
 """Those after which the task's own grammar still understands the text."""
 IMPLAUSIBLE = (
     "gobbledygook_words",
@@ -117,8 +117,28 @@ def test_the_task_understands_what_means_the_same(perturbation, name, seed):
 
 
 @given(tasks, seeds)
-def test_a_paraphrase_keeps_the_referring_words(name, seed):
-    instruction = told("paraphrase", name, seed)
+def test_the_original_sentence_is_one_for_all_paraphrases_and_means_the_same(name, seed):
+    base, task = drawn(name, seed), TASKS[name]
+    text = task.wording.original(base.instruction)
+    found = task.language.parse(text, base.scene)
+    assert (found.family, found.arguments) == (base.instruction.family, base.instruction.arguments)
+    assert task.wording.original(replace(base.instruction, text=text)) == text
+    for number in range(3):
+        other = replace(base.instruction, text=task.wording.paraphrase(base.instruction, np.random.default_rng(number)))
+        assert task.wording.original(other) == text
+
+
+def test_what_is_said_in_the_original_sentence_already_stays():
+    base = drawn("language_table", 0)
+    said = replace(base.instruction, text=EIGHT.wording.original(base.instruction), segments=())
+    perturbation = load_perturbation("original", "test", "")
+    answer = perturbation.apply(EIGHT, replace(base, instruction=said), base.scene, np.random.default_rng(0))
+    assert isinstance(answer, NotApplicable) and answer.reason.endswith("stays as it is")
+
+
+@given(st.sampled_from(["original", "paraphrase"]), tasks, seeds)
+def test_other_words_keep_the_referring_ones(perturbation, name, seed):
+    instruction = told(perturbation, name, seed)
     if instruction is None:
         return
     before = referents(TASKS[name].wording.segments(drawn(name, seed).instruction))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import yaml
 from language_table_instances import EIGHT, TASK_FILE
@@ -26,6 +27,9 @@ def written(tmp_path, change):
         (lambda c: c.pop("blocks"), "`blocks`: got 'nothing'"),
         (lambda c: c.update(blocks=["red_moon", "pink_moon"]), "unknown: pink_moon"),
         (lambda c: c.update(blocks=["red_moon", "red_moon"]), "each of the blocks once"),
+        (lambda c: c.update(families=["block_to_moon"]), "each of some families once, among block_to_block, "),
+        (lambda c: c.update(families=["separate_blocks"] * 2), "not separate_blocks, separate_blocks"),
+        (lambda c: c.update(block_models={"red_star": "star.xml"}), "not among them: red_star"),
         (lambda c: c.update(control_rate=0), "`control_rate`: got 0, expected greater than 0"),
         (lambda c: c.update(block_model="moon.xml"), "placeholder {block}"),
         (lambda c: c["board"].update(x_max=0.2), "wider than twice its margin"),
@@ -56,3 +60,20 @@ def test_the_world_and_every_block_have_a_model():
     assert set(EIGHT.scenes.models) == set(EIGHT.parameters.blocks)
     for uri in EIGHT.scenes.models.values():
         assert resolve_uri(uri).is_file()
+
+
+def test_a_task_of_some_families_samples_and_lists_no_other(tmp_path):
+    path = written(tmp_path, lambda c: c.update(families=["separate_blocks", "block_to_block"]))
+    task = LanguageTable.from_file(path)
+    drawn = {task.sample(np.random.default_rng(seed), "x").instruction.family for seed in range(12)}
+    assert drawn == {condition.family for condition in task.language.conditions()} == set(task.families)
+    assert task.families == ("separate_blocks", "block_to_block")
+    with pytest.raises(ValueError, match="got 'block_to_relative_location', expected one of separate_blocks"):
+        task.sample(np.random.default_rng(0), "x", "block_to_relative_location")
+
+
+def test_a_block_has_the_model_that_is_named_for_it(tmp_path):
+    star = "package://robocontrast_ros/models/language_table_further/red_star.xml"
+    path = written(tmp_path, lambda c: c.update(blocks=["red_moon", "red_star"], block_models={"red_star": star}))
+    models = LanguageTable.from_file(path).scenes.models
+    assert models["red_star"] == star and models["red_moon"].endswith("/language_table/red_moon.xml")

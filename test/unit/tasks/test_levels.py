@@ -63,6 +63,34 @@ def test_every_level_of_the_blocks_is_reached(blocks, family, level):
     assert level_of(drawn, SHIPPED["language_table_split"], DISTRACTING.looks) is level
 
 
+SPLIT = {
+    level: LanguageTable.from_file(
+        resolve_uri(f"package://robocontrast_ros/config/tasks/language_table_split_{level.value}.yaml")
+    )
+    for level in Level
+}
+
+
+@pytest.mark.parametrize("level", Level)
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1))
+def test_the_tasks_of_a_split_draw_the_level_that_their_names_say(level, seed):
+    task = SPLIT[level]
+    drawn = task.sample(np.random.default_rng(seed), "x")
+    assert level_of(drawn, SHIPPED["language_table_split"], task.looks) is level
+    assert len(drawn.scene.objects) == 6
+    assert all(resolve_uri(uri).is_file() for uri in task.scenes.models.values())
+
+
+@pytest.mark.parametrize("level", Level)
+def test_each_block_of_a_split_shares_its_shape_and_its_colour_with_one_other_where_it_can(level):
+    """So that an expression needs both, at every level."""
+    looks = SPLIT[level].looks.values()
+    for part in (0, 1):
+        counts = [sum(look[part] == other[part] for other in looks) for look in looks]
+        assert counts == [2] * 6
+
+
 def tabletop_of(models):
     """Return the task with these models alone; in every scene all of them stand."""
     parameters = load_record(TabletopParameters, TASK_FILE)

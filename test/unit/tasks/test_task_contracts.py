@@ -71,11 +71,22 @@ class AmongFew(PerturbationContract):
 
 WHERE = {
     OnTheTable: (
-        *("LB1", "LB2", "SB1", "SB2", "paraphrase", "typos", "upper_case", "full_stop", "wrong_instruction"),
+        *(
+            "LB1",
+            "LB2",
+            "SB1",
+            "SB2",
+            "original",
+            "paraphrase",
+            "typos",
+            "upper_case",
+            "full_stop",
+            "wrong_instruction",
+        ),
         *("gobbledygook_words", "gobbledygook_tokens", "mask_words", "mask_referents", "mask_all"),
     ),
-    InTheApartment: ("L", "LB", "S", "SB", "paraphrase", "lower_case", "mask_referents"),
-    AmongThings: ("L", "LB", "S", "SB", "paraphrase", "specific", "vague", "gobbledygook_words"),
+    InTheApartment: ("L", "LB", "S", "SB", "original", "paraphrase", "lower_case", "mask_referents"),
+    AmongThings: ("L", "LB", "S", "SB", "original", "paraphrase", "specific", "vague", "gobbledygook_words"),
     AmongFew: ("distractors",),
 }
 """Kind of test -> the perturbations that are tried so."""

@@ -1,0 +1,1 @@
+"""Training of the policies ``prompted_*`` (docs/prompted.md)."""
