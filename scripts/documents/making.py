@@ -31,6 +31,7 @@ from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.studies.understanding import checked, load_check
 from scripts.documents import pictures, tables
 from scripts.documents.results import DECIMALS, ROOT
 
@@ -143,6 +144,21 @@ def understanding(command: str, work: Path) -> Made:
         raise MakingError(f"'{command}' has no perturbation of what is told or shown")
     seconds = round(time.monotonic() - began)
     return Made(understood(found), results.summary.seed, measured={"seconds": seconds})
+
+
+def check(picture: str) -> Callable[[str, Path], Made]:
+    """Return what runs a check of understanding, or continues it, and keeps its tables and its chart of levels."""
+
+    def make(command: str, work: Path) -> Made:
+        began = time.monotonic()
+        words = shlex.split(command)
+        _execute([*words, "--to", str(work)])
+        parameters, _ = load_check(words[2])
+        seed, found = next(iter(checked(parameters, work, no_mistakes="--no-mistakes" in words).items()))
+        drawn = pictures.compact(work / f"seed{seed}" / "understanding_levels.png")
+        return Made(understood(found), seed, {picture: drawn}, {"seconds": round(time.monotonic() - began)})
+
+    return make
 
 
 def understood(found: Understanding) -> dict[str, Any]:

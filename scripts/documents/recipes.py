@@ -159,6 +159,7 @@ def _told(session: str, size: int, inputs: tuple[str, ...]) -> Recipe:
 
 
 OVERVIEW = "docs/images/overview.png"
+PROMPTED_LEVELS = "docs/images/prompted_levels.png"
 ASKED = "docs/images/tabletop_asked.png"
 OVERVIEW_ON_TABLE = "docs/images/tabletop_overview.png"
 
@@ -340,6 +341,28 @@ RECIPES = (
     _told("language_table_instructions", 100, (*BOARD, *STATE)),
     _told("navigation_instructions", 40, (*ROOM, MODULAR)),
     _told("tabletop_instructions", 40, (*PERTURBED_TABLE, *STATE_ON_TABLE)),
+    # Sessions, seed and fifteen instances a level were written down before any of these trials was run.
+    Recipe(
+        "understood_prompted",
+        Pace.LONG,
+        "robocontrast understanding prompted --processes 2 --no-mistakes",
+        making.check(PROMPTED_LEVELS),
+        (
+            *BOARD,
+            *ORACLE,
+            "config/levels/language_table_split.yaml",
+            "config/policies/oracle_sixteen.yaml",
+            "config/policies/prompted_*.yaml",
+            "config/policies/random.yaml",
+            "config/sessions/prompted_*.yaml",
+            "config/tasks/language_table_split_*.yaml",
+            "config/understanding/prompted.yaml",
+            "models/language_table_further/*.xml",
+            "models/prompted/*.pt",
+        ),
+        (PROMPTED_LEVELS,),
+        small_of="robocontrast understanding understanding_demo --processes 2",
+    ),
     Recipe(
         "tabletop_perturbations",
         Pace.LONG,

@@ -703,9 +703,13 @@ def understood_table(*names: str) -> str:
     understanding. The first rows have the base trials, and the success that needs no understanding.
 
     Args:
-        names: of the results; each is a session of a policy of its own.
+        names: of the results; each is a session of a policy of its own, or a check of several.
     """
-    found = [_understood(Source.folder, name) for name in names]
+    found = [
+        _understood(Source.folder, name, policy)
+        for name in names
+        for policy in _table(Source.folder, name, "understanding_policies")["policy"]
+    ]
     lines = [["", *(f"`{policies.item(0, 'policy')}`" for policies, _ in found)]]
     lines.append(["base", *(_solved_of(policies, "base") for policies, _ in found)])
     lines.append(["chance", *(_solved_of(policies, "chance") for policies, _ in found)])
@@ -714,25 +718,77 @@ def understood_table(*names: str) -> str:
     return markdown(lines)
 
 
-def understood_as(name: str, verdict: str) -> str:
-    """Return the perturbations of a session with a verdict, in words; ``none`` where there is none.
+def understood_as(name: str, verdict: str, policy: str = "") -> str:
+    """Return the perturbations with a verdict, in words; ``no perturbation`` where there is none.
 
     Args:
         name: of the result.
         verdict: for instance ``acts without understanding``.
+        policy: where the result has several.
     """
-    rows = _understood(Source.folder, name)[1].filter(pl.col("verdict") == verdict)
-    return _list([f"`{perturbation}`" for perturbation in rows["perturbation"]]) if rows.height else "none"
+    rows = _understood(Source.folder, name, policy)[1].filter(pl.col("verdict") == verdict)
+    return _list([f"`{perturbation}`" for perturbation in rows["perturbation"]]) if rows.height else "no perturbation"
+
+
+def left_of_success(name: str, perturbation: str, policy: str = "", of: str = BASE) -> str:
+    """Return which share of its success a policy has left under a perturbation, in percent: the ratio of the means.
+
+    Args:
+        name: of the result.
+        perturbation: its name.
+        policy: where the result has several.
+        of: the base trials, or the perturbation that it is compared with.
+    """
+    rows = _understood(Source.folder, name, policy)[1]
+    own = rows.filter(pl.col("perturbation") == perturbation)
+    whole = own.item(0, "base_mean")
+    if of != BASE:
+        whole = rows.filter(pl.col("perturbation") == of).item(0, "perturbed_mean")
+    return f"{100.0 * own.item(0, 'perturbed_mean') / whole:.0f} %"
+
+
+def levels_table(name: str, *conditions: str) -> str:
+    """Return success in percent with 95 % intervals: rows levels and conditions, columns policies (tables of seed 004).
+
+    Args:
+        name: of the result of a check.
+        conditions: ``base`` and perturbations.
+    """
+    cells = _table(Source.folder, name, "understanding_levels")
+    policies = list(dict.fromkeys(cells["policy"]))
+    lines = [["level", "condition", *(f"`{policy}`" for policy in policies)]]
+    for level in dict.fromkeys(cells["level"]):
+        for number, condition in enumerate(conditions):
+            rows = cells.filter(pl.col("level") == level, pl.col("condition") == condition)
+            means = {row["policy"]: row for row in rows.iter_rows(named=True)}
+            lines.append(
+                [
+                    "" if number else level,
+                    f"`{condition}`" if condition != BASE else condition,
+                    *(_percent(means.get(policy)) for policy in policies),
+                ]
+            )
+    return markdown(lines)
+
+
+def _percent(row: Mapping[str, Any] | None) -> str:
+    if row is None or row["success_mean"] is None:
+        return "-"
+    mean, low, high = (100.0 * row[f"success_{end}"] for end in ("mean", "low", "high"))
+    return f"{mean:.0f} ({low:.0f} to {high:.0f})"
 
 
 @lru_cache
-def _understood(folder: Path, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the policies and the perturbations of a result, one perturbation a row."""
-    values = _read(folder, name).values
-    policies, rows = (
-        pl.DataFrame(values[table]["rows"], schema=values[table]["columns"], orient="row", infer_schema_length=None)
-        for table in ("understanding_policies", "understanding")
-    )
+def _table(folder: Path, name: str, table: str) -> pl.DataFrame:
+    found = _read(folder, name).values[table]
+    return pl.DataFrame(found["rows"], schema=found["columns"], orient="row", infer_schema_length=None)
+
+
+def _understood(folder: Path, name: str, policy: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the policies and the perturbations of a result, one perturbation a row; of one policy, or of all."""
+    policies, rows = (_table(folder, name, table) for table in ("understanding_policies", "understanding"))
+    if policy:
+        policies, rows = (table.filter(pl.col("policy") == policy) for table in (policies, rows))
     return policies, rows.with_columns(pl.col("perturbation").str.split(" = ")).explode("perturbation")
 
 
