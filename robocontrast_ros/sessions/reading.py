@@ -36,10 +36,11 @@ def unread(description: PolicyDescription | None, instance: TestInstance) -> str
     if told.pictured and description.referents == "none":
         return f"policy '{name}' takes no pictures, and would be told the words that they are shown in place of"
     given = as_told(told.text, told.segments, description)
-    if not (given.text or given.segments) and not description.accepts_empty:
+    parts = given.segments or ()
+    if not given.text and not any(segment.visible for segment in parts) and not description.accepts_empty:
         return f"policy '{name}' takes no empty instruction"
     # A masked part that is not left out takes tokens all the same.
-    text = given.text if given.segments is None else "".join(segment.text for segment in given.segments)
+    text = given.text if given.segments is None else "".join(segment.text for segment in parts)
     if most is not None and description.tokenizer:
         count = _tokens(description.tokenizer).count(text)
         if count > most:

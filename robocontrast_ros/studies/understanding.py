@@ -22,6 +22,7 @@ from robocontrast_ros.analysis.estimates.understanding import (
 )
 from robocontrast_ros.configuration import ConfigurationError, load_record, record
 from robocontrast_ros.configuration.files import find_file, is_path
+from robocontrast_ros.policies.catalogue import look_up
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.runs.versions import session_versions
@@ -109,6 +110,7 @@ def load_check(name: str) -> tuple[CheckParameters, Path]:
         raise ConfigurationError(str(file), key, ", ".join(parameters.sessions), expected)
     for key, names in (("sessions", parameters.sessions), ("policies", parameters.policies)):
         _check_folders(file, key, names)
+    _check_names(file, parameters.policies)
     for key, named in (("chance", (parameters.chance,)), ("expected", tuple(parameters.expected))):
         for policy in named:
             if policy not in parameters.policies:
@@ -123,6 +125,18 @@ def _check_folders(file: Path, key: str, names: Sequence[str]) -> None:
     for number, name in enumerate(names):
         if folders[number] in folders[:number]:
             raise ConfigurationError(str(file), f"{key}.{number}", name, "another name than those before it")
+
+
+def _check_names(file: Path, policies: Sequence[str]) -> None:
+    """Refuse two policies that have the same name of their own, by which their trials are told apart."""
+    known: dict[str, str] = {}
+    for number, policy in enumerate(policies):
+        described = look_up(find_file("policies", policy, str(file), f"policies.{number}", file.parent)).description
+        own = policy if described is None else described.name
+        if own in known:
+            expected = f"a policy with another name than '{own}', which that of '{known[own]}' is, too"
+            raise ConfigurationError(str(file), f"policies.{number}", policy, expected, "Change `name` in its file.")
+        known[own] = policy
 
 
 def check_scores(parameters: CheckParameters, file: Path) -> None:
@@ -195,6 +209,11 @@ def checked(parameters: CheckParameters, output: Path, *, no_mistakes: bool = Fa
         if understanding is None:
             expected = "a session with a perturbation of what is told or shown (axis L or O)"
             raise ConfigurationError(parameters.every_session[0], "strategy.perturbations", "none", expected)
+        for policy, runs in results.items():
+            if not any(run.trials["counts"].any() for run in runs):
+                raise ConfigurationError(
+                    parameters.name, "policies", policy, f"one with a trial that counts (seed {seed})"
+                )
         found[seed] = understanding
     return found
 
@@ -258,10 +277,13 @@ def _state(resolved: ResolvedSession) -> str:
 
 def _run(parameters: CheckParameters, file: Path, output: Path, job: Job) -> None:
     resolved = _resolved(parameters, file, output, job)
+    done = _folder(parameters, output, job) / "done"
+    # An interrupted run must not be taken for the one that was done before.
+    done.unlink(missing_ok=True)
     run = resolved.new_run(time.time())
     bench = open_bench(resolved)
     try:
         run_session(resolved.evaluation(), bench, run.journal)
     finally:
         bench.close()
-    (_folder(parameters, output, job) / "done").write_text(_state(resolved), "utf-8")
+    done.write_text(_state(resolved), "utf-8")

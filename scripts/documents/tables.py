@@ -730,21 +730,30 @@ def understood_as(name: str, verdict: str, policy: str = "") -> str:
     return _list([f"`{perturbation}`" for perturbation in rows["perturbation"]]) if rows.height else "no perturbation"
 
 
-def left_of_success(name: str, perturbation: str, policy: str = "", of: str = BASE) -> str:
-    """Return which share of its success a policy has left under a perturbation, in percent: the ratio of the means.
+def left_of_success(name: str, perturbation: str, policy: str = "") -> str:
+    """Return which share of its base success a policy has left under a perturbation, in percent.
+
+    It is the ratio of the means over the same instances.
 
     Args:
         name: of the result.
         perturbation: its name.
         policy: where the result has several.
-        of: the base trials, or the perturbation that it is compared with.
     """
-    rows = _understood(Source.folder, name, policy)[1]
-    own = rows.filter(pl.col("perturbation") == perturbation)
-    whole = own.item(0, "base_mean")
-    if of != BASE:
-        whole = rows.filter(pl.col("perturbation") == of).item(0, "perturbed_mean")
-    return f"{100.0 * own.item(0, 'perturbed_mean') / whole:.0f} %"
+    own = _understood(Source.folder, name, policy)[1].filter(pl.col("perturbation") == perturbation)
+    return f"{100.0 * own.item(0, 'perturbed_mean') / own.item(0, 'base_mean'):.0f} %"
+
+
+def changed_by(name: str, perturbation: str, policy: str = "") -> str:
+    """Return the paired difference in success of a perturbation to the base trials, with its interval.
+
+    Args:
+        name: of the result.
+        perturbation: its name.
+        policy: where the result has several.
+    """
+    own = _understood(Source.folder, name, policy)[1].filter(pl.col("perturbation") == perturbation)
+    return between(Estimate(*(own.item(0, f"difference_{end}") for end in ("mean", "low", "high"))))
 
 
 def levels_table(name: str, *conditions: str) -> str:
@@ -756,15 +765,17 @@ def levels_table(name: str, *conditions: str) -> str:
     """
     cells = _table(Source.folder, name, "understanding_levels")
     policies = list(dict.fromkeys(cells["policy"]))
-    lines = [["level", "condition", *(f"`{policy}`" for policy in policies)]]
+    lines = [["level", "condition", "n", *(f"`{policy}`" for policy in policies)]]
     for level in dict.fromkeys(cells["level"]):
         for number, condition in enumerate(conditions):
             rows = cells.filter(pl.col("level") == level, pl.col("condition") == condition)
             means = {row["policy"]: row for row in rows.iter_rows(named=True)}
+            numbers = sorted({row["instances"] for row in means.values()})
             lines.append(
                 [
                     "" if number else level,
                     f"`{condition}`" if condition != BASE else condition,
+                    "-".join(str(one) for one in dict.fromkeys((*numbers[:1], *numbers[-1:]))),
                     *(_percent(means.get(policy)) for policy in policies),
                 ]
             )
@@ -789,7 +800,8 @@ def _understood(folder: Path, name: str, policy: str = "") -> tuple[pl.DataFrame
     policies, rows = (_table(folder, name, table) for table in ("understanding_policies", "understanding"))
     if policy:
         policies, rows = (table.filter(pl.col("policy") == policy) for table in (policies, rows))
-    return policies, rows.with_columns(pl.col("perturbation").str.split(" = ")).explode("perturbation")
+    single = rows.with_columns(pl.col("perturbation").str.split(" = ")).explode("perturbation")
+    return policies, single.filter(pl.col("perturbation") != BASE)
 
 
 def _solved_of(policies: pl.DataFrame, name: str) -> str:

@@ -21,8 +21,7 @@ def base_instances(events: Sequence[Event]) -> dict[str, TestInstance]:
 def levels_of(run: RunFolder, instances: Mapping[str, TestInstance], trained: Levels) -> dict[str, str]:
     """Return the level of each test instance of a run for what was trained so; those that have none are left out.
 
-    It is the level of the instance itself, not of its perturbations: what is perturbed is a condition, and a level has
-    the same instances under each of them.
+    It is the level of the instance itself, not of its perturbations: what is perturbed is a condition.
 
     Args:
         run: the run folder, which has the task's file; where it has none that can be read, nothing has a level.

@@ -232,7 +232,7 @@ def _results(event: TrialFinished | TrialVoid, scores: Sequence[ScoreSpec]) -> d
 
 def _pictures(event: TrialFinished) -> str:
     told = event.trial.instance.instruction
-    return segments_digest(told.segments) if told.pictured and not event.observed.known else ""
+    return segments_digest(told.segments) if told.pictured else ""
 
 
 def scores_of(result: TrialResult, scores: Sequence[ScoreSpec]) -> dict[str, object]:

@@ -15,11 +15,15 @@ MARKS = 2
 """Tokens that the tokenizer adds to a text; they are left out of the prompt."""
 
 
+PICTURES = 2
+"""Places of pictures in a prompt about two blocks; ``max_tokens`` counts none of them."""
+
+
 def describe(name: str) -> PolicyDescription:
     """Return the description: it is shown the list of objects, and given segments, with pictures and masks.
 
     Raises:
         ConfigurationError: the package of the sentence encoder is not installed.
     """
-    reads = {**encoder_reads(), "max_tokens": LONGEST + MARKS}
+    reads = {**encoder_reads(), "max_tokens": LONGEST + MARKS - PICTURES}
     return replace(PLANAR_DELTA, name=name, privileged=True, objects=True, referents="crop", mask="native", **reads)

@@ -17,7 +17,7 @@ from robocontrast_ros.configuration import ConfigurationError, load_configured, 
 from robocontrast_ros.contracts.policy import PolicyContract  # noqa: E402
 from robocontrast_ros.domain import Crop, ObjectState, Pose, Scene, Segment, SegmentKind  # noqa: E402
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle  # noqa: E402
-from robocontrast_ros.policies.prompted.description import LONGEST  # noqa: E402
+from robocontrast_ros.policies.prompted.description import LONGEST, PICTURES  # noqa: E402
 from robocontrast_ros.policies.prompted.network import Album, Objects, Prompted, PromptedSizes  # noqa: E402
 from robocontrast_ros.policies.prompted.policy import PromptedPolicy  # noqa: E402
 from robocontrast_ros.policies.prompted.prompt import prompt_of  # noqa: E402
@@ -201,7 +201,7 @@ def test_a_segment_with_a_picture_is_one_token_and_what_is_masked_keeps_its_plac
 
 def test_a_prompt_is_cut_where_the_description_says_and_may_be_empty():
     assert prompt_of((Segment(SegmentKind.TEXT, "moon " * 100),), ENCODER).visible.shape == (1, LONGEST)
-    assert policy().describe().max_tokens == len(ENCODER.tokens("moon " * LONGEST))
+    assert policy().describe().max_tokens == len(ENCODER.tokens("moon " * LONGEST)) - PICTURES
     assert prompt_of((), ENCODER).words.shape == (1, 0, 384)
 
 

@@ -201,6 +201,12 @@ def test_pictures_of_which_the_server_says_nothing_void_nothing(tmp_path, monkey
     assert {trial.delivered for trial in trials} == {Delivery.UNKNOWN}
     digests = compute_results(journal).trials["segments_digest"].to_list()
     assert bool(digests[1]) and digests[0] == digests[2] == "", "pictures are taken to be what was sent"
+    heard = tuple(
+        replace(event, observed=Observed("push the to the")) if isinstance(event, TrialFinished) else event
+        for event in journal.events
+    )
+    again = compute_results(replace(journal, events=heard)).trials["segments_digest"].to_list()
+    assert again == digests, "also where the words are known"
 
 
 def test_other_segments_than_were_chosen_void_a_trial_even_if_they_are_what_was_sent(tmp_path, monkeypatch):

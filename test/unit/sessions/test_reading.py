@@ -134,12 +134,13 @@ def test_pictures_are_for_policies_that_take_them_and_take_no_tokens():
     assert unread(replace(SHORT, referents="crop", max_tokens=2), shown).startswith("3 tokens, of which")
 
 
-def test_masked_words_that_the_policy_masks_itself_take_tokens_and_are_not_nothing():
+def test_masked_words_that_the_policy_masks_itself_take_tokens_and_say_nothing():
     parts = (Segment(SegmentKind.TEXT, "push it up", visible=False),)
     masked = replace(BASE, instruction=replace(BASE.instruction, text="", segments=parts))
     assert unread(replace(SHORT, accepts_empty=False, max_tokens=2), masked).endswith("takes no empty instruction")
-    native = replace(SHORT, mask="native", accepts_empty=False)
+    native = replace(SHORT, mask="native")
     assert unread(native, masked) == ""
+    assert unread(replace(native, accepts_empty=False), masked).endswith("takes no empty instruction")
     assert unread(replace(native, max_tokens=4), masked).startswith("5 tokens, of which")
 
 

@@ -20,7 +20,7 @@ from robocontrast_ros.domain import Outcome
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.studies.understanding import load_check, run_check
+from robocontrast_ros.studies.understanding import Job, _run, load_check, run_check
 from robocontrast_ros.tasks import levels
 
 LEVELS = {
@@ -62,7 +62,11 @@ def check(tmp_path):
     return write
 
 
-def test_a_check_runs_its_sessions_once_and_says_whether_the_verdicts_are_as_expected(tmp_path, check):
+def interrupted(*arguments):
+    raise KeyboardInterrupt
+
+
+def test_a_check_runs_its_sessions_once_and_says_whether_the_verdicts_are_as_expected(tmp_path, check, monkeypatch):
     console = Console(record=True, width=120)
     run_understanding(str(check()), tmp_path / "out", 1, console)
     assert "every verdict is the expected one" in console.export_text()
@@ -82,6 +86,11 @@ def test_a_check_runs_its_sessions_once_and_says_whether_the_verdicts_are_as_exp
     run_understanding(str(file), tmp_path / "out", 1, console)
     again = sorted((tmp_path / "out").glob("seed4/random/*/journal.jsonl"))
     assert len(again) == 2, "with another session, another run"
+    parameters, _ = load_check(str(file))
+    monkeypatch.setattr("robocontrast_ros.studies.understanding.run_session", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _run(parameters, file, tmp_path / "out", Job(4, "./session.yaml", "random"))
+    assert not (tmp_path / "out" / "seed4" / "random" / "done").exists(), "an interrupted run is not done"
 
 
 @pytest.fixture(scope="module")
@@ -244,6 +253,11 @@ def test_the_shipped_check_expects_something_of_each_of_its_policies_and_perturb
         ({"session": ""}, "`session`: got '', expected a session, or several"),
         ({"session": "", "sessions": ["a", "./x/a.yaml"]}, "`sessions.1`: got './x/a.yaml'.*another name"),
         ({"policies": ["oracle", "random", "oracle"]}, "`policies.2`: got 'oracle'"),
+        (
+            {"policies": ["oracle", "oracle_sixteen", "random"]},
+            "`policies.1`.*another name than 'oracle', which",
+        ),
+        ({"policies": ["oracle", "none_such"], "chance": "oracle"}, "`policies.1`: got 'none_such'"),
     ],
 )
 def test_a_check_that_does_not_fit_is_one_clear_error(check, changes, words):
