@@ -69,6 +69,9 @@ def load_and_describe(maker: Any, file: Path) -> PolicyDescription:
     policy = maker.from_file(file)
     try:
         return policy.describe()
+    except ValueError as error:
+        expected = f"one with a description that fits: {error}"
+        raise ConfigurationError(str(file), "policy", type(policy).__name__, expected) from None
     finally:
         getattr(policy, "close", lambda: None)()
 

@@ -174,7 +174,9 @@ def run_check(parameters: CheckParameters, file: Path, output: Path, processes: 
         for session in parameters.every_session
         for policy in parameters.policies
     ]
-    missing = [job for job in wanted if not _finished(parameters, file, output, job)]
+    # All of them before the first is run: a mistake in the last one must not cost the others' time.
+    states = {job: _state(_resolved(parameters, file, output, job)) for job in wanted}
+    missing = [job for job in wanted if not _finished(parameters, output, job, states[job])]
     yield len(wanted) - len(missing), len(wanted)
     one = partial(_run, parameters, file, output)
     for done, (index, lost) in enumerate(run_in_processes(one, missing, processes), start=1):
@@ -242,9 +244,9 @@ def _results(parameters: CheckParameters, output: Path, job: Job) -> Results:
     return compute_results(read_begun(RunFolder.open(max(runs).parent).journal))
 
 
-def _finished(parameters: CheckParameters, file: Path, output: Path, job: Job) -> bool:
+def _finished(parameters: CheckParameters, output: Path, job: Job, state: str) -> bool:
     done = _folder(parameters, output, job) / "done"
-    return done.exists() and done.read_text("utf-8") == _state(_resolved(parameters, file, output, job))
+    return done.exists() and done.read_text("utf-8") == state
 
 
 def _session_file(session: str, file: Path, parameters: CheckParameters) -> Path:

@@ -26,6 +26,9 @@ BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#
 COLUMN, PAGE = 3.4, 7.0
 """Widths of a paper's column, which is also a phone's, and of its page [inch]."""
 
+SIDE_BY_SIDE = 8
+"""Bars whose labels fit side by side."""
+
 POLICY_COLOURS = (BLUE, GREEN, PINK, ORANGE)
 """Bars of the policies that were swapped for one another, in order."""
 
@@ -68,7 +71,7 @@ def draw_perturbations(axes: Axes, summary: Summary) -> None:
             first = f"\n{policy}" if row is rows[0] and len(summary.policies) > 1 else ""
             ticks.append(_tick(row) + first)
             position += 1
-    axes.set_xticks(range(len(ticks)), ticks)
+    label_bars(axes, ticks)
     axes.set_xlim(-0.6, len(ticks) - 0.4)
     _limit(axes, summary.metric_spec, 0.0)
     axes.set_ylabel(f"mean {summary.metric_spec.heading} (95 % interval)")
@@ -105,6 +108,17 @@ def _draw_bar(axes: Axes, position: int, row: Row, metric: str, colour: str) -> 
     if score.low is not None:
         error = [[max(score.mean - score.low, 0.0)], [max(score.high - score.mean, 0.0)]]
         axes.errorbar(position, score.mean, error, color="black", capsize=4.0, linewidth=1.2)
+
+
+def label_bars(axes: Axes, labels: Sequence[str]) -> None:
+    """Write a label below each bar; turned, and its lines on one, where too many are to stand side by side."""
+    if len(labels) <= SIDE_BY_SIDE:
+        axes.set_xticks(range(len(labels)), labels)
+        return
+    axes.set_xticks(range(len(labels)), [label.replace("\n", ", ") for label in labels])
+    axes.tick_params(axis="x", rotation=50)
+    for text in axes.get_xticklabels():
+        text.set(ha="right", rotation_mode="anchor")
 
 
 def _tick(row: Row) -> str:
@@ -232,7 +246,7 @@ def draw_comparison(figure: Figure, comparison: Comparison, first: str, second: 
     differences.set_ylabel(f"difference of {metric}")
     means.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     for axes in (means, differences):
-        axes.set_xticks(range(len(rows)), [f"{row.symbol}\nn = {row.pairs}" for row in rows])
+        label_bars(axes, [f"{row.symbol}\nn = {row.pairs}" for row in rows])
         axes.set_xlim(-0.6, len(rows) - 0.4)
         axes.spines[["top", "right"]].set_visible(False)
 

@@ -50,9 +50,9 @@ ACROSS = 3
 
 LEGEND_COLUMNS = 4
 
-COLOURS = (*POLICY_COLOURS, GREY)
+COLOURS = (*POLICY_COLOURS, GREY, "#7b4fa3", "#8c6d1f", "black")
 MARKERS = "os^Dvp"
-"""Of the policies; with as many colours less one, thirty policies are different."""
+"""Of the policies; eight have colours of their own, and two dozen differ in colour or marker."""
 
 
 def drawings_of(found: Understanding) -> dict[str, Drawing]:

@@ -11,7 +11,9 @@ from described_policies import write_described
 from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.policies.catalogue import load_and_describe
 
 
 def run(*arguments: str):
@@ -212,3 +214,19 @@ def test_how_much_of_the_words_a_policy_reads_is_told_or_said_to_be_unknown(tmp_
         "uncounted": "48 tokens tokenizer unknown",
         "pictures": "unknown pictures masks",
     }
+
+
+def test_a_description_that_does_not_fit_is_one_line_that_names_the_file(tmp_path, monkeypatch):
+    (tmp_path / "video.py").write_text(
+        "from robocontrast_ros.policies.protocol import PolicyDescription\n"
+        "class Video:\n"
+        "    @classmethod\n"
+        "    def from_file(cls, path): return cls()\n"
+        "    def describe(self): return PolicyDescription('video', 'planar_delta', 2, referents='video')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "mine.yaml"
+    file.write_text("policy: video:Video\n")
+    expected = "mine.yaml: `policy`: got 'Video'.*referents none or crop, not 'video'"
+    with pytest.raises(ConfigurationError, match=expected):
+        load_and_describe(find_configured("policies", file), file)

@@ -67,6 +67,12 @@ class Counting:
         self.steps += 1
 
 
+class Alone:
+    """Surroundings without a camera."""
+
+    movable = ()
+
+
 class Estimator:
     """An estimator that is told where the robot starts."""
 
@@ -79,7 +85,7 @@ def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_f
     robot, pacer, estimator = Robot(homes), Counting(), Estimator()
     start = Pose.planar(0.3, 0.1)
     request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, start)
-    EpisodeAssembly(robot, estimator, pacer, None, None, 0.1).begin(request)
+    EpisodeAssembly(robot, estimator, pacer, Alone(), None, 0.1).begin(request)
     assert (pacer.began, pacer.steps, estimator.start) == (1, steps, start)
     assert robot.sent == ([(start, 7.0)] if homes else [])
 
