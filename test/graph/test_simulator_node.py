@@ -116,7 +116,7 @@ def test_a_step_brings_time_and_all_sensors_of_the_new_time(simulator):
 
 def test_images_are_rgb_in_the_optical_frame_and_fit_their_camera_info(simulator):
     simulator.step()
-    simulator.wait(lambda: bool(simulator.heard[CAMERA.image_topic]))
+    simulator.wait(lambda: all(simulator.heard[topic] for topic in (CAMERA.image_topic, CAMERA.info_topic)))
     image, info = simulator.heard[CAMERA.image_topic][-1], simulator.heard[CAMERA.info_topic][-1]
     assert image_to_array(image).shape == (info.height, info.width, 3) == (90, 160, 3)
     assert image.header.frame_id == info.header.frame_id == CAMERA.frame_id
