@@ -92,7 +92,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=120)
-        raise AssertionError(f"the command did not end within {DEADLINE:g} s:\n{output}") from None
+        raise AssertionError(f"the command did not end within {DEADLINE:g} s:\n{output}")
     return process.returncode, output
 
 

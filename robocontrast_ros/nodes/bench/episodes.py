@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any
 
+from action_msgs.srv import CancelGoal
 from rclpy.action import ActionClient
 
 from robocontrast_ros.action import RunEpisode
@@ -19,6 +19,9 @@ from robocontrast_ros.nodes.runtime.channel import Channel, fault_without_answer
 ABORT_TIMEOUT = 5.0
 """Longest silence of an episode that was cancelled [s]."""
 
+ASK_AGAIN = 5.0
+"""Silence after which the result is asked for once more [s]: rollout keeps it for ten, and an answer can be lost."""
+
 
 class EpisodeClient:
     """Runs episodes by RunEpisode."""
@@ -28,7 +31,9 @@ class EpisodeClient:
         self._channel, self._rollout = channel, parameters.rollout
         self._timeout, self._silence_timeout = parameters.answer_timeout, parameters.silence_timeout
         self._aborted = aborted
-        self._action = ActionClient(channel.node, RunEpisode, f"{parameters.rollout}/run_episode")
+        name = f"{parameters.rollout}/run_episode"
+        self._cancel_all = channel.node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
+        self._action = ActionClient(channel.node, RunEpisode, name)
         self._last_heard = 0.0
         self.wait_for_server = self._action.wait_for_server
 
@@ -43,27 +48,56 @@ class EpisodeClient:
         # is lost. On the thread that takes the answers there is no between.
         with fault_without_answer(Fault.SENSOR_LOST):
             sent = self._channel.do(lambda: self._action.send_goal_async(goal, self._hear), self._timeout)
-        handle = self._wait(sent)
+        try:
+            handle = self._wait([_answer_of(sent)], self._timeout, "accept the episode")
+        except BenchFault:
+            # Its answer may be lost and the episode run all the same: the next one must find the robot at rest.
+            self._cancel_all.call_async(CancelGoal.Request())
+            raise
         if not handle.accepted:
             raise BenchFault(Fault.SENSOR_LOST, f"'{self._rollout}' refused the episode")
-        return self._wait(handle.get_result_async(), handle.cancel_goal_async).result
+        answers = [_answer_of(handle.get_result_async())]
 
-    def _wait(self, future: Any, cancel: Callable[[], Any] | None = None) -> Any:
-        answer: Future[Any] = Future()
-        future.add_done_callback(lambda done: answer.set_result(done.result()))
+        def ask_again() -> None:
+            answers.append(_answer_of(handle.get_result_async()))
+
+        what = "say anything of the running episode"
+        return self._wait(answers, self._silence_timeout, what, handle.cancel_goal_async, ask_again).result
+
+    def _wait(
+        self,
+        answers: list[Future[Any]],
+        silence: float,
+        what: str,
+        cancel: Callable[[], Any] | None = None,
+        ask_again: Callable[[], None] = lambda: None,
+    ) -> Any:
+        """Return the first of the answers to one question, which may be asked again; cancel it once it is aborted."""
+        asked = time.monotonic()
         while True:
-            try:
-                return answer.result(0.1)
-            except FutureTimeout:
-                aborted = self._aborted()
-                if aborted and cancel is not None:
-                    cancel()
-                    cancel = None
-                    self._hear()
-                limit = ABORT_TIMEOUT if aborted else self._silence_timeout
-                if time.monotonic() - self._last_heard > limit:
-                    fault = Fault.ABORTED if aborted else Fault.SENSOR_LOST
-                    raise BenchFault(fault, f"'{self._rollout}' was silent for {limit:g} s") from None
+            done = wait(answers, 0.1, FIRST_COMPLETED).done
+            if done:
+                return done.pop().result()
+            aborted = self._aborted()
+            if aborted and cancel is not None:
+                cancel()
+                cancel = None
+                self._hear()
+            now = time.monotonic()
+            limit = ABORT_TIMEOUT if aborted else silence
+            if now - self._last_heard > limit:
+                fault = Fault.ABORTED if aborted else Fault.SENSOR_LOST
+                raise BenchFault(fault, f"'{self._rollout}' did not {what} for {limit:g} s")
+            if now - max(self._last_heard, asked) > ASK_AGAIN:
+                asked = now
+                ask_again()
 
     def _hear(self, _: Any = None) -> None:
         self._last_heard = time.monotonic()
+
+
+def _answer_of(future: Any) -> Future[Any]:
+    """Return what a future of rclpy will hold, to be waited for on another thread."""
+    answer: Future[Any] = Future()
+    future.add_done_callback(lambda done: answer.set_result(done.result()))
+    return answer
