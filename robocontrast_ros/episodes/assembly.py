@@ -98,6 +98,10 @@ class EpisodeAssembly:
             self._asked = True
         return self.policy.request_actions(observation, images)
 
+    def answered(self, pending: PendingAnswer, wait: bool) -> bool:
+        """Tell whether the robot need not go on without an answer; wait for it while the control period lasts."""
+        return self._pacer.answered(pending, wait)
+
     def _filtered(self, observation: Observation, images: Images) -> tuple[Observation, Images]:
         shown = self._filters.apply(replace(observation, images=self.policy.shown(images)))
         images = self.policy.packed(shown.images, images)

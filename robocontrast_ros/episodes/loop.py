@@ -11,6 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robocontrast_ros.domain import Delivery, Fault, Filter, Observed, Pose, Progress, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.chunks import ChunkedActions
@@ -109,6 +112,14 @@ class EpisodeBench(Protocol):
     def request_actions(self, observation: Observation) -> PendingAnswer:
         """Ask the policy, without waiting for the answer."""
 
+    def answered(self, pending: PendingAnswer, wait: bool) -> bool:
+        """Tell whether the robot need not go on without the policy's answer.
+
+        Args:
+            pending: the answer.
+            wait: whether to wait for it until the present control period ends.
+        """
+
     def progress(self, stamp: float) -> Progress:
         """Return the score of the scene of a time [s]."""
 
@@ -206,30 +217,55 @@ def _loop(
         else:
             pending = bench.request_actions(state.observation)
             done = _scored(bench, request, state, feedback)
+            while not (done or bench.answered(pending, True) or cancelled() or state.steps >= request.step_limit):
+                bench.command(controller.hold(state.observation.robot))
+                _step(bench, state)
+                done = state.steps < request.step_limit and _scored(bench, request, state, feedback)
             # Wait for the answer even when it is not needed: no request may be open when the next trial begins.
             answer = _answer(bench, pending, state, needed=not done)
             if done or answer is None:
                 return
             actions.add(actions.step, answer.actions)
-        action = actions.next()
-        if controller.ends_episode(action):
-            state.stopped = True
+            if state.steps >= request.step_limit:
+                continue
+        if _carried_out(bench, controller, actions.next(), request, state, feedback):
             return
-        try:
-            controller.begin(action, state.observation.robot)
-        except ValueError as error:
-            raise PolicyFault(Fault.POLICY_INVALID_ACTION, str(error)) from None
+
+
+def _carried_out(
+    bench: EpisodeBench,
+    controller: Controller,
+    action: NDArray[np.float64],
+    request: EpisodeRequest,
+    state: _State,
+    feedback: Callable[[int, Progress], None],
+) -> bool:
+    """Carry out an action; return whether the episode is over."""
+    if controller.ends_episode(action):
+        state.stopped = True
+        return True
+    try:
+        controller.begin(action, state.observation.robot)
+    except ValueError as error:
+        raise PolicyFault(Fault.POLICY_INVALID_ACTION, str(error)) from None
+    motion = controller.step(state.observation.robot)
+    while motion is not None and state.steps < request.step_limit:
+        bench.command(motion.command)
+        state.clamped_steps += motion.clamped
+        _step(bench, state)
         motion = controller.step(state.observation.robot)
-        while motion is not None and state.steps < request.step_limit:
-            bench.command(motion.command)
-            bench.step()
-            state.steps += 1
-            state.clamped_steps += motion.clamped
-            motion = controller.step(_observe(bench, state).robot)
-            # The scene at an action's end is scored before the next one, or while the policy computes it.
-            between = motion is not None and state.steps < request.step_limit
-            if between and _scored(bench, request, state, feedback):
-                return
+        # The scene at an action's end is scored before the next one, or while the policy computes it.
+        between = motion is not None and state.steps < request.step_limit
+        if between and _scored(bench, request, state, feedback):
+            return True
+    return False
+
+
+def _step(bench: EpisodeBench, state: _State) -> None:
+    """Let the control period of a command pass."""
+    bench.step()
+    state.steps += 1
+    _observe(bench, state)
 
 
 def _observe(bench: EpisodeBench, state: _State) -> Observation:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from robocontrast_ros.episodes.ports import PendingAnswer
+
 
 class Lockstep:
     """The world waits: each control period is asked for.
@@ -25,6 +27,10 @@ class Lockstep:
     def step(self) -> None:
         """Let one control period of the world pass."""
         self._step()
+
+    def answered(self, pending: PendingAnswer, wait: bool) -> bool:
+        """Return true: the world waits for the policy."""
+        return True
 
 
 class WallClock:
@@ -59,3 +65,8 @@ class WallClock:
         self._due = max(self._due + self._period, self._clock())
         while (left := self._due - self._clock()) > 0.0:
             self._sleep(left)
+
+    def answered(self, pending: PendingAnswer, wait: bool) -> bool:
+        """Tell whether an answer is there; wait for it until the present control period ends at the latest."""
+        left = max(self._due + self._period - self._clock(), 0.0)
+        return pending.arrived(left if wait else 0.0)

@@ -63,6 +63,14 @@ class Pacer(Protocol):
             BenchFault: the simulator is lost.
         """
 
+    def answered(self, pending: PendingAnswer, wait: bool) -> bool:
+        """Tell whether the robot need not go on without an answer of the policy.
+
+        Args:
+            pending: the answer.
+            wait: whether to wait for it until the present control period ends.
+        """
+
 
 class Surroundings(Protocol):
     """What an episode is given of the world besides the robot. All of it may raise BenchFault.
@@ -94,6 +102,9 @@ class Surroundings(Protocol):
 
 class PendingAnswer(Protocol):
     """Actions that were requested."""
+
+    def arrived(self, timeout: float) -> bool:
+        """Wait up to a time [s], and return whether ``result`` need not wait any more."""
 
     def result(self) -> Answer:
         """Wait for them.

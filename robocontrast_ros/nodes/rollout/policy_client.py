@@ -132,6 +132,10 @@ class PendingActions:
         """Take the pending response, the observation's stamp, and the limit of waiting for it [s]."""
         self._response, self._stamp, self._timeout = response, stamp, timeout
 
+    def arrived(self, timeout: float) -> bool:
+        """Wait up to a time [s], and return whether the actions are there."""
+        return self._response.arrived(timeout)
+
     def result(self) -> Answer:
         """Wait for the actions."""
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
@@ -160,6 +164,10 @@ class LocalActions:
         self._client = client
         with _faults_by_owner():
             self._number = client.ask(observation)
+
+    def arrived(self, timeout: float) -> bool:
+        """Wait up to a time [s], and return whether the actions are there, or the server is lost."""
+        return self._client.arrived(timeout)
 
     def result(self) -> Answer:
         """Wait for the actions."""

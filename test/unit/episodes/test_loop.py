@@ -66,6 +66,7 @@ class Line:
     fail: dict = field(default_factory=dict)
     position: float = 0.0
     time: float = 5.0
+    thinking: float = 0.0
     log: list = field(default_factory=list)
     began: list = field(default_factory=list)
     scored: list = field(default_factory=list)
@@ -104,7 +105,12 @@ class Line:
                 first = bench.log.count("answer") == 1
                 return Answer(np.array(bench.answers.pop(0)), 0.001, bench.received if first else Observed())
 
+        self.asked = self.time
         return Pending()
+
+    def answered(self, pending, wait):
+        self._do("wait")
+        return self.time - self.asked >= self.thinking - 1e-9
 
     def progress(self, stamp):
         self._do("progress")
