@@ -159,6 +159,8 @@ def _answers(described: PolicyDescription) -> str:
             lines[-1] += f", {described.executed} executed"
         if described.ensemble is not None:
             lines.append(f"ensemble {described.ensemble:g}")
+    if described.late != "hold":
+        lines.append(f"late: {described.late}")
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import track
 
 from robocontrast_ros.analysis.data.golden import golden_words
+from robocontrast_ros.analysis.data.pacing import pacing_of
 from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
 from robocontrast_ros.analysis.figures.maps import write_maps
 from robocontrast_ros.analysis.tables.sample_size import sample_size_report
@@ -39,6 +40,9 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
             f"No trial counts; {counted(len(results.trials), 'attempt was', 'attempts were')} void.",
             style="yellow",
         )
+    events = read_journal(run.journal).events
+    if pacing := pacing_of(events).words:
+        console.print(pacing, highlight=False)
     if within is not None:
         console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
     # Paths are for copying: they must not be broken at the terminal's edge.
@@ -46,7 +50,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     _draw_maps(run, console)
     console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)
     console.print(f"as one page: robocontrast report {shlex.quote(str(run.path))}", soft_wrap=True, highlight=False)
-    said = golden_words(read_journal(run.journal).events)
+    said = golden_words(events)
     if said:
         console.print(said, soft_wrap=True, highlight=False)
 

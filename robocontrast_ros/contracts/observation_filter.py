@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 
 from robocontrast_ros.contracts.checking import promise
 from robocontrast_ros.domain import ObjectState, Pose, Scene
-from robocontrast_ros.observations.protocol import ObservationFilter, moves_cameras
+from robocontrast_ros.observations.protocol import ObservationFilter, delays_answers, moves_cameras
 from robocontrast_ros.policies.protocol import Observation
 
 OBSERVATIONS = 20
@@ -85,7 +86,8 @@ class ObservationFilterContract:
         """In each severity; of one camera the images of that camera."""
         if moves_cameras(self.make()):
             promise(self.make().of_images, "a filter that moves cameras is one `of_images`")
-        for severity in () if moves_cameras(self.make()) else self.severities():
+        elsewhere = moves_cameras(self.make()) or delays_answers(self.make())
+        for severity in () if elsewhere else self.severities():
             cameras = ("", "front") if self.make().of_images else ("",)
             for camera in cameras:
                 pairs = [(got, seen(number)) for number, got in enumerate(self.shown(severity, camera))]
@@ -96,6 +98,22 @@ class ObservationFilterContract:
                 if camera:
                     other = all(np.array_equal(got.images["wrist"], was.images["wrist"]) for got, was in pairs)
                     promise(other, f"the images of the camera '{camera}' change, and no other's")
+
+    def test_answers_are_delayed_by_a_time_that_the_seed_decides_and_what_is_shown_stays(self) -> None:
+        """Where the filter delays answers."""
+        if not delays_answers(self.make()):
+            return
+        for severity in self.severities():
+            delays = []
+            for _ in range(2):
+                made = self.make()(severity, "", np.random.default_rng(7))
+                delays.append([made.delay(0.1 * number) for number in range(20)])
+                promise(_equal(made.apply(seen(1)), seen(1)), f"severity {severity} shows what it is given")
+            promise(delays[0] == delays[1], f"severity {severity} delays answers in the same way for the same seed")
+            promise(
+                all(math.isfinite(delay) and delay >= 0.0 for delay in delays[0]),
+                f"severity {severity} delays answers by at least 0 s; got {delays[0]}",
+            )
 
     def test_cameras_are_moved_each_in_the_same_way_whichever_others_there_are(self) -> None:
         """Where the filter moves cameras; of one camera that one alone."""

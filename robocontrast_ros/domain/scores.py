@@ -15,6 +15,7 @@ TAKEN = frozenset(
         *("optimal_path_length_m", "steps", "duration_s", "clamped_steps", "setup_moves", "setup_metres"),
         *("setup_seconds", "setup_measured", "setup_cost", "cumulative_cost", "cost_unit", "wall_time_s"),
         *("policy_answers", "policy_latency_median_s", "policy_latency_p95_s", "policy_latency_max_s"),
+        *("late_answers", "late_steps", "period_jitter_p99_s", "overruns"),
         *("observed_instruction", "segments_digest", "image_digest", "bag", "messages", "messages_missing"),
         *("twin", "block", "delivered", "filters"),
     }

@@ -9,6 +9,7 @@ from robocontrast_ros.domain import Fault, Observed, Progress, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.episodes.ports import Images, Pacer, PendingAnswer, PolicyConnection, RobotPort, Surroundings
+from robocontrast_ros.episodes.thinking import ThoughtOver
 from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.segments import as_told
@@ -61,6 +62,13 @@ class EpisodeAssembly:
         told = as_told(instruction, segments, self.policy.description)
         self.sent, self._asked = told.sent, False
         self.policy.reset(told.text, seed, told.segments or ())
+        # A reset may take long, and is no part of a control period.
+        self._pacer.begin()
+
+    @property
+    def period_errors(self) -> tuple[float, ...]:
+        """How much longer each control period was than it should be [s]; empty where the world waits."""
+        return tuple(self._pacer.errors)
 
     def step(self) -> None:
         """Let one control period pass."""
@@ -96,11 +104,14 @@ class EpisodeAssembly:
             # Before the policy has them: one in this process could change them. Of the first alone, for it costs time.
             self.sent = replace(self.sent, image_digest=image_digest(self.policy.shown(images)))
             self._asked = True
-        return self.policy.request_actions(observation, images)
+        pending = self.policy.request_actions(observation, images)
+        return ThoughtOver(pending, observation.stamp, self._filters.delay) if self._filters.delays else pending
 
     def answered(self, pending: PendingAnswer, wait: bool) -> bool:
         """Tell whether the robot need not go on without an answer; wait for it while the control period lasts."""
-        return self._pacer.answered(pending, wait)
+        if not self._pacer.answered(pending, wait):
+            return False
+        return not isinstance(pending, ThoughtOver) or pending.due(self._stamp)
 
     def _filtered(self, observation: Observation, images: Images) -> tuple[Observation, Images]:
         shown = self._filters.apply(replace(observation, images=self.policy.shown(images)))

@@ -68,6 +68,8 @@ class Execution:
         recording: where it was recorded.
         wall_time: how long it took on the wall clock [s].
         policy_latency: time that the policy itself took for each answer [s].
+        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
+        waits: control steps that passed before each answer was there; empty where none ever did.
         delivered: whether what the policy received is what was sent.
     """
 
@@ -77,6 +79,8 @@ class Execution:
     wall_time: float
     policy_latency: tuple[float, ...] = ()
     delivered: Delivery = Delivery.UNKNOWN
+    period_errors: tuple[float, ...] = ()
+    waits: tuple[int, ...] = ()
 
 
 class PolicyRefusal(Exception):

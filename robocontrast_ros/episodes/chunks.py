@@ -33,6 +33,11 @@ class ChunkedActions:
         """Whether the policy is to be asked before the coming action step."""
         return self.step >= self._ask_at
 
+    @property
+    def covered(self) -> bool:
+        """Whether an answer has an action for the coming step."""
+        return any(0 <= self.step - start < len(actions) for start, actions in self._answers)
+
     def add(self, step: int, actions: NDArray[np.float64]) -> None:
         """Take an answer, shape (n, action_size), n >= 1, to the observation before an action step."""
         if self._ensemble is None:

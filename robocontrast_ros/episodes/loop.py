@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,8 @@ class EpisodeReport:
         delivered: whether that is what was sent.
         policy_latency: time of each answer [s].
         stopped: whether the policy itself ended the episode.
+        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
+        waits: control steps that passed before each answer was there; empty where none ever did.
     """
 
     fault: Fault
@@ -79,6 +81,8 @@ class EpisodeReport:
     delivered: Delivery
     policy_latency: tuple[float, ...]
     stopped: bool
+    period_errors: tuple[float, ...] = ()
+    waits: tuple[int, ...] = ()
 
     @classmethod
     def not_begun(cls, request: EpisodeRequest, error: Exception) -> EpisodeReport:
@@ -93,9 +97,11 @@ class EpisodeBench(Protocol):
 
     Attributes:
         sent: what was sent to the policy since its reset: the instruction, and the digest of the first images.
+        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
     """
 
     sent: Observed
+    period_errors: tuple[float, ...]
 
     def begin(self, request: EpisodeRequest) -> None:
         """Prepare for an episode: the robot is, or should be, at the request's start pose."""
@@ -143,13 +149,13 @@ def run_episode(
 ) -> EpisodeReport:
     """Run one episode to success, the step limit or a fault, and leave the robot stopped.
 
-    1. The policy is reset; the robot holds still for one control period, which gives a first
-       observation of the scene as it is. 2. Where no action of its answers is left to
-       execute, the policy is asked, and meanwhile the scorer says whether the goal is reached. 3. The
-       next action is executed, clamped to the robot's limits, in as many control periods as the
-       controller needs. A faulty answer never reaches the robot; the action that says that the robot is
-       done ends the episode. Where the policy server received something else than was sent to it, the
-       episode ends with PERTURBATION_NOT_DELIVERED.
+    1. The policy is reset; the robot holds still for one control period, which gives a first observation of the scene
+    as it is. 2. Where no action of its answers is left to execute, the policy is asked, and meanwhile the scorer says
+    whether the goal is reached. Where the world does not wait for the policy, it goes on control step by control step
+    until the answer is there, and the robot does meanwhile what the policy's ``late`` says. 3. The next action is
+    executed, clamped to the robot's limits, in as many control periods as the controller needs. A faulty answer never
+    reaches the robot; the action that says that the robot is done ends the episode. Where the policy server received
+    something else than was sent to it, the episode ends with PERTURBATION_NOT_DELIVERED.
 
     Args:
         bench: policy, sensors, scorer, robot and clock.
@@ -177,6 +183,8 @@ def run_episode(
         delivered=state.delivered,
         policy_latency=tuple(state.latency),
         stopped=state.stopped,
+        period_errors=bench.period_errors,
+        waits=tuple(state.waits) if any(state.waits) else (),
     )
 
 
@@ -191,6 +199,8 @@ class _State:
         self.delivered = Delivery.UNKNOWN
         self.latency: list[float] = []
         self.stopped = False
+        self.waits: list[int] = []
+        self.scored: tuple[float, bool] | None = None
 
 
 def _loop(
@@ -217,16 +227,27 @@ def _loop(
         else:
             pending = bench.request_actions(state.observation)
             done = _scored(bench, request, state, feedback)
-            while not (done or bench.answered(pending, True) or cancelled() or state.steps >= request.step_limit):
-                bench.command(controller.hold(state.observation.robot))
-                _step(bench, state)
-                done = state.steps < request.step_limit and _scored(bench, request, state, feedback)
+            asked, began = actions.step, state.steps
+            while not done and state.steps < request.step_limit and not cancelled():
+                goes_on = policy.late == "chunk" and actions.covered
+                if bench.answered(pending, wait=not goes_on):
+                    break
+                if policy.late == "stop":
+                    _give_up(bench, controller, pending, state)
+                if goes_on:
+                    done = _carried_out(bench, controller, actions.next(), request, state, feedback)
+                else:
+                    bench.command(controller.hold(state.observation.robot))
+                    _step(bench, state)
+                if not done and state.steps < request.step_limit:
+                    done = _scored(bench, request, state, feedback)
+            state.waits.append(state.steps - began)
             # Wait for the answer even when it is not needed: no request may be open when the next trial begins.
             answer = _answer(bench, pending, state, needed=not done)
             if done or answer is None:
                 return
-            actions.add(actions.step, answer.actions)
-            if state.steps >= request.step_limit:
+            actions.add(asked, answer.actions)
+            if state.steps >= request.step_limit or not actions.covered:
                 continue
         if _carried_out(bench, controller, actions.next(), request, state, feedback):
             return
@@ -278,9 +299,12 @@ def _observe(bench: EpisodeBench, state: _State) -> Observation:
 def _scored(
     bench: EpisodeBench, request: EpisodeRequest, state: _State, feedback: Callable[[int, Progress], None]
 ) -> bool:
-    progress = bench.progress(state.last_stamp)
-    feedback(state.steps, progress)
-    return progress.success and request.stop_on_success
+    # What was scored while the robot waited for an answer that came too late is not scored twice.
+    if state.scored is None or state.scored[0] != state.last_stamp:
+        progress = bench.progress(state.last_stamp)
+        feedback(state.steps, progress)
+        state.scored = state.last_stamp, progress.success and request.stop_on_success
+    return state.scored[1]
 
 
 def _answer(bench: EpisodeBench, pending: PendingAnswer, state: _State, needed: bool) -> Answer | None:
@@ -297,6 +321,16 @@ def _answer(bench: EpisodeBench, pending: PendingAnswer, state: _State, needed: 
         if state.delivered is Delivery.DIFFERENT:
             raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, difference)
     return answer
+
+
+def _give_up(bench: EpisodeBench, controller: Controller, pending: PendingAnswer, state: _State) -> NoReturn:
+    """End the trial because an answer takes too long: the robot stops before the answer is waited for."""
+    bench.hold(controller.hold(state.observation.robot))
+    with contextlib.suppress(PolicyFault):
+        pending.result()
+    raise PolicyFault(
+        Fault.POLICY_TIMEOUT, "its answer took longer than a control period, and its file says `late: stop`"
+    )
 
 
 def _stop(bench: EpisodeBench, controller: Controller, state: _State) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from robocontrast_ros.episodes.ports import PendingAnswer
 
@@ -13,9 +13,11 @@ class Lockstep:
 
     Attributes:
         steps_world: whether it needs a world that can be stepped.
+        errors: see ``ports.Pacer``.
     """
 
     steps_world = True
+    errors: Sequence[float] = ()
 
     def __init__(self, period: float, step: Callable[[], None]) -> None:
         """Take the control period [s] and what lets the world go on by one."""
@@ -41,6 +43,7 @@ class WallClock:
 
     Attributes:
         steps_world: whether it needs a world that can be stepped.
+        errors: see ``ports.Pacer``.
     """
 
     steps_world = False
@@ -58,13 +61,17 @@ class WallClock:
 
     def begin(self) -> None:
         """Begin a control period now."""
-        self._due = self._clock()
+        self._due = self._began = self._clock()
+        self.errors: list[float] = []
 
     def step(self) -> None:
         """Wait for the end of the present control period."""
         self._due = max(self._due + self._period, self._clock())
         while (left := self._due - self._clock()) > 0.0:
             self._sleep(left)
+        now = self._clock()
+        self.errors.append(now - self._began - self._period)
+        self._began = now
 
     def answered(self, pending: PendingAnswer, wait: bool) -> bool:
         """Tell whether an answer is there; wait for it until the present control period ends at the latest."""

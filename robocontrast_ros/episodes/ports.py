@@ -5,7 +5,7 @@ An episode is put together from them by ``episodes.assembly``, for all of these 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,7 +51,14 @@ class RobotPort(Protocol):
 
 
 class Pacer(Protocol):
-    """Lets time pass: a simulator is stepped, or the wall clock waited for."""
+    """Lets time pass: a simulator is stepped, or the wall clock waited for.
+
+    Attributes:
+        errors: how much longer each control period since ``begin`` was than it should be [s]; empty where that has no
+            meaning, for the world waits.
+    """
+
+    errors: Sequence[float]
 
     def begin(self) -> None:
         """Begin an episode: the next control period starts now."""

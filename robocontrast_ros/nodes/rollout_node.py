@@ -106,6 +106,8 @@ def _result(report: EpisodeReport, published: dict[str, int]) -> RunEpisode.Resu
         delivered=int(report.delivered),
         published=[TopicCount(topic=topic, count=count) for topic, count in published.items()],
         policy_latency=list(report.policy_latency),
+        period_errors=list(report.period_errors),
+        waits=list(report.waits),
     )
 
 

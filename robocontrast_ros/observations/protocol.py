@@ -23,6 +23,9 @@ class ObservationFilter(Protocol):
     One that has the world draw images from elsewhere says so in the class attribute ``moves_cameras`` and is a
     ``CameraFilter``: it is not run where the world cannot.
 
+    One that has the world go on while the policy thinks says so in the class attribute ``delays_answers`` and is a
+    ``DelayFilter``.
+
     Attributes:
         levels: what each severity is, the least first, with units; one to five of them.
         description: what it does, in a few words.
@@ -60,6 +63,15 @@ class CameraFilter(ObservationFilter, Protocol):
         """
 
 
+class DelayFilter(ObservationFilter, Protocol):
+    """Has the world go on while the policy thinks; what it is shown stays, and ``apply`` is not called."""
+
+    delays_answers: ClassVar[bool]
+
+    def delay(self, latency: float) -> float:
+        """Return how long an answer counts as having taken [s], given how long it did [s]."""
+
+
 class Filters:
     """The filters of one trial, one after the other."""
 
@@ -71,7 +83,9 @@ class Filters:
         """
         made = [_made(wanted, np.random.default_rng([seed, position])) for position, wanted in enumerate(filters)]
         self._cameras = [each for each in made if moves_cameras(type(each))]
-        self._filters = [each for each in made if not moves_cameras(type(each))]
+        self._delays = [each for each in made if delays_answers(type(each))]
+        special = (*self._cameras, *self._delays)
+        self._filters = [each for each in made if not any(each is other for other in special)]
 
     def __bool__(self) -> bool:
         """Whether what a policy is shown may differ from what the sensors gave."""
@@ -90,6 +104,15 @@ class Filters:
                 found[name] = reduce(compose, offsets)
         return found
 
+    @property
+    def delays(self) -> bool:
+        """Whether answers of the policy count as having taken another time than they did."""
+        return bool(self._delays)
+
+    def delay(self, latency: float) -> float:
+        """Return how long an answer counts as having taken [s], given how long it did [s]; called once for each."""
+        return sum(each.delay(latency) for each in self._delays)
+
     def apply(self, observation: Observation) -> Observation:
         """Return what the policy is shown in place of an observation."""
         for each in self._filters:
@@ -100,6 +123,11 @@ class Filters:
 def moves_cameras(kind: type[ObservationFilter]) -> bool:
     """Tell whether a filter is a ``CameraFilter``."""
     return getattr(kind, "moves_cameras", False)
+
+
+def delays_answers(kind: type[ObservationFilter]) -> bool:
+    """Tell whether a filter is a ``DelayFilter``."""
+    return getattr(kind, "delays_answers", False)
 
 
 def _made(wanted: Filter, rng: np.random.Generator) -> ObservationFilter:

@@ -15,6 +15,7 @@ from robocontrast_ros.domain.channels import OBSERVATIONS
 Case = Literal["any", "lower"]
 Referents = Literal["none", "crop"]
 Mask = Literal["omit", "native"]
+Late = Literal["hold", "chunk", "stop"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,10 @@ class PolicyDescription:
         referents: ``crop`` where it takes a picture of a referent in place of its words.
         mask: what becomes of masked parts of an instruction: ``omit`` where it never gets them, ``native`` where it
             gets them marked as not visible, and masks them itself, such as in its attention.
+        late: what the robot does while an answer takes longer than a control period, where the world does not wait:
+            ``hold`` where it is; go on with the rest of the last answer (``chunk``), then hold; or ``stop``, which ends
+            the trial as failed. Actions of a step that has passed are dropped with ``chunk``; with ``hold`` no action
+            step passes.
     """
 
     name: str
@@ -109,6 +114,7 @@ class PolicyDescription:
     objects: bool | None = None
     referents: Referents = "none"
     mask: Mask = "omit"
+    late: Late = "hold"
 
     def __post_init__(self) -> None:
         """Refuse impossible values, since user code makes descriptions, too."""
@@ -130,9 +136,14 @@ class PolicyDescription:
             raise ValueError(f"policy '{self.name}': one of image_sizes for each of cameras, or none")
         if self.max_tokens is not None and self.max_tokens < 1:
             raise ValueError(f"policy '{self.name}': max_tokens of at least 1, or None, not {self.max_tokens}")
-        for key, of in (("case", Case), ("referents", Referents), ("mask", Mask)):
+        for key, of in (("case", Case), ("referents", Referents), ("mask", Mask), ("late", Late)):
             if (value := getattr(self, key)) not in get_args(of):
                 raise ValueError(f"policy '{self.name}': {key} {' or '.join(get_args(of))}, not {value!r}")
+        if self.late == "chunk" and self.executed == self.chunk_length:
+            raise ValueError(
+                f"policy '{self.name}': late chunk only where execute ({self.executed}) is less than chunk_length, for "
+                "nothing is left of an answer that was carried out"
+            )
         if self.objects and not self.privileged:
             raise ValueError(f"policy '{self.name}': objects only with privileged, for the scene is the list of them")
 

@@ -178,6 +178,8 @@ class TrialFinished:
         time: seconds since the epoch.
         policy_latency: time that the policy itself took for each answer [s], without warm-up.
         delivered: whether what the policy received is what was sent; unknown in journals of older versions.
+        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
+        waits: control steps that passed before each answer was there; empty where none ever did.
     """
 
     trial: Trial
@@ -190,6 +192,8 @@ class TrialFinished:
     time: float
     policy_latency: tuple[float, ...] = ()
     delivered: Delivery = Delivery.UNKNOWN
+    period_errors: tuple[float, ...] = ()
+    waits: tuple[int, ...] = ()
     event: Literal["trial_finished"] = "trial_finished"
 
 

@@ -330,7 +330,16 @@ class InProcessBench:
         if void is not None:
             raise void
         took = time.monotonic() - began
-        return Execution(result, report.observed, where, took, report.policy_latency, report.delivered)
+        return Execution(
+            result,
+            report.observed,
+            where,
+            took,
+            report.policy_latency,
+            report.delivered,
+            report.period_errors,
+            report.waits,
+        )
 
     def _run(
         self, trial: Trial, start: Scene, scorer: EpisodeScorer, recording: TrialRecording | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -87,13 +88,12 @@ class Workplace:
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Wait for a command to end; return exit code and what it printed."""
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         output, _ = process.communicate(timeout=DEADLINE)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=120)
-        raise AssertionError(f"the command did not end within {DEADLINE:g} s:\n{output}")
-    return process.returncode, output
+        return process.returncode, output
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=120)
+    raise AssertionError(f"the command did not end within {DEADLINE:g} s:\n{output}")
 
 
 def wait_until(condition: Callable[[], object], what: str, timeout: float = 240.0) -> object:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
+from robocontrast_ros.analysis.data.pacing import pacing_of_trial
 from robocontrast_ros.analysis.data.serving_policies import serving_policies
 from robocontrast_ros.domain import Fault, Outcome, ScoreSpec, Trial, TrialResult, segments_digest
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
@@ -95,6 +96,14 @@ _EXECUTION: Columns = {
     ),
     "policy_latency_p95_s": (pl.Float64, "95th percentile of it [s]"),
     "policy_latency_max_s": (pl.Float64, "longest [s]"),
+    "late_answers": (pl.Int64, "answers that took longer than the control period in which they were asked for"),
+    "late_steps": (pl.Int64, "control steps that passed while the robot waited for them"),
+    "period_jitter_p99_s": (
+        pl.Float64,
+        "99th percentile of the difference between a control period and what it should be [s]; null where the world "
+        "waits",
+    ),
+    "overruns": (pl.Int64, "control periods more than 10 ms too long; null where the world waits"),
     "observed_instruction": (pl.String, "the words that the policy says it received; null where it does not say"),
     "segments_digest": (
         pl.String,
@@ -220,6 +229,7 @@ def _results(event: TrialFinished | TrialVoid, scores: Sequence[ScoreSpec]) -> d
         **scores_of(result, scores),
         "wall_time_s": event.wall_time,
         **_latency(event.policy_latency),
+        **_pacing(event),
         "observed_instruction": event.observed.instruction if event.observed.known else None,
         "segments_digest": event.observed.segments_digest or _pictures(event),
         "image_digest": event.observed.image_digest,
@@ -268,6 +278,14 @@ def _latency(answers: Sequence[float]) -> dict[str, object]:
         "policy_latency_p95_s": float(p95),
         "policy_latency_max_s": max(answers),
     }
+
+
+def _pacing(event: TrialFinished) -> dict[str, object]:
+    pacing = pacing_of_trial(event)
+    late = {"late_answers": pacing.late_answers, "late_steps": pacing.waited}
+    if not pacing.periods:
+        return late
+    return {**late, "period_jitter_p99_s": pacing.jitter, "overruns": pacing.overruns}
 
 
 def _ending(outcome: Outcome, fault: Fault, detail: str) -> dict[str, object]:

@@ -214,6 +214,8 @@ class RosBench:
             wall_time=time.monotonic() - began,
             policy_latency=tuple(episode.policy_latency),
             delivered=Delivery(episode.delivered),
+            period_errors=tuple(episode.period_errors),
+            waits=tuple(episode.waits),
         )
 
     def _goal(self, trial: Trial, bag: str, start: float, scene: Scene) -> RunEpisode.Goal:

@@ -34,6 +34,7 @@ def description_to_msg(description: PolicyDescription, parameters: str, file: st
         objects=description.shows_objects,
         referents=description.referents,
         mask=description.mask,
+        late=description.late,
     )
 
 
@@ -59,4 +60,5 @@ def description_from_msg(message: PolicyDescriptionMsg) -> PolicyDescription:
         objects=message.objects,
         referents=message.referents or "none",
         mask=message.mask or "omit",
+        late=message.late or "hold",
     )

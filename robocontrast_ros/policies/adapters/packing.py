@@ -15,7 +15,7 @@ from robocontrast_ros.domain import ActionConventions, Fault, Pose
 from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
 from robocontrast_ros.domain.channels import OBSERVATIONS
 from robocontrast_ros.domain.rotations import to_vector
-from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.protocol import Late, Observation, PolicyDescription, PolicyFault
 
 STATE_SIZES = {
     "tool_xy": 2,
@@ -63,6 +63,11 @@ class ChunkParameters:
     )
     ensemble: float | None = Field(
         default=None, ge=0, description="decay of temporal ensembling for one action step; none"
+    )
+    late: Late = Field(
+        default="hold",
+        description="while an answer takes longer than a control period: hold, chunk (go on with the rest of the last "
+        "answer) or stop",
     )
 
     def __post_init__(self) -> None:
@@ -204,6 +209,7 @@ def describe(parameters: AdapterParameters) -> PolicyDescription:
         joints=next((state.joints for state in inputs.state.values() if state.joints), None),
         execute=chunk.execute,
         ensemble=chunk.ensemble,
+        late=chunk.late,
         observes=_observed(inputs),
     )
 

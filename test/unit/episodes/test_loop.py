@@ -67,6 +67,7 @@ class Line:
     position: float = 0.0
     time: float = 5.0
     thinking: float = 0.0
+    period_errors: tuple = ()
     log: list = field(default_factory=list)
     began: list = field(default_factory=list)
     scored: list = field(default_factory=list)
@@ -340,3 +341,66 @@ def test_every_scene_that_was_observed_is_scored_exactly_once(answers, limit, st
     assert bench.scored[-1] == report.last_stamp, "the last scene is scored, too"
     assert bench.log.count("ask") == bench.log.count("answer")
     assert report.steps <= limit
+
+
+def test_where_the_world_does_not_wait_the_robot_holds_until_the_answer_is_there():
+    bench = Line(thinking=0.25)
+    report = run_episode(bench, OneJoint(), POLICY, request(stop_on_success=False, step_limit=9))
+    assert report.waits == (3, 3, 1), "whole control periods; the last answer is not needed any more"
+    assert report.steps == 9 == bench.log.count("command")
+    assert bench.position == pytest.approx(0.2), "two actions were carried out"
+    assert len(set(bench.scored)) == len(bench.scored) == 10, "each scene is scored once"
+    assert bench.log.count("ask") == bench.log.count("answer")
+
+
+def test_the_rest_of_an_answer_is_carried_out_while_the_next_is_thought_of_and_what_has_passed_of_it_is_dropped():
+    bench = Line(answers=[[[0.01 * (k + 1), 1] for k in range(5)]] * 9, thinking=0.2)
+    going_on = replace(POLICY, execute=3, late="chunk")
+    report = run_episode(bench, OneJoint(), going_on, request(stop_on_success=False, step_limit=9))
+    assert report.waits == (2, 2, 1)
+    # Two steps on hold; 1 2 3 of the first answer, 4 5 of it while the second is thought of; 3 of that one; 4.
+    assert bench.position == pytest.approx(0.01 * (1 + 2 + 3 + 4 + 5 + 3 + 4))
+    assert len(set(bench.scored)) == len(bench.scored) == 10
+
+
+def test_a_policy_whose_file_says_so_fails_when_its_answer_is_late_and_the_robot_stops_at_once():
+    bench = Line(thinking=0.1)
+    report = run_episode(bench, OneJoint(), replace(POLICY, late="stop"), request())
+    assert (report.fault, report.steps) == (Fault.POLICY_TIMEOUT, 0)
+    assert "late: stop" in report.detail
+    assert bench.log.index("hold") < bench.log.index("answer")
+
+
+def test_an_episode_that_is_cancelled_while_the_policy_thinks_ends_without_waiting_for_the_thought_to_be_over():
+    bench = Line(thinking=1e9)
+    report = run_episode(bench, OneJoint(), POLICY, request(), cancelled=lambda: bench.log.count("step") > 4)
+    assert report.fault is Fault.ABORTED and report.steps <= 5
+    assert bench.log.count("ask") == bench.log.count("answer"), "no answer is left under way"
+
+
+def test_a_goal_that_is_reached_while_the_policy_thinks_ends_the_episode():
+    bench = Line(thinking=0.2, position=0.3)
+    bench.command = lambda command: setattr(bench, "position", bench.position + 0.03)
+    report = run_episode(bench, OneJoint(), POLICY, request())
+    assert (report.fault, report.steps) == (Fault.NONE, 2)
+
+
+@given(
+    chunk=st.integers(1, 6),
+    execute=st.integers(1, 6),
+    thinking=st.floats(0.0, 0.7),
+    limit=st.integers(1, 25),
+    late=st.sampled_from(["hold", "chunk"]),
+)
+def test_whatever_the_latency_every_control_step_is_commanded_and_scored_once(chunk, execute, thinking, limit, late):
+    execute = min(execute, chunk)
+    late = late if execute < chunk else "hold"
+    bench = Line(answers=[[[0.001, 1]] * chunk for _ in range(60)], thinking=thinking)
+    policy = replace(POLICY, chunk_length=chunk, execute=execute, late=late)
+    report = run_episode(bench, OneJoint(), policy, request(stop_on_success=False, step_limit=limit))
+    assert (report.fault, report.steps) == (Fault.NONE, limit)
+    assert bench.log.count("command") == limit
+    assert len(set(bench.scored)) == len(bench.scored) == limit + 1
+    assert sum(report.waits) <= limit
+    if thinking == 0.0:
+        assert report.waits == ()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import Fault, Observed, Pose
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.episodes.pacing import WallClock
+from robocontrast_ros.episodes.thinking import ThoughtOver
+from robocontrast_ros.policies.protocol import PolicyFault
+from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import TwistCommand
 from robocontrast_ros.robots.kinds import stop_command
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
@@ -42,6 +46,52 @@ def test_control_steps_are_never_closer_than_a_period_and_no_further_apart_than_
         ends.append(clock.now)
     for took, before, after in zip(work, ends, ends[1:], strict=False):
         assert after - before == pytest.approx(max(0.1, took), abs=1e-9)
+    assert pacer.errors == pytest.approx([max(took - 0.1, 0.0) for took in work], abs=1e-9)
+
+
+@pytest.mark.parametrize(("worked", "wait", "left"), [(0.03, True, 0.07), (0.03, False, 0.0), (0.2, True, 0.0)])
+def test_an_answer_is_waited_for_while_the_control_period_lasts(worked, wait, left):
+    clock, waited = Clock(), []
+
+    class Pending:
+        def arrived(self, timeout):
+            waited.append(timeout)
+            return False
+
+    pacer = WallClock(0.1, clock=lambda: clock.now, sleep=clock.sleep)
+    clock.now += worked
+    assert not pacer.answered(Pending(), wait)
+    assert waited == [pytest.approx(left, abs=1e-9)]
+
+
+class Thinker:
+    """A pending answer that is there at once, and is taken once."""
+
+    def __init__(self, result):
+        self._result = [result]
+
+    def arrived(self, timeout):
+        return True
+
+    def result(self):
+        if isinstance(taken := self._result.pop(), Exception):
+            raise taken
+        return taken
+
+
+@given(st.floats(0.0, 5.0), st.floats(0.0, 5.0))
+def test_an_answer_counts_as_given_when_its_delay_has_passed_and_not_before(delay, passed):
+    given_ = Answer(np.zeros((1, 2)), 0.004, Observed())
+    pending = ThoughtOver(Thinker(given_), 7.0, lambda latency: delay)
+    assert pending.due(7.0 + passed) == (passed >= delay - 1e-6) or abs(passed - delay) < 1e-5
+    assert pending.result() is given_ and pending.result() is given_
+
+
+def test_a_policy_that_fails_does_so_at_once_however_long_it_thinks():
+    pending = ThoughtOver(Thinker(PolicyFault(Fault.POLICY_RAISED, "bad")), 7.0, lambda latency: 9.0)
+    assert pending.due(7.0)
+    with pytest.raises(PolicyFault, match="bad"):
+        pending.result()
 
 
 class Robot:
@@ -59,6 +109,7 @@ class Counting:
     """A pacer that counts."""
 
     steps = began = 0
+    errors = ()
 
     def begin(self):
         self.began += 1

@@ -1,0 +1,75 @@
+"""How well the control rate was kept, where the world did not wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robocontrast_ros.runs.events import Event, TrialFinished
+
+OVERRUN = 0.01
+"""A control period that is longer than it should be by more than this is an overrun [s]."""
+
+
+@dataclass(frozen=True)
+class Pacing:
+    """The control periods of trials that count, and the answers that came too late.
+
+    Attributes:
+        periods: control periods on the wall clock; 0 where the world waited.
+        jitter: 99th percentile of the difference between a period and what it should be [s].
+        worst: the largest difference [s].
+        overruns: periods longer than they should be by more than ``OVERRUN``.
+        answers: of the policy.
+        late_answers: those that took longer than the control period in which they were asked for.
+        waited: control steps that passed while the robot waited for them.
+    """
+
+    periods: int
+    jitter: float
+    worst: float
+    overruns: int
+    answers: int
+    late_answers: int
+    waited: int
+
+    @property
+    def words(self) -> str:
+        """All of it in one sentence or two; empty where the world waited and no answer was late."""
+        parts = []
+        if self.periods:
+            parts.append(
+                f"{self.periods} control periods on the wall clock: jitter {1e3 * self.jitter:.1f} ms (99 %), at most "
+                f"{1e3 * self.worst:.1f} ms; {self.overruns} longer by more than {1e3 * OVERRUN:.0f} ms."
+            )
+        if self.periods or self.late_answers:
+            parts.append(f"{self.late_answers} of {self.answers} answers late, {self.waited} control steps waited.")
+        return " ".join(parts)
+
+
+def pacing_of(events: Iterable[Event]) -> Pacing:
+    """Return the pacing of a run's trials that count."""
+    trials = [event for event in events if isinstance(event, TrialFinished)]
+    errors = [error for trial in trials for error in trial.period_errors]
+    waits = [wait for trial in trials for wait in trial.waits]
+    return _pacing(errors, waits, sum(len(trial.policy_latency) for trial in trials))
+
+
+def pacing_of_trial(trial: TrialFinished) -> Pacing:
+    """Return the pacing of one trial."""
+    return _pacing(trial.period_errors, trial.waits, len(trial.policy_latency))
+
+
+def _pacing(errors: Sequence[float], waits: Sequence[int], answers: int) -> Pacing:
+    differences = np.abs(errors) if errors else np.zeros(1)
+    return Pacing(
+        periods=len(errors),
+        jitter=float(np.quantile(differences, 0.99)),
+        worst=float(differences.max()),
+        overruns=sum(error > OVERRUN for error in errors),
+        answers=answers,
+        late_answers=sum(wait > 0 for wait in waits),
+        waited=sum(waits),
+    )
