@@ -1,0 +1,86 @@
+"""The way of an arm to where an episode starts, and back to its posture of rest."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.homing import CLEAR, DIP, way_of_arm
+from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.state_estimation import JointReading
+
+SPEED = 0.5
+ARMS = ("franka", "ur5e", "franka_hand", "ur5e_2f85")
+
+
+@cache
+def arm_of(name: str) -> Kinematics:
+    return Kinematics(load_profile(name))
+
+
+@st.composite
+def places(draw, name: str):
+    """Draw a place near the table where the arm's tool can point down; return it with the joints there."""
+    workspace = load_profile(name).workspace
+    x, y = (draw(st.floats(*side)) for side in (workspace.x, workspace.y))
+    place = (x, y, draw(st.floats(workspace.z[0], CLEAR * workspace.z[1])))
+    try:
+        return place, arm_of(name).posture(place)
+    except Unreachable:
+        assume(False)
+
+
+@settings(max_examples=40)
+@given(data=st.data(), name=st.sampled_from(ARMS))
+def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_on_the_way(data, name):
+    profile, arm = load_profile(name), arm_of(name)
+    _, here = data.draw(places(name))
+    goal = data.draw(st.one_of(st.none(), places(name)))
+    start = None if goal is None else Pose(goal[0])
+    # A driver may list its joints in any order, and others besides.
+    reading = JointReading(1.0, (*reversed(profile.joint_names), "another"), (*reversed(here), 0.0))
+    try:
+        way = way_of_arm(profile, reading, start, SPEED)
+    except Unreachable:
+        assume(False)
+    ends = arm.tool_pose(here), arm.tool_pose(way[-1].positions)
+    assert way[-1].positions == pytest.approx(profile.home if goal is None else goal[1], abs=1e-9)
+    clear = CLEAR * profile.workspace.z[1]
+    lowest = min(arm.lowest(here), arm.lowest(way[-1].positions), clear - DIP)
+    before = here
+    for command in way:
+        assert command.names == profile.joint_names
+        farthest = np.abs(np.subtract(command.positions, before)).max()
+        assert farthest <= SPEED * command.duration + 1e-9
+        for share in np.linspace(0.0, 1.0, 6):
+            joints = np.add(before, share * np.subtract(command.positions, before))
+            tool = arm.tool_pose(joints)
+            assert arm.clamp(joints) == pytest.approx(joints), "within the joints' limits"
+            assert arm.lowest(joints) >= lowest - 0.012
+            if tool.position[2] < clear - 0.03:
+                beside = min(np.hypot(tool.xy[0] - end.xy[0], tool.xy[1] - end.xy[1]) for end in ends)
+                assert beside < 0.02, "low above the table the tool goes straight up or down"
+        before = command.positions
+
+
+def test_a_hand_opens_where_it_is_before_the_arm_goes_up():
+    profile = load_profile("ur5e_2f85")
+    here = arm_of("ur5e_2f85").posture((0.45, 0.1, 0.1))
+    first, *rest = way_of_arm(profile, JointReading(1.0, profile.joint_names, here), None, SPEED)
+    assert first.positions == pytest.approx(here) and first.duration == pytest.approx(1.0)
+    assert {command.gripper for command in (first, *rest)} == {profile.end_effector.joints[0].open}
+
+
+def test_an_arm_that_lacks_a_joint_or_cannot_go_up_is_not_moved():
+    profile = load_profile("franka_hand")
+    with pytest.raises(ValueError, match="expected also fr3_joint7"):
+        way_of_arm(profile, JointReading(1.0, profile.joint_names[:6], profile.home[:6]), None, SPEED)
+    near = arm_of("franka_hand").posture((0.281, -0.020, 0.048))
+    with pytest.raises(Unreachable, match=r"cannot go straight up .* by hand"):
+        way_of_arm(profile, JointReading(1.0, profile.joint_names, near), None, SPEED)
