@@ -88,7 +88,7 @@ def commands(run, event):
 
 def test_every_filter_had_its_trial(watched, unseeing):
     tested = {*SHOWN, "moved_camera", "latency", "proprioception", "permuted"}
-    tested |= {"thinking_time", "thinking_time_drawn", "thinking_time_measured"}
+    tested |= {"thinking", "thinking_drawn", "thinking_measured"}
     assert tested == set(KINDS), "another filter needs a test here"
     for _, trials in (watched, unseeing):
         assert trials.keys() == {BASE, *KINDS}
@@ -98,14 +98,14 @@ def test_every_filter_had_its_trial(watched, unseeing):
 def test_the_robot_holds_while_a_policy_thinks_and_journal_and_bag_say_so(unseeing):
     run, trials = unseeing
     assert trials[BASE].waits == ()
-    thinking = trials["thinking_time"]
+    thinking = trials["thinking"]
     assert thinking.waits == (STEPS,), "its first answer takes longer than the trial"
     assert thinking.result.steps == STEPS and len(thinking.policy_latency) == 1
     held = commands(run, thinking)
     assert len(held) == STEPS + 1, "one a control period, and one at the end"
     assert np.ptp(held, axis=0).max() < 1e-3 < np.ptp(commands(run, trials[BASE]), axis=0).max()
-    assert sum(trials["thinking_time_drawn"].waits) > 0
-    measured = trials["thinking_time_measured"]
+    assert sum(trials["thinking_drawn"].waits) > 0
+    measured = trials["thinking_measured"]
     assert len(measured.waits) == len(measured.policy_latency)
     for wait, took in list(zip(measured.waits, measured.policy_latency, strict=True))[:-1]:
         assert wait == math.ceil(took / 0.1 - 1e-5), "whole control steps"
