@@ -7,8 +7,8 @@ The loop knows neither ROS nor a simulator nor a task: what it needs of them com
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from robocontrast_ros.domain import Delivery, Fault, Filter, Observed, Pose, Progress, Segment
@@ -64,6 +64,7 @@ class EpisodeReport:
         delivered: whether that is what was sent.
         policy_latency: time of each answer [s].
         stopped: whether the policy itself ended the episode.
+        interventions: kind of limit -> commands in which the safety filter intervened, in the order of the names.
     """
 
     fault: Fault
@@ -76,6 +77,7 @@ class EpisodeReport:
     delivered: Delivery
     policy_latency: tuple[float, ...]
     stopped: bool
+    interventions: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def not_begun(cls, request: EpisodeRequest, error: Exception) -> EpisodeReport:
@@ -90,9 +92,11 @@ class EpisodeBench(Protocol):
 
     Attributes:
         sent: what was sent to the policy since its reset: the instruction, and the digest of the first images.
+        interventions: kind of limit -> commands since it began in which the safety filter intervened.
     """
 
     sent: Observed
+    interventions: Mapping[str, int]
 
     def begin(self, request: EpisodeRequest) -> None:
         """Prepare for an episode: the robot is, or should be, at the request's start pose."""
@@ -113,7 +117,7 @@ class EpisodeBench(Protocol):
         """Return the score of the scene of a time [s]."""
 
     def command(self, command: RobotCommand) -> None:
-        """Send a command to the robot, for the coming control period."""
+        """Send a command to the robot, for the coming control period; raises PolicyFault where that is unsafe."""
 
     def hold(self, command: RobotCommand) -> None:
         """End the robot's motion by the controller's command to stop and stay."""
@@ -166,6 +170,7 @@ def run_episode(
         delivered=state.delivered,
         policy_latency=tuple(state.latency),
         stopped=state.stopped,
+        interventions=dict(sorted(bench.interventions.items())),
     )
 
 

@@ -14,7 +14,7 @@ from robocontrast_ros.robots.commands import TwistCommand
 from robocontrast_ros.robots.kinds import stop_command
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.rest import HOMING_SPEED, home_arm
+from robocontrast_ros.robots.rest import home_arm
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
 
@@ -99,8 +99,8 @@ def test_an_arm_goes_home_no_faster_than_it_should_and_its_tool_is_there(name):
     command = home_arm(profile, reading, Pose((0.4, 0.1, 0.05)))
     assert Kinematics(profile).tool_pose(command.positions).position == pytest.approx((0.4, 0.1, 0.05), abs=1e-3)
     far = max(abs(there - here[joint]) for joint, there in zip(command.names, command.positions, strict=True))
-    assert command.duration == pytest.approx(far / HOMING_SPEED)
-    assert min(joint.velocity for joint in profile.joints) > HOMING_SPEED
+    assert command.duration == pytest.approx(far / profile.safety.homing_speed)
+    assert min(joint.velocity for joint in profile.joints) > profile.safety.homing_speed
     with pytest.raises(Unreachable):
         home_arm(profile, reading, Pose((3.0, 0.0, 0.05)))
 
