@@ -73,8 +73,8 @@ class KeepOut:
 
 @record
 class _Safety:
-    # 0.25 takes a tool half a metre from the axis of an FR3's joint (2.175 rad/s) to about the 250 mm/s that ISO 10218-1
-    # calls reduced speed.
+    # 0.25 takes a tool half a metre from the axis of an FR3's joint (2.175 rad/s) to about the 250 mm/s that
+    # ISO 10218-1 calls reduced speed.
     reduced_speed: float = Field(
         default=0.25, gt=0.0, le=1.0, description="Share of the velocity limits that holds while a person is near."
     )

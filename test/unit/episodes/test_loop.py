@@ -71,6 +71,7 @@ class Line:
     scored: list = field(default_factory=list)
     sent: Observed = field(default_factory=lambda: Observed("go"))
     received: Observed = field(default_factory=lambda: Observed("go"))
+    interventions: dict = field(default_factory=dict)
 
     def _do(self, what):
         self.log.append(what)

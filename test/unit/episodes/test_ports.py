@@ -11,7 +11,7 @@ from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.episodes.pacing import WallClock
 from robocontrast_ros.robots.commands import TwistCommand
-from robocontrast_ros.robots.kinds import stop_command
+from robocontrast_ros.robots.kinds import make_safety_filter, stop_command
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.rest import home_arm
@@ -85,7 +85,8 @@ def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_f
     robot, pacer, estimator = Robot(homes), Counting(), Estimator()
     start = Pose.planar(0.3, 0.1)
     request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, start)
-    EpisodeAssembly(robot, estimator, pacer, Alone(), None, 0.1).begin(request)
+    safety = make_safety_filter(load_profile("franka"), 0.1)
+    EpisodeAssembly(robot, estimator, pacer, Alone(), None, 0.1, safety).begin(request)
     assert (pacer.began, pacer.steps, estimator.start) == (1, steps, start)
     assert robot.sent == ([(start, 7.0)] if homes else [])
 
