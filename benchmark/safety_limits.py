@@ -1,9 +1,9 @@
 """How near commands of shipped sessions come to the limits of the safety filter, which never intervenes there.
 
 Sessions of demo size run in fast mode, one a kind of policy and robot. Of the commands, as they come from the
-controller: the greatest velocity, acceleration and jerk by plain differences (the filter lets a robot slow down faster),
-the greatest distance from a joint's measured position to its target, and how far the tool's target is outside of the
-workspace; negative is inside.
+controller: the greatest velocity, acceleration and jerk by plain differences (the filter lets a robot slow down
+faster), the greatest distance from a joint's measured position to its target, and how far the tool's target is outside
+of the workspace; negative is inside.
 
     python -m benchmark.safety_limits [--trials 3]
 """
