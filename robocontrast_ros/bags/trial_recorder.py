@@ -12,11 +12,11 @@ from typing import Any
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.messages import Messages
 from robocontrast_ros.bags.writer import BagTopic, BagWriter, Compression, MetadataFormat
-from robocontrast_ros.domain import Fault, Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.bench import BenchFault, Recording, bag_name
 from robocontrast_ros.episodes.ports import Images
 from robocontrast_ros.messages.encoding import Encoder, TrialContext
-from robocontrast_ros.messages.topics import SHOWN, Topic
+from robocontrast_ros.messages.topics import SAFETY, SHOWN, Topic
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile_base import RobotProfile
@@ -134,6 +134,11 @@ class TrialBag:
             frames = {camera.name: camera.frame_id for camera in self._profile.cameras}
             packed = {n: self._driver.image(image, frames[n], observation.stamp) for n, image in images.items()}
             self._write(SHOWN.name, self._driver.observation(observation, self._frame, packed))
+
+    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+        """Write what the safety filter did to a command."""
+        for each in interventions:
+            self._write(SAFETY.name, self._domain.intervention(each, stamp))
 
     def scene(self, stamp: float, scene: Scene) -> None:
         """Write the ground truth."""

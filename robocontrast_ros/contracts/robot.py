@@ -14,7 +14,7 @@ from robocontrast_ros.domain.products import norm
 from robocontrast_ros.robots.action_spaces import Move
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
-from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
+from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator, stop_command
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.robots.profile_base import Triple
@@ -99,6 +99,18 @@ class RobotContract:
             f"the estimate of a robot that stands still is where the robot is, within {TRUE} m; it is "
             f"{estimate.distance_to(truth):.4f} m away",
         )
+
+    def test_its_safety_filter_never_refuses_a_hold(self) -> None:
+        """Neither a controller's nor the one that is sent when nothing else is known."""
+        world = self.embedded()
+        state, safety = self.state(world), make_safety_filter(self.profile(), PERIOD)
+        holds = [controller.hold(state) for _, controller in self.controllers(state)]
+        for command in (*holds, stop_command(self.profile(), world.reading(), PERIOD)):
+            checked = safety.check(command, state, person_near=True)
+            promise(
+                checked.command is command and not checked.interventions,
+                f"the safety filter passes a hold on as it is; of {command} it made {checked}",
+            )
 
     def test_every_action_space_that_it_offers_refuses_what_is_no_action(self) -> None:
         """Of another size, or not finite; the robot can be stopped then."""

@@ -10,6 +10,7 @@ from robocontrast_ros.domain.fault import Fault
 from robocontrast_ros.domain.geometry import Pose
 from robocontrast_ros.domain.instance import Filter, Proof, TestInstance
 from robocontrast_ros.domain.instruction import Crop, Instruction, Segment, SegmentKind, plain_text, segments_digest
+from robocontrast_ros.domain.intervention import Intervention
 from robocontrast_ros.domain.perturbed import AXES, Expectation, NotApplicable, PerturbationSpec, Perturbed
 from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
@@ -38,6 +39,7 @@ __all__ = [
     "Fault",
     "Filter",
     "Instruction",
+    "Intervention",
     "Judgement",
     "NotApplicable",
     "ObjectState",

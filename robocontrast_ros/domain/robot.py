@@ -18,6 +18,7 @@ class RobotState:
         joint_positions: positions in the order of the names [rad or m]; a gripper's joints are not among them.
         gripper_width: distance between the finger tips [m]; None without a gripper.
         gripper_closed: how far the gripper is closed, 0 (wide open) to 1; None without a gripper.
+        force: magnitude of the force at the tool [N]; None where the driver does not report it.
     """
 
     stamp: float
@@ -26,3 +27,4 @@ class RobotState:
     joint_positions: tuple[float, ...] = ()
     gripper_width: float | None = None
     gripper_closed: float | None = None
+    force: float | None = None

@@ -161,6 +161,7 @@ class TrialResult:
         final_scene: the scene at the end, which the next trial starts from.
         stopped: whether the policy itself ended the trial, by the action ``stop``.
         subgoals: subgoals of the trial, at least 1.
+        interventions: kind -> commands in which the safety filter intervened, in the order of the names.
     """
 
     outcome: Outcome
@@ -174,6 +175,7 @@ class TrialResult:
     final_scene: Scene
     stopped: bool = False
     subgoals: int = 1
+    interventions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def success(self) -> float:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 
-from robocontrast_ros.domain import Fault, Observed, Progress, Segment
+from robocontrast_ros.domain import Fault, Observed, Pose, Progress, RobotState, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.episodes.ports import Images, Pacer, PendingAnswer, PolicyConnection, RobotPort, Surroundings
 from robocontrast_ros.episodes.thinking import ThoughtOver
 from robocontrast_ros.observations.protocol import Filters
-from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.segments import as_told
 from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.safety.filter import SafetyFilter
 from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator
 
 
@@ -24,6 +26,7 @@ class EpisodeAssembly:
     Attributes:
         policy: the policy that serves; another may take its place between two episodes.
         sent: what was sent to it in this episode: the instruction, and the digest of the first images.
+        interventions: commands of this episode in which the safety filter intervened, by kind of limit.
     """
 
     def __init__(
@@ -34,13 +37,15 @@ class EpisodeAssembly:
         surroundings: Surroundings,
         policy: PolicyConnection,
         period: float,
+        safety: SafetyFilter,
     ) -> None:
-        """Take the parts; ``period`` is that of a control step [s]."""
+        """Take the parts; ``period`` is that of a control step [s], and ``safety`` is asked about each command."""
         self.policy = policy
         self._robot, self._estimator, self._pacer = robot, estimator, pacer
         self._surroundings, self._period = surroundings, period
         self._stamp, self._filters = 0.0, Filters((), 0)
         self.sent, self._asked = Observed(), False
+        self._safety, self._state, self.interventions = safety, RobotState(0.0, Pose()), Counter[str]()
 
     def begin(self, request: EpisodeRequest) -> None:
         """Move the cameras that stand elsewhere, and bring the robot to its start, where the world has not.
@@ -48,6 +53,8 @@ class EpisodeAssembly:
         The estimator is told where that is.
         """
         self._filters = Filters(request.filters, request.seed)
+        self._safety.begin()
+        self.interventions = Counter[str]()
         if offsets := self._filters.offsets(self._surroundings.movable):
             self._surroundings.move_cameras(offsets)
         self._pacer.begin()
@@ -82,7 +89,7 @@ class EpisodeAssembly:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
-        self._stamp = robot.stamp
+        self._stamp, self._state = robot.stamp, robot
         self._surroundings.located(robot.stamp, robot.pose)
         return Observation(
             stamp=robot.stamp,
@@ -125,13 +132,22 @@ class EpisodeAssembly:
         return self._surroundings.progress(stamp)
 
     def command(self, command: RobotCommand) -> None:
-        """Send a command, which answers the last observation."""
-        self._robot.command(command, self._stamp)
+        """Send a command, which answers the last observation, as far as the safety filter lets it pass."""
+        checked = self._safety.check(command, self._state, self._surroundings.person_near)
+        if checked.interventions:
+            self.interventions.update(each.kind for each in checked.interventions)
+            self._surroundings.intervened(self._stamp, checked.interventions)
+        if checked.command is None:
+            stopping = next(each for each in checked.interventions if each.action == "stop")
+            raise PolicyFault(Fault.POLICY_UNSAFE, stopping.words)
+        self._robot.command(checked.command, self._stamp)
 
     def hold(self, command: RobotCommand) -> None:
         """End a motion by the controller's command to stop and stay."""
+        self._safety.held(command)
         self._robot.hold(command, self._stamp)
 
     def stop(self) -> None:
         """Have the robot stop where it is."""
+        self._safety.begin()
         self._robot.stop()

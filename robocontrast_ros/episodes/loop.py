@@ -7,8 +7,8 @@ The loop knows neither ROS nor a simulator nor a task: what it needs of them com
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import NoReturn, Protocol
 
 import numpy as np
@@ -69,6 +69,7 @@ class EpisodeReport:
         stopped: whether the policy itself ended the episode.
         period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
         waits: control steps that passed before each answer was there; empty where none ever did.
+        interventions: kind of limit -> commands in which the safety filter intervened, in the order of the names.
     """
 
     fault: Fault
@@ -83,6 +84,7 @@ class EpisodeReport:
     stopped: bool
     period_errors: tuple[float, ...] = ()
     waits: tuple[int, ...] = ()
+    interventions: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def not_begun(cls, request: EpisodeRequest, error: Exception) -> EpisodeReport:
@@ -98,10 +100,12 @@ class EpisodeBench(Protocol):
     Attributes:
         sent: what was sent to the policy since its reset: the instruction, and the digest of the first images.
         period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
+        interventions: kind of limit -> commands since it began in which the safety filter intervened.
     """
 
     sent: Observed
     period_errors: tuple[float, ...]
+    interventions: Mapping[str, int]
 
     def begin(self, request: EpisodeRequest) -> None:
         """Prepare for an episode: the robot is, or should be, at the request's start pose."""
@@ -130,10 +134,10 @@ class EpisodeBench(Protocol):
         """Return the score of the scene of a time [s]."""
 
     def command(self, command: RobotCommand) -> None:
-        """Send a command to the robot, for the coming control period."""
+        """Send a command to the robot, for the coming control period; raises PolicyFault where that is unsafe."""
 
     def hold(self, command: RobotCommand) -> None:
-        """End the robot's motion by the controller's command to stop and stay."""
+        """End the robot's motion by the controller's command to stop and stay; also while the policy thinks."""
 
     def stop(self) -> None:
         """Have the robot stop where it is, when nothing was observed."""
@@ -185,6 +189,7 @@ def run_episode(
         stopped=state.stopped,
         period_errors=bench.period_errors,
         waits=tuple(state.waits) if any(state.waits) else (),
+        interventions=dict(sorted(bench.interventions.items())),
     )
 
 
@@ -237,7 +242,7 @@ def _loop(
                 if goes_on:
                     done = _carried_out(bench, controller, actions.next(), request, state, feedback)
                 else:
-                    bench.command(controller.hold(state.observation.robot))
+                    bench.hold(controller.hold(state.observation.robot))
                     _step(bench, state)
                 if not done and state.steps < request.step_limit:
                     done = _scored(bench, request, state, feedback)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Pose, Progress, Scene, Segment
+from robocontrast_ros.domain import Intervention, Pose, Progress, Scene, Segment
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
@@ -84,9 +84,11 @@ class Surroundings(Protocol):
 
     Attributes:
         movable: names of the cameras that can be moved for an episode.
+        person_near: whether a person is known to be near the robot now, which then has to be slower.
     """
 
     movable: Collection[str]
+    person_near: bool
 
     def move_cameras(self, offsets: Mapping[str, Pose]) -> None:
         """Move cameras, by name -> pose in the optical frame at its place [m], until the next scene is set up."""
@@ -102,6 +104,9 @@ class Surroundings(Protocol):
 
     def shown(self, observation: Observation, images: Images) -> None:
         """Take what the policy is shown where filters change it: the observation, which has no images, and these."""
+
+    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+        """Take what the safety filter did to the command that answers the observation of a time [s]."""
 
     def progress(self, stamp: float) -> Progress:
         """Return what the judge and the scores say of a time [s]; ``located`` was called with it."""

@@ -212,7 +212,13 @@ def result_from_msg(message: Any) -> TrialResult:
         final_scene=scene_from_msg(message.final_scene),
         stopped=getattr(message, "stopped", False),
         subgoals=getattr(message, "subgoals", 1),
+        interventions=interventions_from_msg(message),
     )
+
+
+def interventions_from_msg(message: Any) -> dict[str, int]:
+    """Return from a message that has them how often the safety filter intervened, by kind of limit."""
+    return {measure.name: int(measure.value) for measure in getattr(message, "interventions", ())}
 
 
 def _scores(message: Any, names: Sequence[str] = SCORES_ONCE_FIELDS) -> dict[str, float]:

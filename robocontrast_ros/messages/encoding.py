@@ -202,6 +202,12 @@ class Encoder:
             scores=self._measures(progress.scores.items()),
         )
 
+    def intervention(self, intervention: domain.Intervention, stamp: float) -> Any:
+        """Return what the safety filter did to the command that answers the observation of a time [s]."""
+        return self._make(
+            "robocontrast_ros/msg/SafetyIntervention", header=self.header("", stamp), **vars(intervention)
+        )
+
     def judgement(self, judgement: domain.Judgement, stamp: float) -> Any:
         """Return what somebody outside says, stamped with the time of the last control step [s]."""
         return self._make(
@@ -222,6 +228,7 @@ class Encoder:
             fault=self.fault(result.fault, result.detail),
             final_scene=self.scene(result.final_scene, stamp),
             scores=self._measures(result.scores.items()),
+            interventions=self.interventions(result.interventions),
             **{name: getattr(result, name) for name in _RESULT},
         )
 
@@ -236,6 +243,10 @@ class Encoder:
             has_goal=move.goal is not None,
             goal=self.pose(move.goal or Pose()),
         )
+
+    def interventions(self, counts: Mapping[str, int]) -> list[Any]:
+        """Return how often the safety filter intervened, by kind of limit."""
+        return self._measures(counts.items())
 
     def _measures(self, numbers: Iterable[tuple[str, float]]) -> list[Any]:
         return [self._make("robocontrast_ros/msg/Measure", name=name, value=float(value)) for name, value in numbers]

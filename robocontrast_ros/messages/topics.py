@@ -51,5 +51,8 @@ TRIAL_TOPICS = (
 JUDGEMENT = Topic("judgement", "robocontrast_ros/msg/Judgement")
 """What somebody outside says of a trial, where the session's judge asks; it is scored from that, too."""
 
+SAFETY = Topic("safety", "robocontrast_ros/msg/SafetyIntervention")
+"""What the safety filter did to commands; each bag has it."""
+
 SHOWN = Topic("shown", "robocontrast_ros/msg/Observation")
 """What the policy was shown where a filter changed it; of a session that perturbs observations, beside the sensors'."""

@@ -16,6 +16,7 @@ from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Join, Sample, load_scores, make_join
 from robocontrast_ros.messages.decoding import (
     NANOSECONDS,
+    interventions_from_msg,
     judgement_from_msg,
     pose_from_msg,
     scene_from_msg,
@@ -124,7 +125,8 @@ class Scorer(Node):
         except (KeyError, ValueError) as error:
             response.fault = fault_to_msg(Fault.SCORER_LOST, f"the trial cannot be scored: {error}")
             return response
-        result = scorer.result(fault, detail, request.steps, request.clamped_steps, request.stopped)
+        counts = interventions_from_msg(request)
+        result = scorer.result(fault, detail, request.steps, request.clamped_steps, request.stopped, counts)
         response.result = result_to_msg(result, scored / NANOSECONDS)
         self._result.publish(response.result)
         return response

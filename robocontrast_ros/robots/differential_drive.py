@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from transforms3d.quaternions import axangle2quat, qmult, rotate_vector
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.topics import Topic
 from robocontrast_ros.robots.profile_base import CommandInterface, RobotProfile, Shape, StateInterface, Triple
+from robocontrast_ros.robots.safety_limits import BaseSafety, reads
 
 OPTICAL = (0.5, -0.5, 0.5, -0.5)
 """Orientation (w, x, y, z) of an optical frame (x right, y down, z forward) in one with x forward, y left, z up
@@ -126,6 +127,10 @@ class DifferentialDriveProfile(RobotProfile):
     casters: tuple[Caster, ...] = Field(min_length=1, description="The other wheels.")
     body: Body = Field(description="Everything on the wheels.")
     limits: DriveLimits = Field(description="Greatest speeds and accelerations.")
+    safety: Annotated[BaseSafety, BeforeValidator(reads(BaseSafety))] = Field(
+        default=BaseSafety(),
+        description="Limits of what is commanded: name or path of a file of config/safety/, or its keys.",
+    )
     gyro_resolution: float = Field(ge=0.0, description="Resolution of the gyro's heading [rad]; 0 for exact.")
     mount: CameraMount = Field(description="The camera on the mast.")
     command: TwistInterface = Field(description="Where the driver takes commands.")

@@ -15,6 +15,7 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
 from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.robots.safety.filter import SafetyFilter
 from robocontrast_ros.robots.state_estimation import Reading, StateEstimator
 
 
@@ -31,6 +32,7 @@ class RobotKind:
             period [s].
         home: returns the command to go to where an episode starts, given profile, reading and start; raises
             ``kinematics.Unreachable``. None where the robot does not go there by itself.
+        safety: returns the safety filter, given the profile and the control period [s].
         check_reach: checks that a robot's tool reaches a region, given the profile and least and greatest x, y and z in
             `world` [m]; raises ``kinematics.Unreachable``. None where it has no tool.
         embodiment: `module:Class` of its `worlds.mujoco.embodiment.Embodiment`, made from the profile and the start.
@@ -41,6 +43,7 @@ class RobotKind:
     controllers: Mapping[str, Callable[[Any, Any, float], Controller]]
     stop: Callable[[Any, Any, float], RobotCommand]
     home: Callable[[Any, Any, Pose], RobotCommand] | None
+    safety: Callable[[Any, float], SafetyFilter]
     check_reach: Callable[..., None] | None
     embodiment: str
 
@@ -63,6 +66,11 @@ def make_state_estimator(profile: RobotProfile) -> StateEstimator:
 def stop_command(profile: RobotProfile, reading: Reading, period: float) -> RobotCommand:
     """Return the command to stop where a reading has the robot, within a control period [s]."""
     return kind_of(profile).stop(profile, reading, period)
+
+
+def make_safety_filter(profile: RobotProfile, period: float) -> SafetyFilter:
+    """Return what is between a policy's commands and a robot, with the control period [s]."""
+    return kind_of(profile).safety(profile, period)
 
 
 def make_controller(profile: RobotProfile, action_space: str, period: float) -> Controller:

@@ -20,6 +20,7 @@ from robocontrast_ros.robots.profile_base import (
     StateInterface,
     Triple,
 )
+from robocontrast_ros.robots.safety_limits import ArmSafety, reads
 
 
 @record
@@ -158,6 +159,10 @@ class ManipulatorProfile(RobotProfile):
     mount: HandCamera | None = Field(default=None, description="The camera on the hand, where there is one.")
     servo: Servo = Field(description="Joint servos in the embedded simulator.")
     workspace: Workspace = Field(description="Bounds of the tool's tip.")
+    safety: Annotated[ArmSafety, BeforeValidator(reads(ArmSafety))] = Field(
+        default=ArmSafety(),
+        description="Limits of what is commanded: name or path of a file of config/safety/, or its keys.",
+    )
     command: TrajectoryInterface = Field(description="Where the driver takes commands.")
     gripper_command: GripperInterface | None = Field(
         default=None, description="Where the hand's driver takes commands; with a hand alone."

@@ -34,10 +34,16 @@ def load_profile(name_or_path: str | Path) -> RobotProfile:
 
 
 def _content(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
-    """Return the keys of a file and of those that it extends."""
+    """Return the keys of a file and of those that it extends.
+
+    The limits of a file that has none, and is in a folder `robots`, are those of the folder `safety` beside that.
+    """
     data = read_yaml(path)
     if not isinstance(data, dict):
         raise ConfigurationError(str(path), "", data, "a mapping of a robot's keys")
+    beside = path.parent.parent / "safety" / path.name
+    if "safety" not in data and path.parent.name == "robots" and beside.is_file():
+        data["safety"] = str(beside)
     if "extends" not in data:
         return data
     name = data.pop("extends")

@@ -9,9 +9,6 @@ from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
-HOMING_SPEED = 0.5
-"""Speed of the joint that has the longest way to the start posture [rad/s]: a fifth of what the slowest can do."""
-
 
 def stop_arm(profile: ManipulatorProfile, reading: JointReading, period: float) -> JointTrajectoryCommand:
     """Return the command to an arm to stop where a reading has it; a hand keeps its command."""
@@ -35,4 +32,6 @@ def home_arm(profile: ManipulatorProfile, reading: JointReading, start: Pose) ->
     here = dict(zip(reading.names, reading.positions, strict=True))
     longest = max(abs(there - here[name]) for name, there in zip(profile.joint_names, goal, strict=True))
     hand = profile.end_effector.joints
-    return JointTrajectoryCommand(profile.joint_names, goal, longest / HOMING_SPEED, hand[0].open if hand else None)
+    return JointTrajectoryCommand(
+        profile.joint_names, goal, longest / profile.safety.homing_speed, hand[0].open if hand else None
+    )

@@ -11,6 +11,8 @@ from robocontrast_ros.robots.kinds import RobotKind
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.reach import check_reach
 from robocontrast_ros.robots.rest import home_arm, stop_arm, stop_base
+from robocontrast_ros.robots.safety.arm import ArmFilter
+from robocontrast_ros.robots.safety.base import BaseFilter
 from robocontrast_ros.robots.state_estimation import ArmState, BaseState
 
 DIFFERENTIAL_DRIVE = RobotKind(
@@ -19,6 +21,7 @@ DIFFERENTIAL_DRIVE = RobotKind(
     controllers={"discrete_navigation": DiscreteNavigationController},
     stop=stop_base,
     home=None,  # a base may not find its way: a person brings it there
+    safety=BaseFilter,
     check_reach=None,
     embodiment="robocontrast_ros.worlds.mujoco.base:Base",
 )
@@ -35,6 +38,7 @@ MANIPULATOR = RobotKind(
     },
     stop=stop_arm,
     home=home_arm,
+    safety=ArmFilter,
     check_reach=check_reach,
     embodiment="robocontrast_ros.worlds.mujoco.arm:Arm",
 )

@@ -27,11 +27,13 @@ class JointReading:
         stamp: time of the reading [s].
         names: names of the joints.
         positions: in the order of the names [rad or m].
+        force: magnitude of the force at the tool [N]; None where the driver does not report it.
     """
 
     stamp: float
     names: tuple[str, ...]
     positions: tuple[float, ...]
+    force: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class ArmState:
             )
         width = hand.width([positions[joint.name] for joint in hand.joints]) if hand.joints else None
         closed = None if width is None else hand.closed(width)
-        return RobotState(reading.stamp, tool, self._profile.joint_names, ordered, width, closed)
+        return RobotState(reading.stamp, tool, self._profile.joint_names, ordered, width, closed, reading.force)
 
 
 class BaseState:

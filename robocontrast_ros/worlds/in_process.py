@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.domain import Pose, Progress, Scene, Segment, SetupMove, Trial
+from robocontrast_ros.domain import Intervention, Pose, Progress, Scene, Segment, SetupMove, Trial
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
@@ -34,7 +34,7 @@ from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlo
 from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
-from robocontrast_ros.robots.kinds import make_controller, make_state_estimator, stop_command
+from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator, stop_command
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
@@ -146,6 +146,8 @@ class WorldRobot:
 class WorldSurroundings:
     """The ``episodes.ports.Surroundings`` of one trial in the embedded world."""
 
+    person_near = False
+
     def __init__(self, world: World, scene: SimulatedScene, scorer: EpisodeScorer) -> None:
         """Take the world, what reads its scene, and the trial's scorer."""
         self._world, self._scene, self._scorer = world, scene, scorer
@@ -173,6 +175,9 @@ class WorldSurroundings:
         return {camera.name: self._world.cameras.render(camera.name) for camera in self._world.cameras}
 
     def shown(self, observation: Observation, images: Images) -> None:
+        """Do nothing: it is recorded, where anything is."""
+
+    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
         """Do nothing: it is recorded, where anything is."""
 
     def progress(self, stamp: float) -> Progress:
@@ -249,6 +254,7 @@ class InProcessBench:
         self._period = 1.0 / task.control_rate
         self._steps = round(self._period / world.step_duration)
         self._estimator = make_state_estimator(world.profile)
+        self._safety = make_safety_filter(world.profile, self._period)
         self._controller = self._make_controller()
         self._stop_on_success, self._aborted = stop_on_success, aborted
         self._judge, self._scores = judge, scores
@@ -318,7 +324,14 @@ class InProcessBench:
             recording = self._recorder.begin(trial, attempt, policy, start, self._world.time)
         with contextlib.closing(recording) if recording is not None else contextlib.nullcontext():
             report = self._run(trial, start, scorer, recording)
-            result = scorer.result(report.fault, report.detail, report.steps, report.clamped_steps, report.stopped)
+            result = scorer.result(
+                report.fault,
+                report.detail,
+                report.steps,
+                report.clamped_steps,
+                report.stopped,
+                report.interventions,
+            )
             # As in the graph: the first fault makes the trial void; recording it is ended all the same.
             void = BenchFault(report.fault, report.detail) if report.fault.voids else None
             where = Recording()
@@ -359,6 +372,7 @@ class InProcessBench:
             ports.surroundings,
             LocalPolicy(self._slot.serving),
             self._period,
+            self._safety,
         )
         request = EpisodeRequest(
             trial_id=trial.trial_id,

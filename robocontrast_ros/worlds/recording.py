@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.domain import Intervention, Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.ports import Images, RobotPort, Surroundings
 from robocontrast_ros.policies.protocol import Observation
@@ -48,6 +48,9 @@ class TrialRecording(Protocol):
 
     def shown(self, observation: Observation, images: Images) -> None:
         """Take what the policy is shown where filters change it: the observation, without images, and these."""
+
+    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+        """Take what the safety filter did to a command, which answers the observation of a time."""
 
     def scene(self, stamp: float, scene: Scene) -> None:
         """Take the ground truth."""
@@ -199,6 +202,13 @@ class _RecordedSurroundings:
 
     def shown(self, observation: Observation, images: Images) -> None:
         self._recording.shown(observation, images)
+
+    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+        self._recording.intervened(stamp, interventions)
+
+    @property
+    def person_near(self) -> bool:
+        return self._surroundings.person_near
 
     def progress(self, stamp: float) -> Progress:
         progress = self._surroundings.progress(stamp)

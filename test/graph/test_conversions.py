@@ -122,6 +122,7 @@ results = st.builds(
     scenes,
     st.booleans(),
     st.integers(1, 2**32 - 1),
+    st.dictionaries(words, st.integers(1, 2**32 - 1), max_size=3),
 )
 progresses = st.builds(
     Progress,

@@ -10,6 +10,7 @@ import time
 
 import polars
 import pytest
+import yaml
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
@@ -29,7 +30,7 @@ from session_runs import (
 from twice import recorded_fast, unequal
 
 from robocontrast_ros.analysis.figures.trial_picture import read_images
-from robocontrast_ros.domain import Outcome
+from robocontrast_ros.domain import Fault, Outcome
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, TrialStarted, TrialVoid
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
@@ -125,11 +126,28 @@ def test_the_same_seed_gives_the_same_trials_and_scores_twice_in_a_row_and_under
     assert len(scores(first)) == 3
 
 
-def test_a_limited_session_on_the_other_robot_changes_only_the_robot(place):
+def test_a_limited_session_on_the_other_robot_with_narrow_limits_is_slowed_and_stopped_by_its_safety_filter(place):
+    limits = {"velocity": {"limit": 0.3}, "workspace": {"margin": -0.12, "action": "stop"}}
+    robot = place.folder / "careful.yaml"
+    robot.write_text(yaml.safe_dump({"extends": "ur5e", "safety": limits}))
     session = place.session(strategy={"name": "limited_intervention"}, test_set={"size": 3})
-    code, output = place.run("evaluate", session, "--robot", "ur5e")
+    code, output = place.run("evaluate", session, "--robot", robot)
     assert code == 0, output
-    assert len(finished(place.runs[0])) == 3
+    (run,) = place.runs
+    trials = finished(run)
+    assert len(trials) == 3
+    stopped = [event for event in trials if event.result.fault is Fault.POLICY_UNSAFE]
+    assert stopped and all(event.result.outcome is Outcome.POLICY_FAULT for event in stopped)
+    for event in trials:
+        counts = event.result.interventions
+        assert counts["velocity"] > 1 and counts.get("workspace", 0) == (event in stopped)
+        assert dict(event.recording.messages)["safety"] == sum(counts.values())
+        assert event.recording.missing == ()
+    fast = recorded_fast(run)
+    assert scores(run) == scores(fast)
+    assert unequal(run, fast) == [], "what the filter did included"
+    code, output = place.run("score", run)
+    assert code == 0 and "3 of 3 trials" in output, output
 
 
 def test_a_robot_that_drives_into_a_wall_is_stopped_by_it_and_that_is_scored_live_and_from_the_bag(place):

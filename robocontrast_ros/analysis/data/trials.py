@@ -39,6 +39,7 @@ _FACTS: Columns = {
     "steps": (pl.Int64, "control steps"),
     "duration_s": (pl.Float64, "of the trial, in the time of the sensors [s]"),
     "clamped_steps": (pl.Int64, "control steps whose action was clamped to a limit"),
+    "interventions": (pl.String, "commands in which the safety filter intervened, by kind of limit; empty without any"),
 }
 
 _FACTS_AFTER = {"subgoals_reached": ("subgoals", "stopped")}
@@ -258,6 +259,7 @@ def scores_of(result: TrialResult, scores: Sequence[ScoreSpec]) -> dict[str, obj
             "steps": result.steps,
             "duration_s": result.duration,
             "clamped_steps": result.clamped_steps,
+            "interventions": ", ".join(f"{kind} {count}" for kind, count in result.interventions.items()),
         }
     )
 

@@ -196,7 +196,8 @@ def _samples(recording: TrialRecording) -> tuple[Sample, ...]:
 def _score(recording: TrialRecording, samples: Sequence[Sample], task: Task, scores: Sequence[type[Score]]) -> _Scored:
     """Score a trial from its scenes and tool poses.
 
-    The recorded result gives the fault, the number of control steps and of clamped ones, and the last control step.
+    The recorded result gives the fault, the number of control steps, of clamped ones and of interventions, and the last
+    control step.
     Where the bag ends before it, the outcome is UNKNOWN, success and SPL are NaN, and scenes are counted as steps.
     """
     judge = load_plugin("judges", recording.judge, str(recording.bag), "judge")()
@@ -208,7 +209,12 @@ def _score(recording: TrialRecording, samples: Sequence[Sample], task: Task, sco
     if recorded is not None:
         scorer.end(recording.end_scene, recording.judgement)
         result = scorer.result(
-            recorded.fault, recorded.detail, recorded.steps, recorded.clamped_steps, recorded.stopped
+            recorded.fault,
+            recorded.detail,
+            recorded.steps,
+            recorded.clamped_steps,
+            recorded.stopped,
+            recorded.interventions,
         )
         return _Scored(result, until, went_on)
     return _Scored(scorer.unfinished(max(len(samples) - 1, 0)), until, went_on)

@@ -195,7 +195,9 @@ def _row(score: OfflineScore) -> dict[str, object]:
         return row
     row |= scores_of(score.offline, score.specs)
     # These are known only at the end of a trial.
-    return row if score.complete else row | dict.fromkeys(("fault", "steps", "clamped_steps", "stopped"))
+    return (
+        row if score.complete else row | dict.fromkeys(("fault", "steps", "clamped_steps", "interventions", "stopped"))
+    )
 
 
 def _rescored_row(score: OfflineScore) -> dict[str, object]:

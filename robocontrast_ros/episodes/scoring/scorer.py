@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from robocontrast_ros.domain import Fault, Judgement, Outcome, Progress, Scene, TestInstance, TrialResult
 from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
@@ -136,6 +136,7 @@ class EpisodeScorer:
         steps: int = 0,
         clamped_steps: int = 0,
         stopped: bool = False,
+        interventions: Mapping[str, int] | None = None,
     ) -> TrialResult:
         """Return the result of the trial, if it ends now.
 
@@ -147,10 +148,11 @@ class EpisodeScorer:
             steps: control steps executed.
             clamped_steps: control steps whose action was clamped to a limit of the robot.
             stopped: whether the policy itself ended the trial.
+            interventions: kind of limit -> commands in which the safety filter intervened; none where left out.
         """
         success = fault is Fault.NONE and self._trial.judging.success(stopped)
         end = End(float(success), stopped, fault, steps)
-        return self._result(_outcome(success, fault), end, detail, clamped_steps)
+        return self._result(_outcome(success, fault), end, detail, clamped_steps, interventions)
 
     def unfinished(self, steps: int) -> TrialResult:
         """Return the result of a trial whose end is not known: outcome UNKNOWN, and the scores so far.
@@ -160,7 +162,14 @@ class EpisodeScorer:
         """
         return self._result(Outcome.UNKNOWN, End(math.nan, False, Fault.NONE, steps))
 
-    def _result(self, outcome: Outcome, end: End, detail: str = "", clamped_steps: int = 0) -> TrialResult:
+    def _result(
+        self,
+        outcome: Outcome,
+        end: End,
+        detail: str = "",
+        clamped_steps: int = 0,
+        interventions: Mapping[str, int] | None = None,
+    ) -> TrialResult:
         void = outcome is Outcome.VOID
         return TrialResult(
             outcome=outcome,
@@ -174,6 +183,7 @@ class EpisodeScorer:
             final_scene=self._scene,
             stopped=end.stopped,
             subgoals=self._trial.judging.subgoals,
+            interventions=dict(interventions or {}),
         )
 
     def _duration(self) -> float:

@@ -189,6 +189,7 @@ class RosBench:
             fault=fault_to_msg(fault, detail),
             steps=episode.steps,
             clamped_steps=episode.clamped_steps,
+            interventions=episode.interventions,
             stopped=episode.stopped,
             last_stamp=episode.last_stamp,
         )

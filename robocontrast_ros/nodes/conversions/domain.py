@@ -14,6 +14,7 @@ filters_to_msg = DOMAIN.filters
 segments_to_msg = DOMAIN.segments
 trial_to_msg = DOMAIN.trial
 fault_to_msg = DOMAIN.fault
+intervention_to_msg = DOMAIN.intervention
 progress_to_msg = DOMAIN.progress
 result_to_msg = DOMAIN.result
 move_to_msg = DOMAIN.move

@@ -31,7 +31,7 @@ from robocontrast_ros.nodes.runtime.channel import (
 )
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
+from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import CaptureImages, MoveCameras
 
@@ -75,6 +75,7 @@ class RosEpisodeBench:
             self._recorder,
             self._capture_images,
             self._move_cameras,
+            hears_people=not pacer.steps_world,
         )
         self._pacer = pacer(period, lambda: self._step_simulation(parameters.steps_per_control))
         self._channel.start()
@@ -85,7 +86,13 @@ class RosEpisodeBench:
         self._inputs: tuple[str, ...] = ()
         self._take(self._server.describe(first_call))
         self.episode = EpisodeAssembly(
-            self._robot, make_state_estimator(profile), self._pacer, self._surroundings, self._server, period
+            self._robot,
+            make_state_estimator(profile),
+            self._pacer,
+            self._surroundings,
+            self._server,
+            period,
+            make_safety_filter(profile, period),
         )
         self._discover()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rclpy.node import Node
 
 from robocontrast_ros.bags.recorder_lag import RecorderLag
-from robocontrast_ros.messages.topics import SHOWN
+from robocontrast_ros.messages.topics import SAFETY, SHOWN
 from robocontrast_ros.msg import RecordingStatus
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.qos import LATCHED
@@ -41,7 +41,7 @@ class RecorderWatch:
 
     def begin(self, bag: str) -> None:
         """Count from now on for a bag; without a name there is no recorder to wait for."""
-        self.published = dict.fromkeys((*self._images, *self._steps, *self._commands, SHOWN.name), 0)
+        self.published = dict.fromkeys((*self._images, *self._steps, *self._commands, SAFETY.name, SHOWN.name), 0)
         self._lag.begin(bag)
 
     def step(self) -> None:
@@ -55,6 +55,10 @@ class RecorderWatch:
     def shown(self) -> None:
         """Count what the policy was shown in place of what the sensors gave."""
         self._count((SHOWN.name,))
+
+    def intervened(self) -> None:
+        """Count an intervention of the safety filter."""
+        self._count((SAFETY.name,))
 
     def command(self, topic: str) -> None:
         """Count a message of a command's topic."""

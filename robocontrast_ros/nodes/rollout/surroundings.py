@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from sensor_msgs.msg import Image
+from std_msgs.msg import Bool
 
-from robocontrast_ros.domain import Fault, Pose, Progress, Scene
+from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
-from robocontrast_ros.messages.topics import SHOWN
+from robocontrast_ros.messages.topics import SAFETY, SHOWN
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.msg import Progress as ProgressMsg
+from robocontrast_ros.msg import SafetyIntervention
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.nodes.conversions.domain import tool_pose_to_msg
+from robocontrast_ros.nodes.conversions.domain import intervention_to_msg, tool_pose_to_msg
 from robocontrast_ros.nodes.conversions.observation import observation_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
-from robocontrast_ros.nodes.runtime.qos import RECORDED
+from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.policies.protocol import Observation
 
 
@@ -32,6 +34,7 @@ class TopicSurroundings:
         cameras: the policy's cameras, by name -> topic of the images.
         movable: names of the cameras that can be moved.
         move_cameras: moves them.
+        person_near: whether a person is near, by the newest message; false before the first.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class TopicSurroundings:
         recorder: RecorderWatch,
         capture: Callable[[], None],
         move: Callable[[Mapping[str, Pose]], None],
+        hears_people: bool = False,
     ) -> None:
         """Make the publisher and the subscriptions.
 
@@ -54,12 +58,17 @@ class TopicSurroundings:
             recorder: counts what is published.
             capture: has images taken, where they do not come by themselves.
             move: has cameras moved.
+            hears_people: whether the topic `person_near` says that a person is near.
         """
         self._frame, self._parameters = frame, parameters
         self._inbox, self._recorder, self._capture = inbox, recorder, capture
         self.movable, self.move_cameras = parameters.cameras, move
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
         self._shown = node.create_publisher(ObservationMsg, SHOWN.name, RECORDED)
+        self._safety = node.create_publisher(SafetyIntervention, SAFETY.name, RECORDED)
+        self.person_near = False
+        if hears_people:
+            node.create_subscription(Bool, "person_near", self._on_person, LOCKSTEP)
         self.cameras: Mapping[str, str] = {}
         inbox.subscribe(ProgressMsg, "progress")
 
@@ -96,6 +105,15 @@ class TopicSurroundings:
         """Publish what the policy is shown."""
         self._shown.publish(observation_to_msg(observation, self._frame, images))
         self._recorder.shown()
+
+    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+        """Publish what the safety filter did."""
+        for each in interventions:
+            self._safety.publish(intervention_to_msg(each, stamp))
+            self._recorder.intervened()
+
+    def _on_person(self, message: Bool) -> None:
+        self.person_near = message.data
 
     def progress(self, stamp: float) -> Progress:
         """Return the score of a time [s]."""

@@ -65,7 +65,7 @@ NEW_FIELDS = {
     "TestInstance": ("reference_path", "path_dimensions", "claim", "proof"),
     "Trial": ("start", "twin", "block"),
     "Progress": ("scores",),
-    "TrialResult": ("stopped", "subgoals", "scores"),
+    "TrialResult": ("stopped", "subgoals", "scores", "interventions"),
 }
 """What interfaces got after the first bags were recorded."""
 

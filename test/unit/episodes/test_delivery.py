@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from robocontrast_ros.domain import Delivery, Observed, Pose
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.delivery import SHOWN, compare_delivery, unchanged_words
+from robocontrast_ros.episodes.pacing import Lockstep
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.runner import image_digest
 
@@ -93,7 +94,7 @@ class Changing:
 
 def test_the_first_images_of_an_episode_are_digested_as_they_were_before_the_policy_had_them_and_no_others():
     policy = Changing()
-    episode = EpisodeAssembly(None, None, None, Camera(), policy, 0.1)
+    episode = EpisodeAssembly(None, None, Lockstep(0.1, lambda: None), Camera(), policy, 0.1, None)
     observation = Observation(1.0, {}, (), (), Pose())
     for first, instruction in ((1, "go"), (4, "come")):
         episode.reset_policy(instruction, 0)

@@ -73,6 +73,7 @@ class Line:
     scored: list = field(default_factory=list)
     sent: Observed = field(default_factory=lambda: Observed("go"))
     received: Observed = field(default_factory=lambda: Observed("go"))
+    interventions: dict = field(default_factory=dict)
 
     def _do(self, what):
         self.log.append(what)
@@ -347,7 +348,7 @@ def test_where_the_world_does_not_wait_the_robot_holds_until_the_answer_is_there
     bench = Line(thinking=0.25)
     report = run_episode(bench, OneJoint(), POLICY, request(stop_on_success=False, step_limit=9))
     assert report.waits == (3, 3, 1), "whole control periods; the last answer is not needed any more"
-    assert report.steps == 9 == bench.log.count("command")
+    assert report.steps == 9 == bench.log.count("command") + bench.log.count("hold") - 1
     assert bench.position == pytest.approx(0.2), "two actions were carried out"
     assert len(set(bench.scored)) == len(bench.scored) == 10, "each scene is scored once"
     assert bench.log.count("ask") == bench.log.count("answer")
@@ -380,7 +381,7 @@ def test_an_episode_that_is_cancelled_while_the_policy_thinks_ends_without_waiti
 
 def test_a_goal_that_is_reached_while_the_policy_thinks_ends_the_episode():
     bench = Line(thinking=0.2, position=0.3)
-    bench.command = lambda command: setattr(bench, "position", bench.position + 0.03)
+    bench.hold = lambda command: setattr(bench, "position", bench.position + 0.03)
     report = run_episode(bench, OneJoint(), POLICY, request())
     assert (report.fault, report.steps) == (Fault.NONE, 2)
 
@@ -399,7 +400,7 @@ def test_whatever_the_latency_every_control_step_is_commanded_and_scored_once(ch
     policy = replace(POLICY, chunk_length=chunk, execute=execute, late=late)
     report = run_episode(bench, OneJoint(), policy, request(stop_on_success=False, step_limit=limit))
     assert (report.fault, report.steps) == (Fault.NONE, limit)
-    assert bench.log.count("command") == limit
+    assert bench.log.count("command") + bench.log.count("hold") - 1 == limit
     assert len(set(bench.scored)) == len(bench.scored) == limit + 1
     assert sum(report.waits) <= limit
     if thinking == 0.0:

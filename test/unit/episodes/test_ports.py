@@ -15,10 +15,10 @@ from robocontrast_ros.episodes.thinking import ThoughtOver
 from robocontrast_ros.policies.protocol import PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import TwistCommand
-from robocontrast_ros.robots.kinds import stop_command
+from robocontrast_ros.robots.kinds import make_safety_filter, stop_command
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.rest import HOMING_SPEED, home_arm
+from robocontrast_ros.robots.rest import home_arm
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
 
@@ -136,7 +136,8 @@ def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_f
     robot, pacer, estimator = Robot(homes), Counting(), Estimator()
     start = Pose.planar(0.3, 0.1)
     request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, start)
-    EpisodeAssembly(robot, estimator, pacer, Alone(), None, 0.1).begin(request)
+    safety = make_safety_filter(load_profile("franka"), 0.1)
+    EpisodeAssembly(robot, estimator, pacer, Alone(), None, 0.1, safety).begin(request)
     assert (pacer.began, pacer.steps, estimator.start) == (1, steps, start)
     assert robot.sent == ([(start, 7.0)] if homes else [])
 
@@ -150,8 +151,8 @@ def test_an_arm_goes_home_no_faster_than_it_should_and_its_tool_is_there(name):
     command = home_arm(profile, reading, Pose((0.4, 0.1, 0.05)))
     assert Kinematics(profile).tool_pose(command.positions).position == pytest.approx((0.4, 0.1, 0.05), abs=1e-3)
     far = max(abs(there - here[joint]) for joint, there in zip(command.names, command.positions, strict=True))
-    assert command.duration == pytest.approx(far / HOMING_SPEED)
-    assert min(joint.velocity for joint in profile.joints) > HOMING_SPEED
+    assert command.duration == pytest.approx(far / profile.safety.homing_speed)
+    assert min(joint.velocity for joint in profile.joints) > profile.safety.homing_speed
     with pytest.raises(Unreachable):
         home_arm(profile, reading, Pose((3.0, 0.0, 0.05)))
 

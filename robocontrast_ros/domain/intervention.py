@@ -1,0 +1,34 @@
+"""What a safety filter did to a command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """One limit that a command would have exceeded.
+
+    Attributes:
+        kind: name of the limit, such as ``velocity``.
+        where: the joint, axis or side that it is of.
+        value: what was asked for, in the unit.
+        limit: at most this was allowed, in the unit.
+        unit: of both, such as "rad/s".
+        action: ``slow`` where the robot goes less far, ``stop`` where the command was refused.
+        person_near: whether a person was near.
+    """
+
+    kind: str
+    where: str
+    value: float
+    limit: float
+    unit: str
+    action: str
+    person_near: bool = False
+
+    @property
+    def words(self) -> str:
+        """It in words, for a person."""
+        near = ", while a person is near" if self.person_near else ""
+        return f"{self.kind} of {self.where}: {self.value:.4g} {self.unit}, at most {self.limit:.4g}{near}"

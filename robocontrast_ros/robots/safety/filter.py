@@ -1,0 +1,171 @@
+"""What every kind of robot's safety filter shares: its interface, and limits of commanded motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Intervention, RobotState
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.safety_limits import Limit
+
+SLACK = 1e-9
+"""Share of a limit by which rounding may exceed it."""
+
+HALVINGS = 20
+"""Halvings in the search for the greatest share of a step that stays where it may be."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the filter makes of a command.
+
+    Attributes:
+        command: what is sent: the command itself where it exceeds no limit; None where the robot has to stop.
+        interventions: the limits that it exceeds, at most one of each kind.
+    """
+
+    command: RobotCommand | None
+    interventions: tuple[Intervention, ...] = ()
+
+
+class SafetyFilter(Protocol):
+    """Holds the limits of one robot, whatever it is commanded.
+
+    What is limited is the *commanded* motion: its velocity is the mean over a control period, and acceleration and jerk
+    are differences of that from period to period. A driver that interpolates moves otherwise in between. A robot may be
+    slowed down at once: a velocity between 0 and one that a limit of acceleration or jerk allows is allowed, too.
+    """
+
+    def begin(self) -> None:
+        """Begin an episode, or go on after the robot was stopped where it is: at rest."""
+
+    def check(self, command: RobotCommand, state: RobotState, person_near: bool) -> Checked:
+        """Return what may be sent in place of a command.
+
+        Args:
+            command: for the coming control period.
+            state: of the robot, by its newest reading.
+            person_near: whether a person is near, so that it has to be slower.
+        """
+
+    def held(self, command: RobotCommand) -> None:
+        """Take note of a command to stop and stay, which is never refused."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A limit of one axis.
+
+    Attributes:
+        limit: greatest value; infinite where there is none.
+        action: ``slow`` or ``stop``.
+        unit: of the limit.
+    """
+
+    limit: float
+    action: str
+    unit: str
+
+    @classmethod
+    def of(cls, given: Limit, unit: str, own: float = np.inf) -> Bound:
+        """Return a limit of a robot's file, at most the robot's own."""
+        return cls(own if given.limit is None else min(given.limit, own), given.action, unit)
+
+
+class Motion:
+    """The commanded velocities of a robot's axes, period after period, and how fast they may become."""
+
+    def __init__(
+        self,
+        axes: Sequence[str],
+        velocity: Sequence[Bound],
+        acceleration: Sequence[Bound],
+        jerk: Sequence[Bound],
+        reduced_speed: float,
+        period: float,
+    ) -> None:
+        """Take names and limits of the axes.
+
+        Args:
+            axes: names.
+            velocity: one an axis.
+            acceleration: one an axis.
+            jerk: one an axis.
+            reduced_speed: share of the velocities that is allowed while a person is near.
+            period: duration of a control step [s].
+        """
+        self._axes, self._reduced, self._period = tuple(axes), reduced_speed, period
+        self._bounds = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+        self._limits = {name: np.array([bound.limit for bound in of]) for name, of in self._bounds.items()}
+        self.rest()
+
+    def rest(self) -> None:
+        """Take the robot to be at rest."""
+        self._velocity = self._acceleration = np.zeros(len(self._axes))
+
+    def moved(self, velocity: NDArray[np.float64]) -> None:
+        """Take note of the velocities [rad/s or m/s] that were commanded for a control period."""
+        self._acceleration = (velocity - self._velocity) / self._period
+        self._velocity = velocity
+
+    def allowed(self, wanted: NDArray[np.float64], person_near: bool) -> tuple[float, list[Intervention]]:
+        """Return the greatest share of velocities [rad/s or m/s] that holds all limits, and which of them it is for.
+
+        It is 1 where they hold them; 0, a hold, always does.
+        """
+        period, share, found = self._period, 1.0, []
+        steady = self._velocity + self._acceleration * period
+        for kind, centre, time in (
+            ("velocity", np.zeros(len(self._axes)), 1.0),
+            ("acceleration", self._velocity, period),
+            ("jerk", steady, period * period),
+        ):
+            limits = self._limits[kind] * (self._reduced if kind == "velocity" and person_near else 1.0)
+            reach = limits * time
+            low, high = np.minimum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
+            beyond = (wanted < low - SLACK * reach) | (wanted > high + SLACK * reach)
+            if not beyond.any():
+                continue
+            shares = np.where(beyond, np.where(wanted > 0.0, high, low) / np.where(beyond, wanted, 1.0), 1.0)
+            share = min(share, float(shares.min()))
+            asked = np.abs(wanted - centre) / time
+            found.append(self._intervention(kind, beyond, shares, asked, limits, person_near))
+        return share, found
+
+    def _intervention(
+        self,
+        kind: str,
+        beyond: NDArray[np.bool_],
+        shares: NDArray[np.float64],
+        asked: NDArray[np.float64],
+        limits: NDArray[np.float64],
+        person_near: bool,
+    ) -> Intervention:
+        """Return the worst axis of a kind; of those that stop the robot, where there are any."""
+        bounds = self._bounds[kind]
+        stops = beyond & np.array([bound.action == "stop" for bound in bounds])
+        worst = int(np.argmin(np.where(stops if stops.any() else beyond, shares, np.inf)))
+        bound = bounds[worst]
+        values = float(asked[worst]), float(limits[worst])
+        return Intervention(kind, self._axes[worst], *values, bound.unit, bound.action, person_near)
+
+
+def greatest_share(start: float, holds: Callable[[float], bool]) -> float:
+    """Return a share of a step, at most that which is given, at which something holds; it does at 0."""
+    if holds(start):
+        return start
+    low, high = 0.0, start
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def stops(interventions: Sequence[Intervention]) -> bool:
+    """Tell whether one of them stops the robot."""
+    return any(each.action == "stop" for each in interventions)
