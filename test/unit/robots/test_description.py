@@ -117,9 +117,8 @@ def shapes(model: mujoco.MjModel, data: mujoco.MjData, robot: str = "") -> list[
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_link_touches_with_what_the_embedded_world_has_in_any_posture(name):
     profile = load_profile(name)
-    world = resolve_uri(
-        f"package://robocontrast_ros/models/{'apartment' if profile.mobile else 'language_table'}/world.xml"
-    )
+    folder = "apartment" if profile.mobile else "language_table"
+    world = resolve_uri(f"package://robocontrast_ros/models/{folder}/world.xml")
     prefix = robot_prefix(profile.name)
     model, _ = compose(world, profile.name, mjcf_of(profile), (), False)
     rng = np.random.default_rng(0)

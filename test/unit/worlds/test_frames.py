@@ -25,8 +25,17 @@ WORLDS = {
     "ur5e_2f85": (f"{MODELS}/tabletop.xml", ("wrist", "front", "top")),
     "locobot": (f"{MODELS}/apartment/world.xml", ("camera",)),
 }
-MARKER = """<mujoco><worldbody><body mocap="true"><geom type="sphere" size=".008" rgba="1 0 0 1" contype="0" conaffinity="0"/>
-</body></worldbody></mujoco>"""
+RADIUS = 0.008
+MARKER = f"""<mujoco><worldbody><body mocap="true">
+  <geom type="sphere" size="{RADIUS}" rgba="1 0 0 1" contype="0" conaffinity="0"/></body></worldbody></mujoco>"""
+
+
+DEPTH = 0.22
+"""How far before a camera the marker is [m]."""
+
+
+def redness(image: np.ndarray) -> np.ndarray:
+    return image[..., 0] - image[..., 1:].max(axis=2)
 
 
 def make_world(name: str, width: int = 160, height: int = 120) -> World:
@@ -102,17 +111,15 @@ def test_a_point_is_at_the_pixel_that_tf_and_camera_info_say(name):
         seen = 0
         for aside, down in ((0.0, 0.0), (-0.06, 0.04), (0.07, -0.05)):
             # In the optical frame: x right, y down, z ahead.
-            place = compose(camera, Pose((aside, down, 0.22)))
+            place = compose(camera, Pose((aside, down, DEPTH)))
             world.spawn("marker", Pose(place.position), resource=MARKER)
             image = world.cameras.render(interface.name).astype(int)
             world.delete("marker")
-            changed = np.argwhere(
-                image[..., 0] - image[..., 1:].max(axis=2) - (empty[..., 0] - empty[..., 1:].max(axis=2)) > 40
-            )
-            if len(changed) < 20:
-                continue  # behind the hand
+            changed = np.argwhere(redness(image) - redness(empty) > 40)
+            if len(changed) < 0.9 * math.pi * (info.k[0] * RADIUS / DEPTH) ** 2:
+                continue  # it is partly behind the hand
             seen += 1
-            u, v, depth = np.reshape(info.p, (3, 4)) @ (aside, down, 0.22, 1.0)
+            u, v, depth = np.reshape(info.p, (3, 4)) @ (aside, down, DEPTH, 1.0)
             # A sphere off the axis looks a little further out than its middle is.
             assert changed.mean(axis=0) == pytest.approx((v / depth, u / depth), abs=0.7), interface.name
         assert seen >= 1, interface.name
