@@ -54,6 +54,9 @@ JUDGEMENT = Topic("judgement", "robocontrast_ros/msg/Judgement")
 SHOWN = Topic("shown", "robocontrast_ros/msg/Observation")
 """What the policy was shown where a filter changed it; of a session that perturbs observations, beside the sensors'."""
 
+IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
+"""Types of cameras' topics."""
+
 TF_MESSAGE = "tf2_msgs/msg/TFMessage"
 """Type of `tf` and `tf_static`."""
 

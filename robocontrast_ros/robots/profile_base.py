@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.messages.topics import ROBOT_DESCRIPTION, TF_MESSAGE, Topic
+from robocontrast_ros.messages.topics import COMPRESSED_IMAGE, IMAGE, ROBOT_DESCRIPTION, TF_MESSAGE, Topic
 from robocontrast_ros.robots.action_spaces import ActionSpaces
 
 Triple = tuple[float, float, float]
@@ -52,9 +52,21 @@ class CameraInterface:
     """One camera's topics."""
 
     name: str = Field(min_length=1, description="Name in observations, and in the embedded world.")
-    image_topic: str = Field(min_length=1, description="sensor_msgs/msg/Image.")
+    image_topic: str = Field(min_length=1, description="sensor_msgs/msg/Image; see `transport`.")
     info_topic: str = Field(min_length=1, description="sensor_msgs/msg/CameraInfo.")
     frame_id: str = Field(min_length=1, description="Optical frame (REP-105).")
+    transport: Literal["raw", "compressed"] = Field(
+        default="raw",
+        description="What is received: images of `image_topic`, or, of `<image_topic>/compressed`, "
+        "sensor_msgs/msg/CompressedImage as image_transport names them.",
+    )
+
+    @property
+    def images(self) -> Topic:
+        """Where images are received from."""
+        if self.transport == "compressed":
+            return Topic(f"{self.image_topic}/compressed", COMPRESSED_IMAGE)
+        return Topic(self.image_topic, IMAGE)
 
 
 @record

@@ -25,11 +25,7 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
     if recording is None:
         return ()
     used = {camera.name for camera in session.parameters.cameras} if recording.images else set()
-    images = (
-        (Topic(c.image_topic, "sensor_msgs/msg/Image"), Topic(c.info_topic, "sensor_msgs/msg/CameraInfo"))
-        for c in robot.cameras
-        if c.name in used
-    )
+    images = ((c.images, Topic(c.info_topic, "sensor_msgs/msg/CameraInfo")) for c in robot.cameras if c.name in used)
     world = session.world
     return (
         *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else ()),
