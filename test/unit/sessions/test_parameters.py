@@ -452,7 +452,7 @@ def test_a_camera_that_is_received_compressed_is_refused_in_the_embedded_world_a
     )
     session = tmp_path / "session.yaml"
     session.write_text(yaml.safe_dump({**content, "robot": str(robot)}))
-    with pytest.raises(ConfigurationError, match=r"cameras\.0\.transport: got 'compressed', expected raw"):
+    with pytest.raises(ConfigurationError, match=r"`cameras\.0\.transport`: got 'compressed', expected raw"):
         resolve(session)
     world = {"backend": "simulation_interfaces", "simulator": "gazebo"}
     session.write_text(yaml.safe_dump({**content, "robot": str(robot), "world": world}))
