@@ -59,7 +59,7 @@ class TrialRecorder:
             compression: of the bags.
             metadata: form of the bags' ``metadata.yaml``.
         """
-        latched = {"trial", *(topic.name for topic in profile.latched_topics)}
+        latched = {"trial", *(topic.name for topic in profile.simulated_topics)}
         self._topics = {t.name: BagTopic(f"/{t.name.lstrip('/')}", t.type_name, t.name in latched) for t in topics}
         self._run, self._profile, self._context = run, profile, context
         self._compression, self._metadata = compression, metadata
@@ -71,7 +71,11 @@ class TrialRecorder:
     def keep(self, stamp: float, sensors: Iterable[Sensor]) -> None:
         """Put what the robot's driver publishes once, at a time [s], to the beginning of every bag."""
         encode = DriverEncoder(self._messages.make).sensor
-        self._kept += [(sensor.topic, self._messages.cdr(encode(sensor, stamp))) for sensor in sensors]
+        self._kept += [
+            (sensor.topic, self._messages.cdr(encode(sensor, stamp)))
+            for sensor in sensors
+            if sensor.topic in self._topics
+        ]
 
     def begin(self, trial: Trial, attempt: int, policy: str, start_scene: Scene, start: float) -> TrialBag:
         """Open the bag of a trial; it begins with what was published once, and the trial."""

@@ -14,7 +14,7 @@ from robocontrast_ros.bags.recorder_lag import history_depth
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
-from robocontrast_ros.sessions.recording import recorded_topics
+from robocontrast_ros.sessions.recording import kept_topics, recorded_topics
 from robocontrast_ros.sessions.resolving import ResolvedSession
 
 LEADER = "episode_manager"
@@ -181,7 +181,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     }
     recorder = {
         "topics": [str(topic) for topic in recorded_topics(session)],
-        "kept": [topic for topic, _ in robot.latched_topics],
+        "kept": [topic for topic, _ in kept_topics(session)],
         "stop_deadline": timeouts.recording,
     }
     recording = session.parameters.recording

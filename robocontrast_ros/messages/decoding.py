@@ -45,17 +45,32 @@ _CHANNELS = {"rgb8": (3, slice(None)), "bgr8": (3, slice(None, None, -1)), "rgba
 
 
 def image_to_array(message: Any) -> NDArray[np.uint8]:
-    """Return a sensor_msgs/Image as uint8 of shape (height, width, 3), RGB.
+    """Return a sensor_msgs/Image or CompressedImage as uint8 of shape (height, width, 3), RGB.
 
     Raises:
-        ValueError: the encoding is none of rgb8, bgr8 and rgba8, or its sizes do not fit.
+        ValueError: the encoding is none of rgb8, bgr8 and rgba8, or its sizes do not fit; or what is compressed cannot
+            be decoded.
     """
+    if not hasattr(message, "encoding"):
+        return _decompressed(message)
     if message.encoding not in _CHANNELS:
         raise ValueError(f"image encoding: got '{message.encoding}', expected one of {', '.join(_CHANNELS)}")
     channels, order = _CHANNELS[message.encoding]
     rows = np.frombuffer(message.data, dtype=np.uint8).reshape(message.height, message.step)
     pixels = rows[:, : message.width * channels].reshape(message.height, message.width, channels)
     return pixels[:, :, order]
+
+
+def _decompressed(message: Any) -> NDArray[np.uint8]:
+    """Return a sensor_msgs/CompressedImage as RGB: what compresses stores colours as JPEG and PNG do."""
+    # It takes a moment to load, and few sessions need it.
+    import cv2
+
+    data = np.frombuffer(message.data, dtype=np.uint8)
+    pixels = cv2.imdecode(data, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION) if data.size else None
+    if pixels is None:
+        raise ValueError(f"compressed image: got {data.size} bytes of '{message.format}', expected a JPEG or PNG image")
+    return cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
 
 
 def stamp_from_msg(message: Any) -> int:

@@ -56,3 +56,15 @@ SAFETY = Topic("safety", "robocontrast_ros/msg/SafetyIntervention")
 
 SHOWN = Topic("shown", "robocontrast_ros/msg/Observation")
 """What the policy was shown where a filter changed it; of a session that perturbs observations, beside the sensors'."""
+
+IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
+"""Types of cameras' topics."""
+
+TF_MESSAGE = "tf2_msgs/msg/TFMessage"
+"""Type of `tf` and `tf_static`."""
+
+ROBOT_DESCRIPTION = Topic("robot_description", "std_msgs/msg/String")
+"""The robot as URDF, latched: published by its driver's robot_state_publisher, or by the embedded simulator."""
+
+DIAGNOSTICS = Topic("diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+"""How the session, the robot's driver and the cameras do, once a second."""

@@ -19,13 +19,14 @@ from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.ros_bench import RosBench
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.episode_manager.services import SessionServices
+from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics, Level, Report
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.runs.events import SessionFinished
 from robocontrast_ros.runs.journal import JournalError, JournalWriter
 from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.sessions.control import SessionControl, SessionStatus
+from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.loop import SessionEnd, run_session
 from robocontrast_ros.sessions.policy_check import check_description
 from robocontrast_ros.sessions.recording import recorded_topics, trial_context
@@ -72,6 +73,8 @@ class EpisodeManager(Node):
         self._steering = SessionServices(self, self._control, self._thread, self._run.path)
         idle = SessionStatusMsg(session=self._run.name, state=SessionStatusMsg.IDLE, time_left=math.nan)
         self._publisher.publish(idle)
+        self._status = idle
+        Diagnostics(self, self._session.robot.name).add(lambda: {"session": _report(self._status)})
         self._run.write_graph(self.get_fully_qualified_name())
         if parameters.autostart:
             self._thread.start()
@@ -141,6 +144,26 @@ class EpisodeManager(Node):
         )
         message.header.stamp = time_to_msg(self._bench.now)
         self._publisher.publish(message)
+        self._status = message
+
+
+def _report(status: SessionStatusMsg) -> Report:
+    """Return where a session stands, for `diagnostics`."""
+    levels = {SessionState.PAUSED: Level.WARN, SessionState.INTERRUPTED: Level.ERROR}
+    state = SessionState(status.state)
+    words = f"{state.name.lower()}: {status.detail}" if status.detail else state.name.lower()
+    return Report(
+        levels.get(state, Level.OK),
+        words,
+        {
+            "session": status.session,
+            "policy": status.policy,
+            "trials done": status.trials_done,
+            "trials expected": status.trials_expected,
+            "void attempts": status.trials_void,
+            f"budget [{status.budget.unit}]": f"{status.budget.spent:g} of {status.budget.limit:g}",
+        },
+    )
 
 
 def main() -> None:

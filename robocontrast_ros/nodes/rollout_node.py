@@ -21,6 +21,7 @@ from robocontrast_ros.nodes.conversions.encoders import DOMAIN
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.rollout.bench import RosEpisodeBench
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 
@@ -37,6 +38,8 @@ class Rollout(Node):
         """Declare the parameters; wait for the policy server and check that it fits the robot."""
         super().__init__("rollout")
         self._bench = RosEpisodeBench(self, declare_record(self, RolloutParameters))
+        self._diagnostics = Diagnostics(self, self._bench.profile.name)
+        self._diagnostics.add(self._bench.reports)
         self._server = ActionServer(
             self,
             RunEpisode,

@@ -17,6 +17,7 @@ from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, scene_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.runtime.channel import Channel
+from robocontrast_ros.nodes.runtime.clock import now
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
@@ -60,7 +61,7 @@ class SimBridge(Node):
             BackendContext(
                 task=load_configured("tasks", parameters.task),
                 robot=robot,
-                now=lambda: self.get_clock().now().nanoseconds / NANOSECONDS,
+                now=lambda: now(self, parameters.sensor_timeout),
                 simulation=lambda: self._connected(robot.world_frame),
                 settle_steps=parameters.settle_steps,
                 tolerance=parameters.tolerance,

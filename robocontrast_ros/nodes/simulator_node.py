@@ -15,10 +15,12 @@ from simulation_interfaces.srv import (
     SetSimulationState,
     StepSimulation,
 )
+from tf2_msgs.msg import TFMessage
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import pose_from_msg
+from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.sensors import clock_to_msg, sensor_to_msg
@@ -35,7 +37,7 @@ from robocontrast_ros.nodes.simulator.state import PlayControl
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import CaptureImages, MoveCameras
 from robocontrast_ros.worlds.mujoco.entities import ResetScope
-from robocontrast_ros.worlds.mujoco.sensors import Sensor
+from robocontrast_ros.worlds.mujoco.sensors import Sensor, Transforms
 from robocontrast_ros.worlds.mujoco.world import start_world
 
 UNHURRIED = ("get_entities_states",)
@@ -64,9 +66,13 @@ class Simulator(Node):
         self._clock_publisher = self.create_publisher(ClockMsg, "clock", RECORDED)
         self._sensors = {
             topic: self.create_publisher(message_class(kind), topic, quality)
-            for topics, quality in ((profile.driver_topics, RECORDED), (profile.latched_topics, LATCHED))
+            for topics, quality in ((profile.driver_topics, RECORDED), (profile.simulated_topics, LATCHED))
             for topic, kind in topics
         }
+        # What a driver's robot_state_publisher would say of the links; a base's driver says it with its odometry.
+        transforms = Topic(profile.transforms_topic, TF_MESSAGE)
+        silent = transforms not in profile.driver_topics
+        self._frames = self.create_publisher(TFMessage, transforms.name, RECORDED) if silent else None
         self._cameras = CameraPublishers(self, self._world, parameters.camera_period)
         self._commands = [
             self.create_subscription(message_class(kind), topic, self._on_command, LOCKSTEP)
@@ -160,7 +166,14 @@ class Simulator(Node):
         """Publish time and sensors as they are now, and see whether images of this time are due."""
         self._clock_publisher.publish(clock_to_msg(self._world.time))
         self._publish_sensors(self._world.sensors())
+        self._publish_frames()
         self._cameras.time_passed()
+
+    def _publish_frames(self) -> None:
+        # They cost time, are not recorded, for they follow from the joint states, and mostly nobody looks.
+        if self._frames is not None and self._frames.get_subscription_count():
+            sensor = Sensor(self._frames.topic, "", Transforms(self._world.moving_frames()))
+            self._frames.publish(sensor_to_msg(sensor, self._world.time))
 
     def _publish_sensors(self, sensors: Iterable[Sensor]) -> None:
         for sensor in sensors:

@@ -11,7 +11,7 @@ from transforms3d.quaternions import axangle2quat, qmult, rotate_vector
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.messages.topics import Topic
+from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
 from robocontrast_ros.robots.profile_base import CommandInterface, RobotProfile, Shape, StateInterface, Triple
 from robocontrast_ros.robots.safety_limits import BaseSafety, reads
 
@@ -137,10 +137,6 @@ class DifferentialDriveProfile(RobotProfile):
     state: OdometryInterface = Field(description="Where the driver publishes odometry.")
     joint_states_topic: str = Field(min_length=1, description="sensor_msgs/msg/JointState of the wheels.")
     contacts_topic: str = Field(min_length=1, description="robocontrast_ros/msg/Contacts: what the robot touches.")
-    transforms_topic: str = Field(default="tf", min_length=1, description="odom frame -> base frame.")
-    static_transforms_topic: str = Field(
-        default="tf_static", min_length=1, description="base frame -> camera's optical frame, latched."
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -178,16 +174,22 @@ class DifferentialDriveProfile(RobotProfile):
         return (self.wheels.left, self.wheels.right)
 
     @property
+    def joint_speeds(self) -> dict[str, float]:
+        """Greatest speed of each wheel, by its joint's name [rad/s]: at once ahead and turning as fast as it may."""
+        speed = self.limits.linear_speed + self.limits.angular_speed * self.wheels.separation / 2
+        return dict.fromkeys(self.joint_names, speed / self.wheels.radius)
+
+    @property
     def driver_topics(self) -> tuple[Topic, ...]:
         """What the driver publishes at every step besides images; odometry is the first."""
         return (
             Topic(self.state.topic, self.state.type),
             Topic(self.joint_states_topic, "sensor_msgs/msg/JointState"),
             Topic(self.contacts_topic, "robocontrast_ros/msg/Contacts"),
-            Topic(self.transforms_topic, "tf2_msgs/msg/TFMessage"),
+            Topic(self.transforms_topic, TF_MESSAGE),
         )
 
     @property
     def latched_topics(self) -> tuple[Topic, ...]:
         """What the driver publishes once, for late subscribers, too."""
-        return (Topic(self.static_transforms_topic, "tf2_msgs/msg/TFMessage"),)
+        return (Topic(self.static_transforms_topic, TF_MESSAGE),)

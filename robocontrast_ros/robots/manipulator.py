@@ -257,6 +257,12 @@ class ManipulatorProfile(RobotProfile):
         return (*super().driver_topics, *((contacts,) if self.contacts_topic else ()))
 
     @property
+    def joint_speeds(self) -> dict[str, float]:
+        """Greatest speed of each joint of the arm and the hand, by name [rad/s or m/s]."""
+        hand = dict.fromkeys(self.hand_joint_names, self.end_effector.drive_speed)
+        return {joint.name: joint.velocity for joint in self.joints} | hand
+
+    @property
     def floor(self) -> float:
         """Height that no part of the arm goes below [m]: the tool's lowest, less what reaches beyond the tool."""
         return self.workspace.z[0] - self.end_effector.overhang

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.messages.topics import Topic
+from robocontrast_ros.messages.topics import COMPRESSED_IMAGE, IMAGE, ROBOT_DESCRIPTION, TF_MESSAGE, Topic
 from robocontrast_ros.robots.action_spaces import ActionSpaces
 
 Triple = tuple[float, float, float]
@@ -52,9 +52,21 @@ class CameraInterface:
     """One camera's topics."""
 
     name: str = Field(min_length=1, description="Name in observations, and in the embedded world.")
-    image_topic: str = Field(min_length=1, description="sensor_msgs/msg/Image.")
+    image_topic: str = Field(min_length=1, description="sensor_msgs/msg/Image; see `transport`.")
     info_topic: str = Field(min_length=1, description="sensor_msgs/msg/CameraInfo.")
     frame_id: str = Field(min_length=1, description="Optical frame (REP-105).")
+    transport: Literal["raw", "compressed"] = Field(
+        default="raw",
+        description="What is received: images of `image_topic`, or, of `<image_topic>/compressed`, "
+        "sensor_msgs/msg/CompressedImage as image_transport names them.",
+    )
+
+    @property
+    def images(self) -> Topic:
+        """Where images are received from."""
+        if self.transport == "compressed":
+            return Topic(f"{self.image_topic}/compressed", COMPRESSED_IMAGE)
+        return Topic(self.image_topic, IMAGE)
 
 
 @record
@@ -72,6 +84,10 @@ class RobotProfile:
     command: CommandInterface = Field(description="Where the driver takes commands.")
     state: StateInterface = Field(description="Where the driver publishes the robot's state.")
     cameras: tuple[CameraInterface, ...] = Field(default=(), description="Cameras of the robot, or about it.")
+    transforms_topic: str = Field(default="tf", min_length=1, description="Frames that move.")
+    static_transforms_topic: str = Field(
+        default="tf_static", min_length=1, description="Frames that do not move, latched."
+    )
     port: str = Field(
         default="topics", description="What talks to the driver: `topics`, by those above, or a plug-in's name."
     )
@@ -117,6 +133,16 @@ class RobotProfile:
         return (Topic(self.state.topic, self.state.type),)
 
     @property
+    def joint_speeds(self) -> dict[str, float]:
+        """Greatest speed of each joint, by name [rad/s or m/s], as far as it is known."""
+        return {}
+
+    @property
     def latched_topics(self) -> tuple[Topic, ...]:
         """What the driver publishes once, for late subscribers, too."""
         return ()
+
+    @property
+    def simulated_topics(self) -> tuple[Topic, ...]:
+        """What the embedded simulator publishes once: the robot's description, and the frames that do not move."""
+        return (ROBOT_DESCRIPTION, Topic(self.static_transforms_topic, TF_MESSAGE))

@@ -107,6 +107,19 @@ def check_port(robot: RobotProfile, robot_file: Path) -> None:
         raise ConfigurationError.unknown(str(robot_file), "port", robot.port, known, "robot port")
 
 
+def check_transports(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
+    """Refuse compressed images of the embedded simulator, which draws them and compresses none."""
+    for index, camera in enumerate(robot.cameras):
+        if world.features.embedded and camera.transport != "raw":
+            raise ConfigurationError(
+                str(robot_file),
+                f"cameras.{index}.transport",
+                camera.transport,
+                "raw, for the embedded simulator compresses no images",
+                "For sessions in simulation write a robot's file that `extends` this one, with its `cameras`.",
+            )
+
+
 def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin) -> None:
     """Refuse a fixed robot where scenes contain the robot's pose, and a mobile one where they do not."""
     wanted = task.scenes.start_position is None

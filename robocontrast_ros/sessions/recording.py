@@ -25,11 +25,7 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
     if recording is None:
         return ()
     used = {camera.name for camera in session.parameters.cameras} if recording.images else set()
-    images = (
-        (Topic(c.image_topic, "sensor_msgs/msg/Image"), Topic(c.info_topic, "sensor_msgs/msg/CameraInfo"))
-        for c in robot.cameras
-        if c.name in used
-    )
+    images = ((c.images, Topic(c.info_topic, "sensor_msgs/msg/CameraInfo")) for c in robot.cameras if c.name in used)
     world = session.world
     return (
         *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else ()),
@@ -38,11 +34,17 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
         *((JUDGEMENT,) if world.judge.asks else ()),
         *((SHOWN,) if any("O" in perturbation.axes for perturbation in session.perturbations) else ()),
         *robot.driver_topics,
-        *robot.latched_topics,
+        *kept_topics(session),
         *robot.command_topics,
         *itertools.chain.from_iterable(images),
         *(Topic.parse(text, str(session.source), "recording.topics") for text in recording.topics),
     )
+
+
+def kept_topics(session: ResolvedSession) -> tuple[Topic, ...]:
+    """Return what is published once for all trials, and is in each of their bags."""
+    embedded = session.world.features.embedded
+    return session.robot.simulated_topics if embedded else session.robot.latched_topics
 
 
 def trial_context(session: ResolvedSession, run: RunFolder) -> TrialContext:

@@ -32,6 +32,7 @@ from robocontrast_ros.sessions.fitting import (
     check_port,
     check_robot_fits_task,
     check_robot_reaches,
+    check_transports,
     checked_metric,
     checked_stop_early,
     loaded_perturbations,
@@ -178,6 +179,8 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     )
     robot = load_profile(str(files["robot"]))
     check_port(robot, files["robot"])
+    world = loaded_world(parameters.world, origin)
+    check_transports(robot, files["robot"], world)
     wanted = wanted_cameras(find_configured("policies", policy_file), policy_file) if policy_file else {}
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
@@ -213,7 +216,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
             *origin("strategy.perturbations")[:2],
         ),
         cost_model=cost_model(parameters.cost, parameters.handling_times, task.store),
-        world=loaded_world(parameters.world, origin),
+        world=world,
         scores=scores,
     )
 

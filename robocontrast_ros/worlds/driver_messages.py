@@ -17,8 +17,17 @@ from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.messages.encoding import Encoder, MakeMessage
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand, TwistCommand
+from robocontrast_ros.robots.description import Transform
 from robocontrast_ros.robots.profile_base import RobotProfile
-from robocontrast_ros.worlds.mujoco.sensors import CameraInfo, Contacts, JointState, Odometry, Sensor, Transform
+from robocontrast_ros.worlds.mujoco.sensors import (
+    CameraInfo,
+    Contacts,
+    Description,
+    JointState,
+    Odometry,
+    Sensor,
+    Transforms,
+)
 
 
 class DriverEncoder:
@@ -29,9 +38,10 @@ class DriverEncoder:
         self._make, self._domain = make, Encoder(make)
         self._sensors: dict[type, Callable[[Any, Any], Any]] = {
             Contacts: self._contacts,
+            Description: self._description,
             JointState: self._joint_state,
             Odometry: self._odometry,
-            Transform: self._transform,
+            Transforms: self._transforms,
         }
 
     def clock(self, stamp: float) -> Any:
@@ -141,17 +151,27 @@ class DriverEncoder:
             ),
         )
 
+    def _description(self, description: Description, _: Any) -> Any:
+        return self._make("std_msgs/msg/String", data=description.urdf)
+
+    def _transforms(self, transforms: Transforms, header: Any) -> Any:
+        """Return the poses, all of the header's time."""
+        return self._make(
+            "tf2_msgs/msg/TFMessage", transforms=[self._transform(t, header) for t in transforms.transforms]
+        )
+
     def _transform(self, transform: Transform, header: Any) -> Any:
         x, y, z = transform.pose.position
-        rotation = self._domain.pose(transform.pose).orientation
-        translation = self._make("geometry_msgs/msg/Vector3", x=x, y=y, z=z)
-        stamped = self._make(
+        return self._make(
             "geometry_msgs/msg/TransformStamped",
-            header=header,
+            header=self._make("std_msgs/msg/Header", stamp=header.stamp, frame_id=transform.frame_id),
             child_frame_id=transform.child_frame,
-            transform=self._make("geometry_msgs/msg/Transform", translation=translation, rotation=rotation),
+            transform=self._make(
+                "geometry_msgs/msg/Transform",
+                translation=self._make("geometry_msgs/msg/Vector3", x=x, y=y, z=z),
+                rotation=self._domain.pose(transform.pose).orientation,
+            ),
         )
-        return self._make("tf2_msgs/msg/TFMessage", transforms=[stamped])
 
     def _twist(self, linear: float, angular: float) -> Any:
         return self._make(

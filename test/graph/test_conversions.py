@@ -56,9 +56,18 @@ from robocontrast_ros.nodes.conversions.policy import description_from_msg, desc
 from robocontrast_ros.nodes.conversions.types import make_message
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, TwistCommand
+from robocontrast_ros.robots.description import Transform
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.driver_messages import DriverEncoder
-from robocontrast_ros.worlds.mujoco.sensors import CameraInfo, Contacts, JointState, Odometry, Sensor, Transform
+from robocontrast_ros.worlds.mujoco.sensors import (
+    CameraInfo,
+    Contacts,
+    Description,
+    JointState,
+    Odometry,
+    Sensor,
+    Transforms,
+)
 
 numbers = st.floats(-1e3, 1e3)
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0", exclude_categories=("Cs",)), max_size=20)
@@ -221,7 +230,8 @@ names = st.lists(words, max_size=4).map(tuple)
 sensors = st.one_of(
     st.builds(JointState, names, several, several, several),
     st.builds(Odometry, words, poses, numbers, numbers),
-    st.builds(Transform, words, poses),
+    st.builds(Transforms, st.lists(st.builds(Transform, words, words, poses), max_size=3).map(tuple)),
+    st.builds(Description, words),
     st.builds(Contacts, names, names),
 )
 commands = st.one_of(

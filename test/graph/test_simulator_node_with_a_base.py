@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_a_step_brings_everything_that_the_driver_publishes_with_one_stamp(simul
     due = [CONTROL * STEP_NS * count for count in (1, 2, 3)]
     for topic in (ODOMETRY, JOINTS, CONTACTS, IMAGE):
         assert [stamp_from_msg(m.header.stamp) for m in simulator.heard[topic]] == due, topic
-    (transform,) = simulator.heard[TF][-1].transforms
+    transform = simulator.heard[TF][-1].transforms[0]
     assert stamp_from_msg(transform.header.stamp) == due[-1]
     joints = simulator.heard[JOINTS][-1]
     assert tuple(joints.name) == PROFILE.joint_names
@@ -108,7 +109,7 @@ def test_a_twist_moves_the_base_and_odometry_and_tf_say_so_in_the_drivers_frames
     assert (odometry.header.frame_id, odometry.child_frame_id) == (PROFILE.odom_frame, PROFILE.base_frame)
     assert odometry.twist.twist.linear.x == pytest.approx(0.3, abs=0.02)
     assert odometry.twist.twist.angular.z == pytest.approx(0.4, abs=0.02)
-    (transform,) = simulator.heard[TF][-1].transforms
+    transform = simulator.heard[TF][-1].transforms[0]
     assert (transform.header.frame_id, transform.child_frame_id) == (PROFILE.odom_frame, PROFILE.base_frame)
     assert transform.transform.translation.x == odometry.pose.pose.position.x
     assert transform.transform.rotation == odometry.pose.pose.orientation
@@ -119,12 +120,21 @@ def test_a_twist_moves_the_base_and_odometry_and_tf_say_so_in_the_drivers_frames
 
 def test_a_late_subscriber_is_told_where_the_camera_is(simulator):
     simulator.wait(lambda: len(simulator.latched["tf_static"]) == 1)
-    (transform,) = simulator.latched["tf_static"][0].transforms
-    assert transform.header.frame_id == PROFILE.base_frame
-    assert transform.child_frame_id == PROFILE.cameras[0].frame_id
-    translation = transform.transform.translation
+    frames = {frame.child_frame_id: frame for frame in simulator.latched["tf_static"][0].transforms}
+    optical = frames[PROFILE.cameras[0].frame_id]
+    assert optical.header.frame_id == "locobot/camera_link", "which looks ahead as the body does"
+    camera = frames["locobot/camera_link"]
+    assert camera.header.frame_id == "locobot/base_link"
+    assert frames["locobot/base_link"].header.frame_id == PROFILE.base_frame
+    translation = camera.transform.translation
     expected = PROFILE.mount.optical_pose.position
     assert (translation.x, translation.y, translation.z) == pytest.approx(expected)
+
+
+def test_a_late_subscriber_is_told_the_robots_description(simulator):
+    simulator.wait(lambda: len(simulator.latched["robot_description"]) == 1)
+    links = ET.fromstring(simulator.latched["robot_description"][0].data).findall("link")
+    assert [link.get("name") for link in links][:2] == [PROFILE.base_frame, "locobot/base_link"]
 
 
 def test_the_robot_can_be_put_somewhere_like_any_other_entity(simulator):

@@ -11,9 +11,14 @@ import pytest
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from simulator_process import SimulatorClient, start_process  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
+from robocontrast_ros.domain import Pose  # noqa: E402
+from robocontrast_ros.nodes.runtime.qos import LOCKSTEP  # noqa: E402
+from robocontrast_ros.objects.frames import compose  # noqa: E402
 from robocontrast_ros.robots.commands import JointTrajectoryCommand  # noqa: E402
+from robocontrast_ros.robots.kinematics import Kinematics  # noqa: E402
 from robocontrast_ros.robots.profile import load_profile  # noqa: E402
 from robocontrast_ros.worlds.mujoco.world import World  # noqa: E402
 
@@ -59,3 +64,30 @@ def test_what_is_sent_to_arm_and_hand_before_a_step_is_carried_out_in_it_to_the_
         assert simulator.heard[CONTACTS][k].header.stamp == message.header.stamp
         assert tuple(simulator.heard[CONTACTS][k].entities) == world.touched()
         assert tuple(simulator.heard[CONTACTS][k].carried) == world.carried()
+
+
+def test_tf_of_the_links_comes_to_whoever_subscribes_and_puts_the_tool_where_the_joints_have_it(simulator):
+    heard: list[TFMessage] = []
+    subscription = simulator.node.create_subscription(TFMessage, "tf", heard.append, LOCKSTEP)
+
+    def stepped() -> bool:
+        # The simulator has to discover the subscription first; it says nothing where nobody listens.
+        simulator.step(1)
+        return bool(heard)
+
+    simulator.wait(stepped)
+    simulator.node.destroy_subscription(subscription)
+    latest = heard[-1].transforms
+    stamp = latest[0].header.stamp
+    simulator.wait(lambda: any(each.header.stamp == stamp for each in simulator.heard[JOINTS]))
+    joints = next(each for each in simulator.heard[JOINTS] if each.header.stamp == stamp)
+    frames = {t.child_frame_id: t for t in (*latest, *simulator.latched["tf_static"][0].transforms)}
+    place, frame = Pose(), PROFILE.tool_frame
+    while frame in frames:
+        where = frames[frame].transform
+        x, y, z = where.translation.x, where.translation.y, where.translation.z
+        turned = (where.rotation.x, where.rotation.y, where.rotation.z, where.rotation.w)
+        place, frame = compose(Pose((x, y, z), turned), place), frames[frame].header.frame_id
+    assert frame == "world"
+    expected = Kinematics(PROFILE).tool_pose(joints.position[: len(PROFILE.joints)])
+    assert place.distance_to(expected) < 1e-9

@@ -96,7 +96,7 @@ class SimulatorClient:
         images = {camera.image_topic: Image for camera in profile.cameras}
         infos = {camera.info_topic: CameraInfo for camera in profile.cameras}
         self.heard = self._listen({"clock": Clock, **sensors, **images, **infos}, LOCKSTEP)
-        latched = {topic: message_class(kind) for topic, kind in profile.latched_topics}
+        latched = {topic: message_class(kind) for topic, kind in profile.simulated_topics}
         self.latched = self._listen(latched, LATCHED)
         self._profile = profile
         self._commands = {

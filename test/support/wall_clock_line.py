@@ -155,3 +155,18 @@ class Helper:
             for name in self._scene.names:
                 if before <= x_of(self._scene, name) < self._tool + AHEAD:
                     self._scene = self._scene.moved(name, Pose((self._tool + AHEAD, 0.0, 0.0)))
+
+
+class LookOn(PushOn):
+    """Moves on while it sees what the camera of these tests shows: more red than blue."""
+
+    def describe(self):
+        """See the board."""
+        return PolicyDescription("look_on", "planar_delta", 2, cameras=("board",))
+
+    def act(self, observation):
+        """Go on by two centimetres, or fail."""
+        red, _, blue = observation.images["board"].reshape(-1, 3).mean(axis=0)
+        if not red > 2 * blue:
+            raise RuntimeError(f"red {red} and blue {blue}: are the channels the other way round?")
+        return super().act(observation)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,7 +17,8 @@ from robocontrast_ros.analysis.rescoring.recorded_trials import find_task
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import BagContent, read_bag, read_trial
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.messages.decoding import NANOSECONDS, stamp_from_msg
+from robocontrast_ros.messages.decoding import NANOSECONDS, image_to_array, stamp_from_msg
+from robocontrast_ros.messages.topics import COMPRESSED_IMAGE, IMAGE
 
 FRAMES = 3
 """Camera images in the picture: the first, the last, and those between at equal distances in time."""
@@ -86,7 +86,7 @@ def read_images(bag: Path) -> list[CameraImage]:
 
 def images_only(topic: str, type_name: str) -> bool:
     """Tell whether a topic carries camera images."""
-    return type_name == "sensor_msgs/msg/Image"
+    return type_name in (IMAGE, COMPRESSED_IMAGE)
 
 
 def images_of(content: BagContent, bag: Path) -> list[CameraImage]:
@@ -98,10 +98,10 @@ def images_of(content: BagContent, bag: Path) -> list[CameraImage]:
     messages = [message for message in content.messages if images_only(message.topic, message.type_name)]
     first = min((message.topic for message in messages), default="")
     images = [message.decode() for message in messages if message.topic == first]
-    for image in images:
-        if image.encoding != "rgb8":
-            raise BagError(f"{bag}: images of encoding '{image.encoding}'; expected rgb8.")
-    return [CameraImage(stamp_from_msg(image.header.stamp), _pixels(image)) for image in images]
+    try:
+        return [CameraImage(stamp_from_msg(image.header.stamp), image_to_array(image)) for image in images]
+    except ValueError as error:
+        raise BagError(f"{bag}: {error}.") from None
 
 
 def pick_at_equal_times(images: list[CameraImage], count: int) -> list[CameraImage]:
@@ -110,8 +110,3 @@ def pick_at_equal_times(images: list[CameraImage], count: int) -> list[CameraIma
         return []
     stamps = np.array([image.stamp for image in images])
     return [images[np.abs(stamps - t).argmin()] for t in np.linspace(stamps[0], stamps[-1], count)]
-
-
-def _pixels(image: Any) -> NDArray[np.uint8]:
-    rows = np.asarray(image.data, np.uint8).reshape(image.height, image.step)
-    return rows[:, : 3 * image.width].reshape(image.height, image.width, 3)

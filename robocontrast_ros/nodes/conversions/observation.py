@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from sensor_msgs.msg import CompressedImage, Image
+
 from robocontrast_ros.messages.decoding import image_to_array, pose_from_msg, scene_from_msg
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.nodes.conversions.encoders import DRIVER
@@ -12,6 +14,19 @@ from robocontrast_ros.policies.protocol import Observation
 
 array_to_image = DRIVER.image
 observation_to_msg = DRIVER.observation
+
+
+def decompressed(message: Image | CompressedImage) -> Image:
+    """Return an image as it is, or decoded where it is compressed, with the same header.
+
+    Raises:
+        ValueError: it cannot be decoded.
+    """
+    if isinstance(message, Image):
+        return message
+    image = array_to_image(image_to_array(message), "", 0.0)
+    image.header = message.header
+    return image
 
 
 def observation_from_msg(message: ObservationMsg) -> Observation:

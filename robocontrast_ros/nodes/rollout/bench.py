@@ -29,6 +29,7 @@ from robocontrast_ros.nodes.runtime.channel import (
     first_call,
     wait_for,
 )
+from robocontrast_ros.nodes.runtime.diagnostics import Report, StreamReport
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator
@@ -84,6 +85,7 @@ class RosEpisodeBench:
             for client in filter(None, (self._step, self._capture, self._move)):
                 wait_for(client, parameters.startup_timeout)
         self._inputs: tuple[str, ...] = ()
+        self._streams: dict[str, StreamReport] = {}
         self._take(self._server.describe(first_call))
         self.episode = EpisodeAssembly(
             self._robot,
@@ -95,6 +97,17 @@ class RosEpisodeBench:
             make_safety_filter(profile, period),
         )
         self._discover()
+
+    def reports(self) -> dict[str, Report]:
+        """Return how often the robot's state and each camera's images come, by name for `diagnostics`."""
+        topics = {"robot state": self._robot.topic}
+        topics |= {f"camera {name}": topic.name for name, topic in self._surroundings.cameras.items()}
+        expected = None if self._step is not None else 1.0 / self._parameters.control_period
+        found, now = {}, time.monotonic()
+        for name, topic in topics.items():
+            stream = self._streams.setdefault(topic, StreamReport(topic, expected))
+            found[name] = stream.look(self._inbox.received(topic), now)
+        return found
 
     def close(self) -> None:
         """Free the channel."""
@@ -184,7 +197,7 @@ class RosEpisodeBench:
         """
         period = self._parameters.control_period
         # The session has checked which cameras are in use, and how large their images are.
-        topics = {camera.name: camera.image_topic for camera in self.profile.cameras}
+        topics = {camera.name: camera.images for camera in self.profile.cameras}
         served = f"what '{self._parameters.policy_server}' serves"
         check_fit(policy, self.profile, 1.0 / period, dict.fromkeys(topics), served)
         self.controller = make_controller(self.profile, policy.action_space, period)

@@ -51,6 +51,11 @@ class Inbox:
                 )
             return {topic: self._latest[topic][1] for topic in topics}
 
+    def received(self, topic: str) -> int:
+        """Return how many messages of a topic there were."""
+        with self._changed:
+            return self._received[topic]
+
     def newest(self, topic: str) -> Any | None:
         """Return the latest message of a topic; None before the first."""
         with self._changed:

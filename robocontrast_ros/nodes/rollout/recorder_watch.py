@@ -26,7 +26,7 @@ class RecorderWatch:
 
     def __init__(self, node: Node, profile: RobotProfile, parameters: RolloutParameters, lockstep: bool) -> None:
         """Subscribe to the recorder's status, and count for no bag."""
-        images = (topic for camera in profile.cameras for topic in (camera.image_topic, camera.info_topic))
+        images = (topic for camera in profile.cameras for topic in (camera.images.name, camera.info_topic))
         self._images = tuple(images) if lockstep else ()
         self._steps: tuple[str, ...] = ("tool_pose", "progress")
         if lockstep:
@@ -34,7 +34,7 @@ class RecorderWatch:
         # Where nobody is asked for images, they come at every control step.
         self._each_step = self._steps if parameters.capture_images else (*self._steps, *self._images)
         self._commands = tuple(topic for topic, _ in profile.command_topics)
-        depths = {camera.image_topic: parameters.image_depth for camera in profile.cameras}
+        depths = {camera.images.name: parameters.image_depth for camera in profile.cameras}
         self._lag = RecorderLag(depths, parameters.recording_timeout)
         node.create_subscription(RecordingStatus, f"{parameters.recorder}/status", self._report, LATCHED)
         self.begin("")

@@ -12,13 +12,14 @@ from std_msgs.msg import Bool
 from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
-from robocontrast_ros.messages.topics import SAFETY, SHOWN
+from robocontrast_ros.messages.topics import SAFETY, SHOWN, Topic
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import SafetyIntervention
 from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.nodes.conversions.domain import intervention_to_msg, tool_pose_to_msg
-from robocontrast_ros.nodes.conversions.observation import observation_to_msg
+from robocontrast_ros.nodes.conversions.observation import decompressed, observation_to_msg
+from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
@@ -31,7 +32,7 @@ class TopicSurroundings:
     """The ``episodes.ports.Surroundings`` of a graph.
 
     Attributes:
-        cameras: the policy's cameras, by name -> topic of the images.
+        cameras: the policy's cameras, by name -> where their images come from.
         movable: names of the cameras that can be moved.
         move_cameras: moves them.
         person_near: whether a person is near, by the newest message; false before the first.
@@ -69,17 +70,17 @@ class TopicSurroundings:
         self.person_near = False
         if hears_people:
             node.create_subscription(Bool, "person_near", self._on_person, LOCKSTEP)
-        self.cameras: Mapping[str, str] = {}
+        self.cameras: Mapping[str, Topic] = {}
         inbox.subscribe(ProgressMsg, "progress")
 
-    def need(self, cameras: Mapping[str, str], scene: bool) -> tuple[str, ...]:
+    def need(self, cameras: Mapping[str, Topic], scene: bool) -> tuple[str, ...]:
         """Subscribe to images, by camera's name -> topic, and to the scene where it is needed; return the topics."""
         self.cameras = cameras
-        for topic in cameras.values():
-            self._inbox.subscribe(Image, topic)
+        for topic, kind in cameras.values():
+            self._inbox.subscribe(message_class(kind), topic)
         if scene:
             self._inbox.subscribe(SceneMsg, "scene")
-        return (*cameras.values(), *(("scene",) if scene else ()))
+        return (*(topic for topic, _ in cameras.values()), *(("scene",) if scene else ()))
 
     @property
     def listeners(self) -> int:
@@ -96,10 +97,13 @@ class TopicSurroundings:
         return scene_from_msg(self._received(("scene",), stamp)["scene"])
 
     def images(self, stamp: float) -> dict[str, Image]:
-        """Return the policy's images of a time [s], as they were received."""
+        """Return the policy's images of a time [s], as they were received, or decoded where they are compressed."""
         self._capture()
-        received = self._received(tuple(self.cameras.values()), stamp)
-        return {name: received[topic] for name, topic in self.cameras.items()}
+        received = self._received(tuple(topic for topic, _ in self.cameras.values()), stamp)
+        try:
+            return {name: decompressed(received[topic]) for name, (topic, _) in self.cameras.items()}
+        except ValueError as error:
+            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
 
     def shown(self, observation: Observation, images: dict[str, Image]) -> None:
         """Publish what the policy is shown."""

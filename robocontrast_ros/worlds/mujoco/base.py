@@ -9,13 +9,14 @@ import numpy as np
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
+from robocontrast_ros.robots.description import Transform
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.differential_drive_mjcf import base_mjcf
 from robocontrast_ros.robots.mjcf import BASE_BODY
 from robocontrast_ros.robots.state_estimation import OdometryReading
 from robocontrast_ros.worlds.mujoco.embodiment import Embodiment
 from robocontrast_ros.worlds.mujoco.entities import Triple
-from robocontrast_ros.worlds.mujoco.sensors import Contacts, Odometry, Sensor, Transform
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, Odometry, Sensor, Transforms
 
 START_SITE = "robot_start"
 """Site of a world model where a base starts; the origin where there is none."""
@@ -126,24 +127,18 @@ class Base(Embodiment):
         return OdometryReading(stamp, self._odometry())
 
     def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:
-        """Return odometry, wheels, contacts, and odometry again for tf."""
+        """Return odometry, wheels, contacts, and odometry and wheels again for tf."""
         profile, pose = self._profile, self._odometry()
         left, right = (float(self._data.qvel[index]) for index in self._qvel)
         speed = (left + right) * profile.wheels.radius / 2
         odometry = Odometry(profile.base_frame, pose, speed, self._turning())
+        odom = Transform(profile.odom_frame, profile.base_frame, pose)
         return (
             Sensor(profile.state.topic, profile.odom_frame, odometry),
             Sensor(profile.joint_states_topic, profile.base_frame, self.joint_state()),
             Sensor(profile.contacts_topic, "", contacts),
-            Sensor(profile.transforms_topic, profile.odom_frame, Transform(profile.base_frame, pose)),
+            Sensor(profile.transforms_topic, "", Transforms((odom, *self.moving_frames()))),
         )
-
-    def latched_sensors(self) -> tuple[Sensor, ...]:
-        """Return where the camera is on the base."""
-        profile = self._profile
-        mounted = next(camera for camera in profile.cameras if camera.name == profile.mount.camera)
-        camera = Transform(mounted.frame_id, profile.mount.optical_pose)
-        return (Sensor(profile.static_transforms_topic, profile.base_frame, camera),)
 
     def _odometry(self) -> Pose:
         return Pose.planar(self._x, self._y, self._heading)

@@ -117,6 +117,12 @@ class Cameras:
         x, y, z = self._data.cam_xpos[index].tolist()
         return Pose((x, y, z), xyzw(matrix))
 
+    def standing(self) -> tuple[str, ...]:
+        """Return the names of the cameras of the world that never move by themselves."""
+        fixed = self._model.body_weldid[self._model.cam_bodyid] == 0
+        own = {self._model.camera(i).name.removeprefix(self._prefix) for i in range(self._model.ncam) if self._own(i)}
+        return tuple(camera.name for camera in self if camera.name not in own and fixed[self._index(camera.name)])
+
     def close(self) -> None:
         """Free the renderer."""
         if self._renderer is not None:
@@ -127,6 +133,9 @@ class Cameras:
         if self._renderer is None:
             self._renderer = Renderer(self._cameras)
         return self._renderer
+
+    def _own(self, index: int) -> bool:
+        return self._model.camera(index).name.startswith(self._prefix)
 
     def _index(self, name: str) -> int:
         for candidate in (self._prefix + name, name):

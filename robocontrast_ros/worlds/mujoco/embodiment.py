@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
 import mujoco
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.description import RobotTree, Transform, robot_tree
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
@@ -73,9 +75,15 @@ class Embodiment(Protocol):
     def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:
         """Return what the driver publishes at every step, given what the robot, and what it carries, touched."""
 
-    def latched_sensors(self) -> tuple[Sensor, ...]:
-        """Return what the driver publishes once."""
-        return ()
+    @cached_property
+    def tree(self) -> RobotTree:
+        """Links and joints, as `robot_description` has them."""
+        return robot_tree(self.mjcf(), self._profile)
+
+    def moving_frames(self) -> tuple[Transform, ...]:
+        """Return the frames of the links that joints move, in their parents', as robot_state_publisher does."""
+        joints = self.joint_state()
+        return self.tree.moving(dict(zip(joints.names, joints.positions, strict=True)))
 
 
 def xyzw(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:

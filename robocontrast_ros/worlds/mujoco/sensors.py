@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.description import Transform
 
 
 @dataclass(frozen=True)
@@ -42,16 +43,21 @@ class Odometry:
 
 
 @dataclass(frozen=True)
-class Transform:
-    """Pose of one frame in another, for tf.
+class Transforms:
+    """One message of tf: poses of frames in others."""
+
+    transforms: tuple[Transform, ...]
+
+
+@dataclass(frozen=True)
+class Description:
+    """A robot's description, as `robot_description` has it.
 
     Attributes:
-        child_frame: the frame.
-        pose: in the frame that the sensor names.
+        urdf: the document.
     """
 
-    child_frame: str
-    pose: Pose
+    urdf: str
 
 
 @dataclass(frozen=True)
@@ -73,13 +79,13 @@ class Sensor:
 
     Attributes:
         topic: of the message.
-        frame_id: frame of the message's header.
+        frame_id: frame of the message's header, where it has one.
         value: what is published.
     """
 
     topic: str
     frame_id: str
-    value: JointState | Odometry | Transform | Contacts
+    value: JointState | Odometry | Transforms | Description | Contacts
 
 
 @dataclass(frozen=True)

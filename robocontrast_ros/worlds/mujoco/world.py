@@ -17,11 +17,14 @@ from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.configuration.plugins import import_object
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
+from robocontrast_ros.messages.topics import ROBOT_DESCRIPTION
 from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.description import Transform, camera_link, camera_transforms
 from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
+from robocontrast_ros.robots.urdf import urdf_of
 from robocontrast_ros.worlds.mujoco.bodies import Bodies
 from robocontrast_ros.worlds.mujoco.cameras import Cameras
 from robocontrast_ros.worlds.mujoco.composition import (
@@ -47,7 +50,7 @@ from robocontrast_ros.worlds.mujoco.entities import (
     Triple,
     UnknownEntity,
 )
-from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, Description, JointState, Sensor, Transforms
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 NANOSECONDS = 1_000_000_000
@@ -173,8 +176,28 @@ class World:
         return self._robot.sensors(Contacts(self.touched(), self.carried()))
 
     def latched_sensors(self) -> tuple[Sensor, ...]:
-        """Return what the robot's driver publishes once."""
-        return self._robot.latched_sensors()
+        """Return what is published once: the robot's description, and the frames that never move.
+
+        These are an arm's base, what is fixed to a link, and the world's own cameras at their places.
+        """
+        profile, tree = self.profile, self._robot.tree
+        standing = () if self._bodies.movable(profile.name) else (self._standing_base(),)
+        cameras = (frame for name in self.cameras.standing() for frame in self._standing_camera(name))
+        return (
+            Sensor(ROBOT_DESCRIPTION.name, "", Description(urdf_of(tree))),
+            Sensor(profile.static_transforms_topic, "", Transforms((*standing, *tree.fixed(), *cameras))),
+        )
+
+    def moving_frames(self) -> tuple[Transform, ...]:
+        """Return the frames of the robot's links that joints move, in their parents'."""
+        return self._robot.moving_frames()
+
+    def _standing_base(self) -> Transform:
+        return Transform(self.profile.world_frame, self._robot.tree.root, self._bodies.poses()[self.profile.name])
+
+    def _standing_camera(self, name: str) -> tuple[Transform, ...]:
+        optical = next(camera.frame_id for camera in self.profile.cameras if camera.name == name)
+        return camera_transforms(self.profile.world_frame, self.cameras.pose(name), optical, camera_link(optical))
 
     def reading(self) -> Reading:
         """Return what the robot's driver publishes as its state, for a state estimator."""

@@ -33,7 +33,7 @@ def test_an_arm_starts_where_the_task_says_and_is_no_part_of_the_scene(tmp_path,
     assert (Path(nodes["sim_bridge"]["robot"]).stem, nodes["sim_bridge"]["contacts_topic"]) == (robot, "")
     assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
     assert (nodes["simulator"]["camera_period"], nodes["rollout"]["capture_images"]) == (0.1, "")
-    assert nodes["recorder"]["kept"] == []
+    assert nodes["recorder"]["kept"] == ["robot_description", "tf_static"]
     assert (nodes["rollout"]["move_cameras"], nodes["rollout"]["cameras"]) == ("simulator/move_cameras", ["board"])
 
 
@@ -45,7 +45,7 @@ def test_a_robot_that_moves_about_starts_where_the_scene_says_and_its_contacts_g
     assert nodes["rollout"]["steps_per_control"] * nodes["simulator"]["physics_step"] == pytest.approx(0.1)
     assert nodes["simulator"]["camera_period"] == 0.0
     assert nodes["rollout"]["capture_images"] == "simulator/capture_images"
-    assert nodes["recorder"]["kept"] == ["tf_static"]
+    assert nodes["recorder"]["kept"] == ["robot_description", "tf_static"]
 
 
 def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock_nothing_is_stepped(tmp_path):

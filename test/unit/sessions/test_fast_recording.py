@@ -56,7 +56,7 @@ def test_a_bag_has_each_message_of_its_trial(session_file):
     (trial,) = (event for event in events if isinstance(event, TrialFinished))
     assert trial.recording.bag == bag_name(trial.trial.trial_id, 0)
     counts = dict(trial.recording.messages)
-    once = {"trial", "trial_result"}
+    once = {"trial", "trial_result", "robot_description", "tf_static"}
     assert set(counts) == {topic.name for topic in recorded_topics(session)}
     assert {counts[topic] for topic in once} == {1}
     assert {counts[topic] for topic in counts.keys() - once} == {trial.result.steps + 1}, "the robot is held at the end"

@@ -435,3 +435,25 @@ def test_a_record_written_and_read_back_is_the_same(write):
     parameters = resolve(write()).parameters
     assert SessionParameters(**dump_record(parameters)) == parameters
     assert "franka" in known_names("robots")
+
+
+def test_a_camera_that_is_received_compressed_is_refused_in_the_embedded_world_alone(tmp_path):
+    robot = tmp_path / "arm.yaml"
+    camera = {
+        "name": "board",
+        "image_topic": "image",
+        "info_topic": "info",
+        "frame_id": "eye",
+        "transport": "compressed",
+    }
+    robot.write_text(yaml.safe_dump({"extends": "franka", "cameras": [camera]}))
+    content = yaml.safe_load(
+        resolve_uri("package://robocontrast_ros/config/sessions/language_table_demo.yaml").read_text()
+    )
+    session = tmp_path / "session.yaml"
+    session.write_text(yaml.safe_dump({**content, "robot": str(robot)}))
+    with pytest.raises(ConfigurationError, match=r"`cameras\.0\.transport`: got 'compressed', expected raw"):
+        resolve(session)
+    world = {"backend": "simulation_interfaces", "simulator": "gazebo"}
+    session.write_text(yaml.safe_dump({**content, "robot": str(robot), "world": world}))
+    assert resolve(session).robot.cameras[0].images.name == "image/compressed"

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.images.rendering import Camera
+from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.controllers.protocol import ControlStep
+from robocontrast_ros.robots.description import Transform
 from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.mujoco.entities import Category, EntityState, NotMovable, ResetScope, Twist
-from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry, Transform
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Odometry
 from robocontrast_ros.worlds.mujoco.world import World
 
 PROFILE = load_profile("locobot")
@@ -351,7 +353,7 @@ def test_sensors_are_those_that_the_profile_names_and_agree_with_each_other(worl
     world.step(4 * CONTROL)
     sensors = world.sensors()
     assert [sensor.topic for sensor in sensors] == [topic for topic, _ in PROFILE.driver_topics]
-    odometry, joints, contacts, transform = (sensor.value for sensor in sensors)
+    odometry, joints, contacts, transforms = (sensor.value for sensor in sensors)
     assert isinstance(odometry, Odometry)
     assert odometry.pose == world.reading().pose
     assert odometry.linear == pytest.approx(0.12, abs=0.03)
@@ -360,20 +362,27 @@ def test_sensors_are_those_that_the_profile_names_and_agree_with_each_other(worl
     assert joints.names == ("wheel_left_joint", "wheel_right_joint")
     assert joints.velocities[1] > joints.velocities[0], "it turns left"
     assert contacts == Contacts(())
-    assert transform == Transform("locobot/base_footprint", odometry.pose)
-    assert [s.frame_id for s in sensors] == ["locobot/odom", "locobot/base_footprint", "", "locobot/odom"]
+    assert transforms.transforms[0] == Transform("locobot/odom", "locobot/base_footprint", odometry.pose)
+    wheels = [(frame.frame_id, frame.child_frame) for frame in transforms.transforms[1:]]
+    assert wheels == [("locobot/base_link", f"locobot/wheel_{side}_link") for side in ("left", "right")]
+    left = transforms.transforms[1].pose
+    assert left.position == pytest.approx((0.0, 0.115, 0.035))
+    assert math.cos(joints.positions[0]) == pytest.approx(1.0 - 2.0 * left.orientation[1] ** 2)
+    assert [s.frame_id for s in sensors] == ["locobot/odom", "locobot/base_footprint", "", ""]
 
 
 def test_latched_sensors_say_where_the_camera_is(floor):
     world = make_world(floor, Camera("camera", 64, 48))
-    (sensor,) = world.latched_sensors()
-    assert sensor.topic == "tf_static"
-    assert sensor.frame_id == "locobot/base_footprint"
-    assert sensor.value.child_frame == PROFILE.cameras[0].frame_id
+    description, static = world.latched_sensors()
+    assert (description.topic, static.topic) == ("robot_description", "tf_static")
+    frames = {frame.child_frame: frame for frame in static.value.transforms}
+    place, frame = Pose(), PROFILE.cameras[0].frame_id
+    while frame != "locobot/base_footprint":
+        place, frame = compose(frames[frame].pose, place), frames[frame].frame_id
     world.set_entity_state("locobot", EntityState(Pose()))
     seen = world.cameras.pose("camera")
-    assert seen.position == pytest.approx(sensor.value.pose.position, abs=1e-9)
-    assert np.abs(np.dot(seen.orientation, sensor.value.pose.orientation)) == pytest.approx(1.0)
+    assert seen.position == pytest.approx(place.position, abs=1e-9)
+    assert np.abs(np.dot(seen.orientation, place.orientation)) == pytest.approx(1.0)
 
 
 def test_contacts_are_those_of_the_last_step_call(world):

@@ -1,0 +1,36 @@
+"""The clock of a node's stamps: the system's, or `/clock` where `use_sim_time` is true."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.node import Node
+
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.bench import BenchFault
+
+POLL = 0.02
+"""How often it is seen whether there is a time [s]."""
+
+
+def now(node: Node, timeout: float) -> float:
+    """Return the time in the clock of a node, which another thread serves [s].
+
+    Args:
+        node: whose clock it is.
+        timeout: how long the first message on `/clock` is waited for, where `use_sim_time` is true [s].
+
+    Raises:
+        BenchFault: nobody publishes it.
+    """
+    end = time.monotonic() + timeout
+    while not (stamp := node.get_clock().now().nanoseconds):
+        # A clock that follows /clock is at 0 until it has heard of it.
+        if time.monotonic() > end:
+            raise BenchFault(
+                Fault.SIMULATOR_LOST,
+                f"'{node.get_name()}' has `use_sim_time: true`, but nothing on /clock within {timeout:g} s; leave it "
+                "false on a robot, and remap /clock where a simulator in a namespace publishes it",
+            )
+        time.sleep(POLL)
+    return stamp / 1e9

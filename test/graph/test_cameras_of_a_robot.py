@@ -1,0 +1,109 @@
+"""A session on the wall clock with a camera whose driver publishes compressed images, and its diagnostics."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+import yaml
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from robocontrast_ros.msg import Judgement
+from robocontrast_ros.srv import JudgeTrial
+from rosbags.highlevel import AnyReader
+from sensor_msgs.msg import CameraInfo, CompressedImage
+from session_runs import Workplace, finished
+from spinning import spun_node
+
+from robocontrast_ros.analysis.figures.trial_picture import read_images
+from robocontrast_ros.domain import Outcome
+from robocontrast_ros.nodes.runtime.qos import recorded
+from robocontrast_ros.policies.serving.runner import image_digest
+
+RATE = 20.0
+"""Of the camera [Hz]; the control rate is 10 Hz."""
+IMAGE, INFO = "camera/camera/color/image_raw", "camera/camera/color/camera_info"
+
+
+def picture() -> np.ndarray:
+    """Return what the camera sees, shape (48, 64, 3), RGB: reddish, no two rows alike."""
+    pixels = np.zeros((48, 64, 3), np.uint8)
+    pixels[..., 0] = 200
+    pixels[..., 1] = np.arange(48)[:, None]
+    pixels[10:20, 10:20, 2] = 90
+    return pixels
+
+
+def test_compressed_images_are_decoded_for_the_policy_and_recorded_as_they_came(tmp_path):
+    place = Workplace(tmp_path)
+    task, robot = tmp_path / "line.yaml", tmp_path / "arm.yaml"
+    task.write_text("task: wall_clock_line:WallClockLine\n")
+    camera = {"name": "board", "image_topic": IMAGE, "info_topic": INFO, "frame_id": "camera_color_optical_frame"}
+    robot.write_text(yaml.safe_dump({"extends": "franka", "cameras": [{**camera, "transport": "compressed"}]}))
+    session = place.session(
+        world={"backend": "wall_clock_line:Helper", "pacing": "wall_clock", "judge": "outside"},
+        task=str(task),
+        robot=str(robot),
+        policy=place.policy("LookOn", "wall_clock_line"),
+        stop_on_success=False,
+        test_set={"size": 2},
+    )
+    done, jpeg = cv2.imencode(".jpg", picture()[..., ::-1])
+    assert done
+    reports: list[DiagnosticArray] = []
+
+    def judge(_: JudgeTrial.Request, response: JudgeTrial.Response) -> JudgeTrial.Response:
+        response.judgement = Judgement(success=True, progress=1.0, by="a person", note="seen")
+        return response
+
+    with spun_node("camera") as node:
+        node.create_service(JudgeTrial, "judge/judge_trial", judge)
+        images = node.create_publisher(CompressedImage, f"{IMAGE}/compressed", recorded(10_000))
+        infos = node.create_publisher(CameraInfo, INFO, recorded(1000))
+        node.create_subscription(DiagnosticArray, "diagnostics", reports.append, 10)
+
+        def publish() -> None:
+            image = CompressedImage(format="rgb8; jpeg compressed bgr8", data=jpeg.tobytes())
+            image.header.stamp = node.get_clock().now().to_msg()
+            info = CameraInfo(width=64, height=48)
+            image.header.frame_id = info.header.frame_id = camera["frame_id"]
+            info.header.stamp = image.header.stamp
+            infos.publish(info)
+            images.publish(image)
+
+        node.create_timer(1.0 / RATE, publish)
+        code, output = place.run("evaluate", session)
+        assert code == 0, output
+
+    (run,) = place.runs
+    trials = finished(run)
+    assert [event.result.outcome for event in trials] == [Outcome.SUCCESS] * 2, "it saw the colours that were sent"
+    decoded = cv2.imdecode(jpeg, cv2.IMREAD_COLOR)[..., ::-1]
+    assert {event.observed.image_digest for event in trials} == {image_digest({"board": decoded})}
+    bag = run / trials[0].recording.bag
+    with AnyReader([bag]) as reader:
+        (connection,) = [c for c in reader.connections if c.topic.endswith("/compressed")]
+        assert connection.msgtype == "sensor_msgs/msg/CompressedImage"
+        received = [reader.deserialize(raw, connection.msgtype) for _, _, raw in reader.messages([connection])]
+        assert not any(c.topic.endswith("image_raw") for c in reader.connections)
+    assert len(received) > 10 and all(bytes(message.data) == jpeg.tobytes() for message in received)
+    assert all(np.array_equal(image.pixels, decoded) for image in read_images(bag))
+    code, output = place.run("picture", bag, "--to", tmp_path / "trial.png")
+    assert code == 0, output
+
+    named = [(status, array) for array in reports for status in array.status]
+    parts = {status.name for status, _ in named}
+    assert parts == {"episode_manager: session", "rollout: robot state", "rollout: camera board"}
+    assert {status.hardware_id for status, _ in named} == {"franka"}
+    assert all(array.header.stamp.sec > 1e9 for array in reports), "of the wall clock"
+    rates = [
+        {pair.key: pair.value for pair in status.values}
+        for status, _ in named
+        if status.name == "rollout: camera board" and status.message != "counting"
+    ]
+    assert rates and all(values["expected rate [Hz]"] == "10" for values in rates)
+    assert max(float(values["rate [Hz]"]) for values in rates) > 5.0
+    states = {status.message for status, _ in named if status.name == "episode_manager: session"}
+    assert any(message.startswith("running") for message in states)
