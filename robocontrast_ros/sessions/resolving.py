@@ -177,7 +177,6 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         **{key: name if not is_path(name := getattr(parameters, key)) else str(file) for key, file in files.items()},
     )
     robot = load_profile(str(files["robot"]))
-    check_port(robot, files["robot"])
     wanted = wanted_cameras(find_configured("policies", policy_file), policy_file) if policy_file else {}
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
@@ -196,6 +195,8 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     if parameters.stop_early is not None:
         early = checked_stop_early(parameters.stop_early, strategy, metric, origin)
         parameters = replace(parameters, stop_early=early)
+    world = loaded_world(parameters.world, origin)
+    check_port(robot, files["robot"], world.lockstep)
     return ResolvedSession(
         source=source,
         parameters=parameters,
@@ -213,7 +214,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
             *origin("strategy.perturbations")[:2],
         ),
         cost_model=cost_model(parameters.cost, parameters.handling_times, task.store),
-        world=loaded_world(parameters.world, origin),
+        world=world,
         scores=scores,
     )
 
