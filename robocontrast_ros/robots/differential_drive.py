@@ -12,7 +12,7 @@ from transforms3d.quaternions import axangle2quat, qmult, rotate_vector
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.topics import Topic
-from robocontrast_ros.robots.drivers import BaseDriver, DriverSettings
+from robocontrast_ros.robots.drivers import BaseDriver, DriverRecord
 from robocontrast_ros.robots.profile_base import CommandInterface, RobotProfile, Shape, StateInterface, Triple
 
 OPTICAL = (0.5, -0.5, 0.5, -0.5)
@@ -119,7 +119,7 @@ class DifferentialDriveProfile(RobotProfile):
     """A base that drives on two wheels."""
 
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("discrete_navigation",)
-    DRIVER: ClassVar[type[DriverSettings]] = BaseDriver
+    DRIVER: ClassVar[DriverRecord] = BaseDriver
 
     type: Literal["differential_drive"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame on the floor, midway between the wheels, x ahead.")

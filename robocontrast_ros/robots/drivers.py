@@ -1,5 +1,4 @@
-"""What a robot's file says of its real driver, under the key `driver`: one record for each port that needs to know more
-than topics.
+"""What a robot's file says of its real driver, under the key `driver`: a record for each port but `topics`.
 
 The same file serves simulation with `port: topics`, which reads none of it.
 """
@@ -14,7 +13,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import record
 
 DRIVER_PORTS = ("cmd_vel", "follow_joint_trajectory", "moveit_servo", "streaming")
-"""The ports that talk to a real driver by other means than the topics `command` and `state`; each has settings of its name.
+"""The ports that talk to a real driver by other means than the topic `command`; each has settings of its name.
 
 What they command is published for the record, too, on topics under ``COMMANDED``.
 """
@@ -169,7 +168,11 @@ class BaseDriver(DriverSettings):
     cmd_vel: CmdVel | None = Field(default=None, description="For that port.")
 
 
-def check_settings(port: str, driver: DriverSettings | None, known: type[DriverSettings]) -> None:
+DriverRecord = type[DriverSettings]
+"""The record of the key `driver` of one kind of robot."""
+
+
+def check_settings(port: str, driver: DriverSettings | None, known: DriverRecord) -> None:
     """Refuse a port that is for another kind of robot, or lacks its settings.
 
     Raises:

@@ -11,7 +11,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.channels import GRIPPER_OBSERVATIONS
 from robocontrast_ros.messages.topics import Topic
-from robocontrast_ros.robots.drivers import ArmDriver, DriverSettings
+from robocontrast_ros.robots.drivers import ArmDriver, DriverRecord
 from robocontrast_ros.robots.end_effectors.base import EndEffector
 from robocontrast_ros.robots.end_effectors.loading import read_end_effector
 from robocontrast_ros.robots.profile_base import (
@@ -137,7 +137,7 @@ class ManipulatorProfile(RobotProfile):
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = (
         *("planar_delta", "joint_positions", "joint_velocities", "tool_delta", "tool_pose"),
     )
-    DRIVER: ClassVar[type[DriverSettings]] = ArmDriver
+    DRIVER: ClassVar[DriverRecord] = ArmDriver
 
     type: Literal["manipulator"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")

@@ -9,7 +9,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import record
 from robocontrast_ros.messages.topics import Topic
 from robocontrast_ros.robots.action_spaces import ActionSpaces
-from robocontrast_ros.robots.drivers import COMMANDED, DRIVER_PORTS, DriverSettings, check_settings
+from robocontrast_ros.robots.drivers import COMMANDED, DRIVER_PORTS, DriverRecord, DriverSettings, check_settings
 
 Triple = tuple[float, float, float]
 Rgb = tuple[float, float, float]
@@ -64,7 +64,7 @@ class RobotProfile:
 
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = ()
     """Action spaces that a robot of this kind can offer."""
-    DRIVER: ClassVar[type[DriverSettings]] = DriverSettings
+    DRIVER: ClassVar[DriverRecord] = DriverSettings
     """Record of the key `driver` of a robot of this kind."""
 
     type: str = Field(description="Kind of robot, which decides the further keys of the file.")

@@ -8,6 +8,7 @@ from action_msgs.msg import GoalStatus
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
+from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters, Controllers
 from robocontrast_ros.nodes.rollout.drivers.faults import interface, robot_fault
@@ -65,7 +66,7 @@ class ArmRobot(DriverRobot):
             self._modes.check(self._timeout)
         if self._controllers is not None:
             self._recover()
-            self._controllers.activate(self._controller)
+            self._activate()
         self._check_driver()
         if self._hand is not None:
             self._hand.check(self._timeout)
@@ -92,6 +93,17 @@ class ArmRobot(DriverRobot):
     def _move(self, command: JointTrajectoryCommand) -> None:
         """Send a command to the arm alone."""
         raise NotImplementedError
+
+    def _activate(self) -> None:
+        try:
+            self._controllers.activate(self._controller)
+        except BenchFault as fault:
+            if self._driver.franka is None or self._recovery is not None:
+                raise
+            raise robot_fault(
+                f"{fault.detail}. After an error of the arm call the action {self._driver.franka.error_recovery}, or "
+                "have it called by `driver.franka.recover: true`"
+            ) from None
 
     def _recover(self) -> None:
         """Recover a Franka from an error, where that is wanted and its controller was deactivated by one."""
@@ -131,6 +143,6 @@ class ArmRobot(DriverRobot):
         if sorted(joints or ()) == sorted(wanted):
             return ""
         return (
-            f"the controller '{self._controller}' moves the joints {', '.join(joints or ()) or '(unknown)'}, the robot's "
-            f"file has {', '.join(wanted)}: correct `joints` there, or name another controller under `driver`"
+            f"the controller '{self._controller}' moves the joints {', '.join(joints or ()) or '(unknown)'}, the "
+            f"robot's file has {', '.join(wanted)}: correct `joints` there, or name another controller under `driver`"
         )

@@ -47,7 +47,7 @@ class CmdVelRobot(DriverRobot):
         self._settings = profile.driver.cmd_vel
         self._publisher = node.create_publisher(message_class(profile.command.type), profile.command.topic, RECORDED)
         self._transforms = Transforms(node, profile.transforms_topic, profile.static_transforms_topic)
-        self._stream = Stream(self._settings.rate)
+        self._stream = Stream(self._settings.rate, self._trouble)
         self._localised: bool | None = None
 
     @property

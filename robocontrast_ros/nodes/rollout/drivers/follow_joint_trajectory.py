@@ -21,8 +21,8 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotComman
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 STANDS = 0.02
-"""How far joints may be from where they were stopped without being stopped there anew [rad]: where they are is measured,
-and an arm that was told again and again to stay where it is would sink."""
+"""How far joints may be from where they were stopped without being stopped there anew [rad]: where they are is
+measured, and an arm that was told again and again to stay where it is would sink."""
 
 
 class FollowJointTrajectoryRobot(ArmRobot):
@@ -99,8 +99,8 @@ class FollowJointTrajectoryRobot(ArmRobot):
 
     def _on_rejection(self) -> None:
         self._trouble.report(
-            f"the controller '{self._controller}' rejected a motion, for which the action gives no reason: its log has it. "
-            "It rejects all of them while it is not active, and those with other joints than its own"
+            f"the controller '{self._controller}' rejected a motion. The action gives no reason, its log does: "
+            "it rejects all motions while it is not active, and those with other joints than its own"
         )
 
     def _on_end(self, number: int, status: int, result: Any) -> None:
@@ -111,7 +111,7 @@ class FollowJointTrajectoryRobot(ArmRobot):
         ):
             return
         code = f"{constant(kind, result.error_code)} ({result.error_code})"
-        said = f": {result.error_string}" if result.error_string else ""
+        said = f": {result.error_string.rstrip('.')}" if result.error_string else ""
         if status == GoalStatus.STATUS_CANCELED:
             what = "cancelled a motion that another process asked it to cancel"
         elif result.error_code == kind.INVALID_GOAL:

@@ -15,7 +15,7 @@ from robocontrast_ros.robots.drivers import FrankaGripper, GripperAction
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 SAME = 1e-3
-"""How far the next position of the driven joint may be from the last goal without being a goal of its own [m or rad]."""
+"""How far the driven joint's next position may be from the last goal without being a goal of its own [m or rad]."""
 
 HOMING_TIMEOUT = 30.0
 """How long a hand may take to find its greatest width [s]."""

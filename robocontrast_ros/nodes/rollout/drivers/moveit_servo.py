@@ -67,7 +67,7 @@ class MoveItServoRobot(ArmRobot):
         self._yaw = settings.frame_yaw - profile.base_yaw
         self._in_flange = profile.end_effector.tool_pose
         self._at: tuple[float, ...] | None = None
-        self._stream = Stream(settings.rate)
+        self._stream = Stream(settings.rate, self._trouble)
 
     def close(self) -> None:
         """End the stream, and let the driver go."""
@@ -189,6 +189,7 @@ class MoveItServoRobot(ArmRobot):
                 longest = max(math.dist((x, y, values[2]), (0.0, 0.0, 0.0)), scale)
                 x, y, values = x / longest, y / longest, (0.0, 0.0, values[2] / longest)
             vector.x, vector.y, vector.z = x, y, float(values[2])
+        self._publisher.publish(twist)
 
 
 def _turned(x: float, y: float, angle: float) -> tuple[float, float]:

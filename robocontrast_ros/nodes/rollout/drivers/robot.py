@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 from rclpy.node import Node
@@ -21,6 +20,9 @@ from robocontrast_ros.robots.kinds import stop_command
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 
+JUMP = 0.1
+"""Beyond what a clock was set back, rather than that messages of several publishers overtook each other [s]."""
+
 
 class DriverRobot(TopicRobot):
     """A robot whose driver may refuse. Its state is a topic; its commands are published for the record.
@@ -36,7 +38,7 @@ class DriverRobot(TopicRobot):
         self._node, self._driver = node, profile.driver
         self._timeout = profile.driver.answer_timeout
         self._trouble = Trouble()
-        self._ready, self._last = False, -math.inf
+        self._ready = False
 
     def state(self, after: float) -> Reading:
         """Return the first reading that is later than a time [s], unless the driver has a fault.
@@ -52,7 +54,6 @@ class DriverRobot(TopicRobot):
         self._watch()
         if problem := self._clock_problem(reading.stamp):
             raise self._unready(problem)
-        self._last = reading.stamp
         return reading
 
     def command(self, command: RobotCommand, stamp: float) -> None:
@@ -67,7 +68,7 @@ class DriverRobot(TopicRobot):
 
     def home(self, start: Pose, after: float) -> float:
         """Check the driver again, and send the robot to its start."""
-        self._ready, self._last = False, -math.inf
+        self._ready = False
         self._trouble.clear()
         return super().home(start, after)
 
@@ -136,15 +137,15 @@ class DriverRobot(TopicRobot):
         tolerance = self._driver.clock_tolerance
         if tolerance is None:
             return ""
-        if stamp < self._last:
+        if (back := self._inbox.stepped_back(self.topic)) > JUMP:
             return (
-                f"the stamps of {self.topic} went back by {self._last - stamp:.3f} s: the clock of the robot's computer "
-                "was set, or two drivers publish; let one clock follow the other steadily (chrony)"
+                f"the stamps of {self.topic} went back by {back:.3f} s: the clock of the robot's "
+                "computer was set, or two drivers publish; let one clock follow the other steadily (chrony)"
             )
         behind = time.time() - stamp
         if abs(behind) > tolerance:
             return (
                 f"the stamps of {self.topic} are {abs(behind):.3f} s {'behind' if behind > 0 else 'ahead of'} this "
-                f"machine's clock, more than `driver.clock_tolerance` ({tolerance:g} s): synchronise both machines (chrony)"
+                f"machine's clock, more than `driver.clock_tolerance` ({tolerance:g} s): synchronise both (chrony)"
             )
         return ""

@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from robocontrast_ros.nodes.rollout.drivers.faults import Trouble
+
 Tick = Callable[[float], bool]
 """Called with the time since it was given [s]; returns whether it is to be called again."""
 
@@ -13,9 +15,9 @@ Tick = Callable[[float], bool]
 class Stream:
     """Calls a function at a rate on a thread of its own, until it has enough, or another takes its place."""
 
-    def __init__(self, rate: float) -> None:
-        """Take the rate [Hz]; the thread waits for the first function."""
-        self._period, self._changed = 1.0 / rate, threading.Condition()
+    def __init__(self, rate: float, trouble: Trouble) -> None:
+        """Take the rate [Hz], and what is told where a function fails; the thread waits for the first one."""
+        self._period, self._trouble, self._changed = 1.0 / rate, trouble, threading.Condition()
         self._tick: Tick | None = None
         self._began, self._closed = 0.0, False
         self._thread = threading.Thread(target=self._run, name="stream", daemon=True)
@@ -45,8 +47,15 @@ class Stream:
                 due = max(due, self._began)
                 if now >= due:
                     # Under the lock: when `play` returns, the function before is not called any more.
-                    if not tick(now - self._began):
+                    if not self._go_on(tick, now - self._began):
                         self._tick = None
                     due = max(due + self._period, now)
                 else:
                     self._changed.wait(due - now)
+
+    def _go_on(self, tick: Tick, elapsed: float) -> bool:
+        try:
+            return tick(elapsed)
+        except Exception as error:  # the thread must not end: it also sends what stops the robot
+            self._trouble.report(f"nothing is sent any more, {type(error).__name__}: {error}")
+            return False

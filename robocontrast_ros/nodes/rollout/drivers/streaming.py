@@ -48,7 +48,7 @@ class StreamingRobot(ArmRobot):
         self._limits = {joint.name: joint.velocity for joint in profile.joints}
         self._order: tuple[str, ...] = ()
         self._at: list[float] | None = None
-        self._stream = Stream(self._settings.rate)
+        self._stream = Stream(self._settings.rate, self._trouble)
 
     def close(self) -> None:
         """End the stream, and let the driver go."""
@@ -61,8 +61,8 @@ class StreamingRobot(ArmRobot):
         (interface,) = self._parameters_of.read("interface_name")
         if interface and interface != self._settings.interface:
             raise robot_fault(
-                f"the controller '{self._controller}' commands the interface '{interface}', `driver.streaming.interface` "
-                f"is '{self._settings.interface}': name the other controller, or correct the key"
+                f"the controller '{self._controller}' commands the interface '{interface}', and "
+                f"`driver.streaming.interface` is '{self._settings.interface}': name the other controller, or this"
             )
         self._at = None
 

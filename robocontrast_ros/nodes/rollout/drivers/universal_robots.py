@@ -1,4 +1,4 @@
-"""ur_robot_driver's own state: whether the robot runs, whether its safety is normal, whether its program takes commands."""
+"""ur_robot_driver's own state: whether the robot runs, its safety is normal, and its program takes commands."""
 
 from __future__ import annotations
 
