@@ -72,7 +72,6 @@ class Lab:
         """Return a node; all of them are of one context, so that none has to discover the others."""
         node = Node(f"{name}{len(self.made)}", namespace=namespace, context=self.spun.context)
         self.spun.executor.add_node(node)
-        self.stack.callback(node.destroy_node)
         return node
 
     def drive(self, namespace: str = "", **options: Any) -> EmulatedControllers:

@@ -72,7 +72,9 @@ class CmdVelRobot(DriverRobot):
         # The localiser corrects odometry slowly, so that its newest correction is that of the reading.
         found = self._transforms.find(frame, self._profile.odom_frame)
         if self._localised is None or not self._ready:
-            self._localised = found is not None
+            before, self._localised = self._localised, found is not None
+            if before is not self._localised:
+                self._node.get_logger().info(f"the pose of the base is from {self.pose_source}")
         if not self._localised:
             return reading
         if found is None:
