@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,12 +17,13 @@ import yaml
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+import rclpy
 from control_msgs.action import FollowJointTrajectory
+from domains import own_domain
 from emulated_controllers import POSITION, TRAJECTORY, VELOCITY, EmulatedControllers, PointJoints
 from geometry_msgs.msg import TransformStamped, Twist
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from spinning import spun_node
 from tf2_msgs.msg import TFMessage
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
@@ -30,6 +32,7 @@ from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.runtime.executor import LockstepExecutor
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.kinds import stop_command
 from robocontrast_ros.robots.kinematics import Kinematics
@@ -66,12 +69,30 @@ class Lab:
     made: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.spun = self.stack.enter_context(spun_node("lab"))
+        self.nodes: list[Node] = []
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context)
+        self.executor = LockstepExecutor(context=self.context)
+        self.thread = threading.Thread(target=self.executor.spin, daemon=True)
+        self.thread.start()
+        self.stack.callback(self._end)
+
+    def _end(self) -> None:
+        """Destroy everything, when nothing is served any more."""
+        self.executor.shutdown(timeout_sec=2.0)
+        self.thread.join(timeout=LONG)
+        for driver in self.made:
+            if isinstance(driver, EmulatedControllers):
+                driver.close()
+        for node in self.nodes:
+            node.destroy_node()
+        rclpy.shutdown(context=self.context)
 
     def node(self, name: str, namespace: str = "") -> Node:
         """Return a node; all of them are of one context, so that none has to discover the others."""
-        node = Node(f"{name}{len(self.made)}", namespace=namespace, context=self.spun.context)
-        self.spun.executor.add_node(node)
+        node = Node(f"{name}{len(self.made)}", namespace=namespace, context=self.context)
+        self.executor.add_node(node)
+        self.nodes.append(node)
         return node
 
     def drive(self, namespace: str = "", **options: Any) -> EmulatedControllers:
@@ -122,6 +143,13 @@ class _Arm:
 
     def follow(self, target: Any, duration: float) -> None:
         self._joints.follow((*target, *self._joints.positions()[self._count :]), duration)
+
+
+@pytest.fixture(autouse=True)
+def domain() -> Iterator[int]:
+    """Keep each test in a domain of its own: what another left would be named among what is there."""
+    with own_domain() as number:
+        yield number
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ class DrivenArm:
     def close(self) -> None:
         self._executor.shutdown(timeout_sec=2.0)
         self._thread.join(timeout=10.0)
+        self.controllers.close()
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)
 

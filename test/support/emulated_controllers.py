@@ -150,6 +150,11 @@ class EmulatedControllers:
         self._states = node.create_publisher(JointState, states_topic, 10) if states_topic else None
         node.create_timer(1.0 / RATE, self._tick)
 
+    def close(self) -> None:
+        """Destroy the action servers, which a node does not destroy; its executor has to be shut down before."""
+        for server in (self._server, *self._hands):
+            server.destroy()
+
     def protective_stop(self) -> None:
         """Stop as a UR does that met something: the robot stands, its modes change, the trajectory is aborted."""
         with self._lock:
