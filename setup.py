@@ -161,6 +161,11 @@ setup(
             "wall_clock = robocontrast_ros.episodes.pacing:WallClock",
         ],
         "robocontrast_ros.robot_ports": [
+            "cmd_vel = robocontrast_ros.nodes.rollout.drivers.cmd_vel:CmdVelRobot",
+            "follow_joint_trajectory = "
+            "robocontrast_ros.nodes.rollout.drivers.follow_joint_trajectory:FollowJointTrajectoryRobot",
+            "moveit_servo = robocontrast_ros.nodes.rollout.drivers.moveit_servo:MoveItServoRobot",
+            "streaming = robocontrast_ros.nodes.rollout.drivers.streaming:StreamingRobot",
             "topics = robocontrast_ros.nodes.rollout.robot:TopicRobot",
         ],
         "robocontrast_ros.robot_kinds": [

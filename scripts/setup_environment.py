@@ -23,12 +23,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST, NEWEST = (3, 10), (3, 13)
 
+STAND_INS = (
+    "simulation_interfaces",
+    "tf2_msgs",
+    "control_msgs",
+    "controller_manager_msgs",
+    "franka_msgs",
+    "moveit_msgs",
+    "ur_dashboard_msgs",
+)
+"""ROS packages that are on no registry of Python packages: compat/ has what is used of each."""
+
 PACKAGES = {
-    "simulation_interfaces": (
-        "compat/simulation_interfaces",
-        "cmake/interfaces.cmake compat/simulation_interfaces",
-    ),
-    "tf2_msgs": ("compat/tf2_msgs", "cmake/interfaces.cmake compat/tf2_msgs"),
+    **{name: ("compat/" + name, "cmake/interfaces.cmake compat/" + name) for name in STAND_INS},
     "robocontrast_ros": (
         ".",
         "CMakeLists.txt package.xml setup.py cmake msg srv action robocontrast_ros launch config models",

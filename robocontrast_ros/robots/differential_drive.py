@@ -12,6 +12,7 @@ from transforms3d.quaternions import axangle2quat, qmult, rotate_vector
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
+from robocontrast_ros.robots.drivers import BaseDriver, DriverRecord
 from robocontrast_ros.robots.profile_base import CommandInterface, RobotProfile, Shape, StateInterface, Triple
 from robocontrast_ros.robots.safety_limits import BaseSafety, reads
 
@@ -119,6 +120,7 @@ class DifferentialDriveProfile(RobotProfile):
     """A base that drives on two wheels."""
 
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = ("discrete_navigation",)
+    DRIVER: ClassVar[DriverRecord] = BaseDriver
 
     type: Literal["differential_drive"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame on the floor, midway between the wheels, x ahead.")
@@ -134,9 +136,12 @@ class DifferentialDriveProfile(RobotProfile):
     gyro_resolution: float = Field(ge=0.0, description="Resolution of the gyro's heading [rad]; 0 for exact.")
     mount: CameraMount = Field(description="The camera on the mast.")
     command: TwistInterface = Field(description="Where the driver takes commands.")
+    driver: BaseDriver | None = Field(default=None, description="What ports other than `topics` have to know.")
     state: OdometryInterface = Field(description="Where the driver publishes odometry.")
     joint_states_topic: str = Field(min_length=1, description="sensor_msgs/msg/JointState of the wheels.")
-    contacts_topic: str = Field(min_length=1, description="robocontrast_ros/msg/Contacts: what the robot touches.")
+    contacts_topic: str = Field(
+        description="robocontrast_ros/msg/Contacts: what the robot touches; empty where nobody says so."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,8 +170,8 @@ class DifferentialDriveProfile(RobotProfile):
 
     @property
     def reports_contacts(self) -> bool:
-        """True."""
-        return True
+        """Whether there is a topic for them."""
+        return bool(self.contacts_topic)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -182,10 +187,11 @@ class DifferentialDriveProfile(RobotProfile):
     @property
     def driver_topics(self) -> tuple[Topic, ...]:
         """What the driver publishes at every step besides images; odometry is the first."""
+        contacts = Topic(self.contacts_topic, "robocontrast_ros/msg/Contacts")
         return (
             Topic(self.state.topic, self.state.type),
             Topic(self.joint_states_topic, "sensor_msgs/msg/JointState"),
-            Topic(self.contacts_topic, "robocontrast_ros/msg/Contacts"),
+            *((contacts,) if self.contacts_topic else ()),
             Topic(self.transforms_topic, TF_MESSAGE),
         )
 

@@ -11,6 +11,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.channels import GRIPPER_OBSERVATIONS
 from robocontrast_ros.messages.topics import Topic
+from robocontrast_ros.robots.drivers import ArmDriver, DriverRecord
 from robocontrast_ros.robots.end_effectors.base import EndEffector
 from robocontrast_ros.robots.end_effectors.loading import read_end_effector
 from robocontrast_ros.robots.profile_base import (
@@ -137,6 +138,7 @@ class ManipulatorProfile(RobotProfile):
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = (
         *("planar_delta", "joint_positions", "joint_velocities", "tool_delta", "tool_pose"),
     )
+    DRIVER: ClassVar[DriverRecord] = ArmDriver
 
     type: Literal["manipulator"] = Field(description="Kind of robot.")
     base_frame: str = Field(min_length=1, description="Frame of the first row of the kinematics.")
@@ -164,6 +166,7 @@ class ManipulatorProfile(RobotProfile):
         description="Limits of what is commanded: name or path of a file of config/safety/, or its keys.",
     )
     command: TrajectoryInterface = Field(description="Where the driver takes commands.")
+    driver: ArmDriver | None = Field(default=None, description="What ports other than `topics` have to know.")
     gripper_command: GripperInterface | None = Field(
         default=None, description="Where the hand's driver takes commands; with a hand alone."
     )
@@ -247,8 +250,8 @@ class ManipulatorProfile(RobotProfile):
     @property
     def command_topics(self) -> tuple[Topic, ...]:
         """Those of the arm, and of the hand where there is one."""
-        arm = Topic(self.command.topic, self.command.type)
-        return (arm, Topic(self.gripper_command.topic, self.gripper_command.type)) if self.gripper_command else (arm,)
+        interfaces = filter(None, (self.command, self.gripper_command))
+        return tuple(Topic(self.command_topic(interface), interface.type) for interface in interfaces)
 
     @property
     def driver_topics(self) -> tuple[Topic, ...]:

@@ -9,6 +9,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import record
 from robocontrast_ros.messages.topics import COMPRESSED_IMAGE, IMAGE, ROBOT_DESCRIPTION, TF_MESSAGE, Topic
 from robocontrast_ros.robots.action_spaces import ActionSpaces
+from robocontrast_ros.robots.drivers import COMMANDED, DRIVER_PORTS, DriverRecord, DriverSettings, check_settings
 
 Triple = tuple[float, float, float]
 Rgb = tuple[float, float, float]
@@ -75,6 +76,8 @@ class RobotProfile:
 
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = ()
     """Action spaces that a robot of this kind can offer."""
+    DRIVER: ClassVar[DriverRecord] = DriverSettings
+    """Record of the key `driver` of a robot of this kind."""
 
     type: str = Field(description="Kind of robot, which decides the further keys of the file.")
     name: str = Field(min_length=1, description="Name of the robot, and of its entity in the simulator.")
@@ -89,13 +92,15 @@ class RobotProfile:
         default="tf_static", min_length=1, description="Frames that do not move, latched."
     )
     port: str = Field(
-        default="topics", description="What talks to the driver: `topics`, by those above, or a plug-in's name."
+        default="topics", description="What talks to the driver: `topics`, by those above, or another port's name."
     )
+    driver: DriverSettings | None = Field(default=None, description="What ports other than `topics` have to know.")
 
     def __post_init__(self) -> None:
         names = tuple(camera.name for camera in self.cameras)
         if len(set(names)) != len(names):
             raise ValueError(f"each camera name once, not {', '.join(names)}")
+        check_settings(self.port, self.driver, self.DRIVER)
         for space in self.action_spaces.offered:
             if space not in self.KNOWN_SPACES:
                 raise ValueError(
@@ -122,10 +127,14 @@ class RobotProfile:
         """Names of the observation channels (``domain.channels.OBSERVATIONS``) that a policy is shown."""
         return ("tool_pose",)
 
+    def command_topic(self, interface: CommandInterface) -> str:
+        """Return where commands are published: to the driver, or for the record where the port has other means."""
+        return f"{COMMANDED}/{interface.topic}" if self.port in DRIVER_PORTS else interface.topic
+
     @property
     def command_topics(self) -> tuple[Topic, ...]:
-        """Where the driver takes commands."""
-        return (Topic(self.command.topic, self.command.type),)
+        """Where commands are published."""
+        return (Topic(self.command_topic(self.command), self.command.type),)
 
     @property
     def driver_topics(self) -> tuple[Topic, ...]:

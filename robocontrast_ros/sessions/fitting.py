@@ -16,6 +16,7 @@ from robocontrast_ros.episodes.scoring.success import Success
 from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.robots.drivers import DRIVER_PORTS
 from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
@@ -100,11 +101,23 @@ def with_cameras(
     return parameters
 
 
-def check_port(robot: RobotProfile, robot_file: Path) -> None:
-    """Refuse a robot port that nothing is registered as; it needs ROS, so that the rollout alone loads it."""
+def check_port(robot: RobotProfile, robot_file: Path, lockstep: bool) -> None:
+    """Refuse a robot port that nothing is registered as; it needs ROS, so that the rollout alone loads it.
+
+    A port that talks to a real driver is refused in lockstep, too: no real robot waits.
+    """
     known = plugin_names("robot_ports")
     if ":" not in robot.port and robot.port not in known:
         raise ConfigurationError.unknown(str(robot_file), "port", robot.port, known, "robot port")
+    if lockstep and robot.port in DRIVER_PORTS:
+        raise ConfigurationError(
+            str(robot_file),
+            "port",
+            robot.port,
+            "`port: topics` in a session of `world.pacing: lockstep`",
+            f"In simulation name the robot's file that this one extends; on the real robot, of which '{robot.port}' "
+            "talks to the driver, set world.pacing to wall_clock.",
+        )
 
 
 def check_transports(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:

@@ -178,9 +178,9 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         **{key: name if not is_path(name := getattr(parameters, key)) else str(file) for key, file in files.items()},
     )
     robot = load_profile(str(files["robot"]))
-    check_port(robot, files["robot"])
     world = loaded_world(parameters.world, origin)
     check_transports(robot, files["robot"], world)
+    check_port(robot, files["robot"], world.lockstep)
     wanted = wanted_cameras(find_configured("policies", policy_file), policy_file) if policy_file else {}
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))

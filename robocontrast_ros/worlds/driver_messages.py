@@ -61,13 +61,16 @@ class DriverEncoder:
             stamp: time of the observation that it answers [s]; only a joint trajectory has a stamp.
         """
         if isinstance(command, TwistCommand):
-            yield robot.command.topic, self._twist(command.linear, command.angular)
+            yield robot.command_topic(robot.command), self._twist(command.linear, command.angular)
             return
         if isinstance(command, JointTrajectoryCommand):
-            yield robot.command.topic, self._joint_trajectory(command, stamp)
+            yield robot.command_topic(robot.command), self._joint_trajectory(command, stamp)
         position = command.position if isinstance(command, GripperCommand) else command.gripper
         if position is not None:
-            yield robot.gripper_command.topic, self._make("std_msgs/msg/Float64MultiArray", data=[position])
+            yield (
+                robot.command_topic(robot.gripper_command),
+                self._make("std_msgs/msg/Float64MultiArray", data=[position]),
+            )
 
     def _joint_trajectory(self, command: JointTrajectoryCommand, stamp: float) -> Any:
         duration = round(command.duration * NANOSECONDS)

@@ -35,17 +35,18 @@ def place(tmp_path):
     return Workplace(tmp_path)
 
 
-def write_session(place: Workplace):
+def write_session(place: Workplace, **changes):
     task = place.folder / "line.yaml"
     task.write_text("task: wall_clock_line:WallClockLine\n")
-    return place.session(
-        world=WORLD,
-        task=str(task),
-        policy=place.policy("PushOn", "wall_clock_line"),
-        strategy={"name": "contrast_set", "perturbations": ["line_world:Invert", "line_world:MoveSource"]},
-        cameras=[],
-        stop_on_success=False,
-    )
+    keys = {
+        "world": WORLD,
+        "task": str(task),
+        "policy": place.policy("PushOn", "wall_clock_line"),
+        "strategy": {"name": "contrast_set", "perturbations": ["line_world:Invert", "line_world:MoveSource"]},
+        "cameras": [],
+        "stop_on_success": False,
+    }
+    return place.session(**keys | changes)
 
 
 def verdict(index: int) -> tuple[bool, float]:
@@ -115,6 +116,34 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
         success, progress = verdict(score.trial.index)
         assert score.equal, (score.differences, score.problem)
         assert (score.offline.scores["success"], score.offline.scores["progress"]) == (float(success), progress)
+
+
+def test_a_session_on_a_robot_whose_driver_takes_goals_is_void_where_it_stops_and_goes_on(place):
+    robot = place.folder / "arm.yaml"
+    driver = {"universal_robots": {}, "follow_joint_trajectory": {"controller": "trajectory_controller"}}
+    keys = {"extends": "franka", "port": "follow_joint_trajectory", "driver": driver}
+    robot.write_text(yaml.safe_dump(keys))
+    session = write_session(
+        place,
+        world={"backend": "driven_line:DrivenHelper", "pacing": "wall_clock", "judge": "true_scene"},
+        robot=str(robot),
+        strategy={"name": "standard"},
+        test_set={"size": 2},
+    )
+    code, output = place.run("evaluate", session)
+    assert code == 0, output
+    (run,) = place.runs
+    (void,) = [event for event in events_of(run) if isinstance(event, TrialVoid)]
+    assert void.fault is Fault.ROBOT_FAULT, void
+    assert "PROTECTIVE_STOP (3)" in void.detail or "PATH_TOLERANCE_VIOLATED (-4)" in void.detail
+    trials = finished(run)
+    assert len(trials) == 2 and all(event.result.steps == 10 for event in trials)
+    assert all(event.result.scores["path_length"] == pytest.approx(0.2, abs=0.05) for event in trials)
+    bag = topics_of(run / trials[0].recording.bag)
+    assert len(bag["commanded/fr3_arm_controller/joint_trajectory"]) >= 10, "the bag has what was commanded"
+
+    code, output = place.run("evaluate", session, "--set", "world.pacing=lockstep")
+    assert code == 2 and "set world.pacing to wall_clock" in output
 
 
 def test_a_person_who_takes_long_to_judge_does_not_keep_a_session_that_is_to_end(place):

@@ -120,11 +120,12 @@ class Helper:
 
     features: ClassVar[BackendFeatures] = BackendFeatures()
     description = "a line of blocks, and somebody who carries them"
+    arm: ClassVar[type] = Arm
 
     def __init__(self, context: BackendContext) -> None:
         self._now, self._scene, self._lock = context.now, Scene(), threading.Lock()
         self._tool = along(START[1])
-        self._arm = Arm(context, self._push)
+        self._arm = self.arm(context, self._push)
 
     def close(self) -> None:
         """Switch the arm off."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 
@@ -14,6 +15,7 @@ from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.bench.asking import answer, checked
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
+from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.policy_client import PolicyClient
@@ -110,7 +112,11 @@ class RosEpisodeBench:
         return found
 
     def close(self) -> None:
-        """Free the channel."""
+        """Let the robot's driver go, and free the channel."""
+        close = getattr(self._robot, "close", None)
+        if close is not None:
+            with contextlib.suppress(BenchFault):
+                close()
         self._server.close()
         self._channel.close()
 
@@ -187,7 +193,13 @@ class RosEpisodeBench:
         ):
             if time.monotonic() > deadline:
                 what = ", ".join((*self._inputs, "progress"))
-                raise BenchFault(Fault.SENSOR_LOST, f"not all of {what} came up within {limit:g} s")
+                absent = (absence(self._channel.node, topic, Kind.TOPIC) for topic in self._silent())
+                why = "; ".join(("", *absent))
+                raise BenchFault(Fault.SENSOR_LOST, f"not all of {what} came up within {limit:g} s{why}")
+
+    def _silent(self) -> list[str]:
+        """Return the topics that nobody publishes."""
+        return [topic for topic in self._inputs if not self._channel.node.count_publishers(topic)]
 
     def _take(self, policy: PolicyDescription) -> None:
         """Make the controller of a policy, and subscribe to what it needs.

@@ -29,6 +29,7 @@ class Inbox:
         self._changed = threading.Condition()
         self._latest: dict[str, tuple[float, Any]] = {}
         self._received: Counter[str] = Counter()
+        self._backwards: dict[str, float] = {}
         self.topics: frozenset[str] = frozenset()
 
     def subscribe(self, kind: type, topic: str) -> None:
@@ -61,6 +62,11 @@ class Inbox:
         with self._changed:
             return self._latest.get(topic, (0.0, None))[1]
 
+    def stepped_back(self, topic: str) -> float:
+        """Return by how much the stamps of a topic went back at most since this was asked last [s]; 0 if not."""
+        with self._changed:
+            return self._backwards.pop(topic, 0.0)
+
     def wait_for_new(self, topics: tuple[str, ...], timeout: float, cause: Callable[[], None]) -> bool:
         """Call what causes a message on each topic, and return whether all of them came within the time [s]."""
         with self._changed:
@@ -73,7 +79,11 @@ class Inbox:
 
     def _put(self, topic: str, message: Any) -> None:
         with self._changed:
-            self._latest[topic] = (seconds(message.header.stamp), message)
+            stamp = seconds(message.header.stamp)
+            back = self._latest.get(topic, (stamp, None))[0] - stamp
+            if back > self._backwards.get(topic, 0.0):
+                self._backwards[topic] = back
+            self._latest[topic] = (stamp, message)
             self._received[topic] += 1
             self._changed.notify_all()
 

@@ -16,7 +16,7 @@ KINDS = ("msg", "srv", "action")
 OURS = sorted(path for kind in KINDS for path in CHECKOUT.glob(f"{kind}/*.{kind}"))
 STAND_INS = {
     package: sorted(path for kind in KINDS for path in CHECKOUT.glob(f"compat/{package}/{kind}/*.{kind}"))
-    for package in ("simulation_interfaces", "tf2_msgs")
+    for package in sorted(path.parent.name for path in CHECKOUT.glob("compat/*/package.xml"))
 }
 
 MEMBER = re.compile(r"^(?P<type>[\w/\[\]<>=]+)\s+(?P<name>\w+)\s*(?P<constant>=)?")
@@ -51,9 +51,41 @@ SIMULATION_INTERFACES = {
     "srv/SpawnEntity": "d4c086345d4194a5fc4c9ae45095736ca4062b5cdac4d06a42dec93d683e03cf",
     "srv/StepSimulation": "913fe0653690ce6bf8f09f316e6a626747012e9fca31e26719910d417aa8565c",
 }
+# Hashes of the definitions in the repositories that each file names, with the generator of Kilted; ErrorRecovery, which
+# was not among the files that could be read, is empty, as its server in franka_hardware has it.
+DRIVERS = {
+    "control_msgs": {
+        "action/FollowJointTrajectory": "ff29901b2693f5deb847e96084a1c2cdb26e70b7c847be21859b70a55fb29cf0",
+        "action/GripperCommand": "e17c0e644eccf14bea84a0a93e0977182872c2eb7873ca6694900059b46dbc84",
+        "msg/GripperCommand": "57eb8f326c9889ca8bb34ead82cc94cc09bf6bc5c3b6c09546dca3a00b589890",
+        "msg/JointComponentTolerance": "739ea7566931944d33830fa10f1bf5e7a7fbdc3172bce7a7eaac642bd6e3ffa4",
+        "msg/JointTolerance": "c254f9cece0f3b733017b6990fd46d1326e25242d6b8844398c97d9a88e7d648",
+    },
+    "controller_manager_msgs": {
+        "msg/ChainConnection": "2daecd1da4b171f48b291c79747657a651eb1ab8821b68e38b1c88c736bba91c",
+        "msg/ControllerState": "9a8780ab9814b6032978a07c6c7033cf1a7894ac8d948a6fb72afea07b04cc83",
+        "srv/ListControllers": "4f8e36bb1fa5afdeba45c2d56ae6a2097b1493a253f961dd6290c085033bd189",
+        "srv/SwitchController": "d4ad10aa5da7808bc522d55d4123d8ef79de73d049d165639d7663ac37cc9895",
+    },
+    "franka_msgs": {
+        "action/ErrorRecovery": "6c5dbf0517672f7127a92796e6a162d096e286c26f88c96177cb4c5448dfc5f5",
+        "action/Grasp": "8e8a4bb9d96564ae56fb2d47e932c65656316f5c10365958a26df3517a06bb92",
+        "action/Homing": "2156a4bd902561e59e6081ba94428daf9a453f960596f8b7ca12e8281e0caeeb",
+        "action/Move": "ff1f93537cae0ce92792433e368199606771ad62bb819d78078bfe37144d3ef1",
+        "msg/GraspEpsilon": "387fda91ae7324c144958fa617e7d5dc21f99d6b054b141b073ead3d082f46d3",
+    },
+    "moveit_msgs": {
+        "srv/ServoCommandType": "2065f4daf271249330596d344ecd48f5c2d2a52e3b21b1fc56d99c52b8eeae22",
+    },
+    "ur_dashboard_msgs": {
+        "msg/RobotMode": "ba3c379b3c995f660b38d03a195dc23ed7571a1bc06ceed2cec38c75ae9bd634",
+        "msg/SafetyMode": "9eb2716e6905f06e4eb60af26712660486e909026aa89c553dd633f1fb22f592",
+    },
+}
 PUBLISHED = {
     "simulation_interfaces": SIMULATION_INTERFACES,
     "tf2_msgs": {"msg/TFMessage": "e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087"},
+    **DRIVERS,
 }
 
 

@@ -1,0 +1,148 @@
+"""What the ports of arms have in common: joints by name, controllers, the maker's own modes, and the hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from action_msgs.msg import GoalStatus
+from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.nodes.conversions.commands import command_to_msgs
+from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters, Controllers
+from robocontrast_ros.nodes.rollout.drivers.faults import interface, robot_fault
+from robocontrast_ros.nodes.rollout.drivers.goals import Goals
+from robocontrast_ros.nodes.rollout.drivers.hands import awaited, make_hand
+from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
+from robocontrast_ros.nodes.rollout.drivers.universal_robots import UniversalRobotsState
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.runtime.qos import RECORDED
+from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
+
+RECOVERY_TIMEOUT = 15.0
+"""How long a Franka may take to recover from an error [s]."""
+
+
+class ArmRobot(DriverRobot):
+    """An arm. A derived class says its ``_controller`` (empty for none) and moves the joints in ``_move``."""
+
+    _controller = ""
+
+    def __init__(
+        self,
+        node: Node,
+        profile: ManipulatorProfile,
+        parameters: RolloutParameters,
+        inbox: Inbox,
+        recorder: RecorderWatch,
+    ) -> None:
+        """Connect to controllers, hand, and the maker's own topics."""
+        super().__init__(node, profile, parameters, inbox, recorder)
+        driver = profile.driver
+        manager = driver.controller_manager
+        self._controllers = Controllers(node, manager, self._timeout) if manager and self._controller else None
+        self._modes = UniversalRobotsState(node, driver.universal_robots) if driver.universal_robots else None
+        self._hand = make_hand(node, profile, self._trouble)
+        self._gripper = None
+        if profile.gripper_command is not None and self._hand is None:
+            self._gripper = node.create_publisher(Float64MultiArray, profile.gripper_command.topic, RECORDED)
+        self._recovery = None
+        if driver.franka is not None and driver.franka.recover:
+            kind = interface("franka_msgs/action/ErrorRecovery")
+            self._recovery = Goals(node, kind, driver.franka.error_recovery), kind
+
+    def close(self) -> None:
+        """Activate again what was deactivated, where that is wanted."""
+        if self._controllers is not None and self._driver.restore_controllers:
+            self._controllers.restore()
+
+    def _prepare(self) -> None:
+        self._check_joints()
+        if self._modes is not None:
+            self._modes.check(self._timeout)
+        if self._controllers is not None:
+            self._recover()
+            self._activate()
+        self._check_driver()
+        if self._hand is not None:
+            self._hand.check(self._timeout)
+            self._hand.forget()
+
+    def _check_driver(self) -> None:
+        """Check what moves the joints."""
+
+    def _problem(self) -> str:
+        return self._modes.problem() if self._modes is not None else ""
+
+    def _send(self, command: RobotCommand) -> None:
+        if isinstance(command, JointTrajectoryCommand):
+            self._move(command)
+        position = command.position if isinstance(command, GripperCommand) else command.gripper
+        if position is None:
+            return
+        if self._hand is not None:
+            self._hand.command(position)
+        elif self._gripper is not None:
+            *_, (_, message) = command_to_msgs(self._profile, command, 0.0)
+            self._gripper.publish(message)
+
+    def _move(self, command: JointTrajectoryCommand) -> None:
+        """Send a command to the arm alone."""
+        raise NotImplementedError
+
+    def _activate(self) -> None:
+        try:
+            self._controllers.activate(self._controller)
+        except BenchFault as fault:
+            if self._driver.franka is None or self._recovery is not None:
+                raise
+            raise robot_fault(
+                f"{fault.detail}. After an error of the arm call the action {self._driver.franka.error_recovery}, or "
+                "have it called by `driver.franka.recover: true`"
+            ) from None
+
+    def _recover(self) -> None:
+        """Recover a Franka from an error, where that is wanted and its controller was deactivated by one."""
+        if self._recovery is None or self._controllers.state(self._controller) == "active":
+            return
+        goals, kind = self._recovery
+        goals.check(self._timeout)
+        status, _ = awaited(goals, kind.Goal(), RECOVERY_TIMEOUT)
+        if status != GoalStatus.STATUS_SUCCEEDED:
+            raise robot_fault(f"'{goals.name}' did not recover the arm: look at Desk, and unlock the arm there")
+
+    def _check_joints(self) -> None:
+        """Check that the state has all joints, in whatever order."""
+        message = self._inbox.newest(self.topic)
+        given = tuple(message.name) if message is not None else ()
+        wanted = (*self._profile.joint_names, *self._profile.hand_joint_names)
+        if missing := [name for name in wanted if name not in given]:
+            raise robot_fault(
+                f"{self.topic} has the joints {', '.join(given) or '(none)'}, without {', '.join(missing)}: "
+                "correct the names of `joints` in the robot's file (a prefix?), or have one node publish all joints"
+            )
+
+    def _ordered(self, parameters: ControllerParameters) -> tuple[str, ...]:
+        """Return the joints of the controller in its order, which are those of the robot's file in any order.
+
+        Raises:
+            BenchFault: ROBOT_FAULT; they are others.
+        """
+        (joints,) = parameters.read("joints")
+        if problem := self._other_joints(joints):
+            raise robot_fault(problem)
+        return tuple(joints)
+
+    def _other_joints(self, joints: Sequence[str] | None) -> str:
+        """Return why the joints of a controller do not fit; empty where they do."""
+        wanted = self._profile.joint_names
+        if sorted(joints or ()) == sorted(wanted):
+            return ""
+        return (
+            f"the controller '{self._controller}' moves the joints {', '.join(joints or ()) or '(unknown)'}, the "
+            f"robot's file has {', '.join(wanted)}: correct `joints` there, or name another controller under `driver`"
+        )

@@ -1,0 +1,122 @@
+"""A base by its velocity topic, and where it is: by a localiser where one runs, else by odometry."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.node import Node
+
+from robocontrast_ros.nodes.conversions.commands import command_to_msgs
+from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber
+from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
+from robocontrast_ros.nodes.rollout.drivers.stream import Stream
+from robocontrast_ros.nodes.rollout.drivers.transforms import Transforms, compose
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.runtime.qos import RECORDED
+from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
+from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
+from robocontrast_ros.robots.state_estimation import OdometryReading, Reading
+
+PERIODS = 2.0
+"""For how many control periods a velocity is repeated, unless the next comes; then the base is stopped."""
+
+ZEROS = 3
+"""How often a stop is sent: one may be lost."""
+
+
+class CmdVelRobot(DriverRobot):
+    """The port `cmd_vel`.
+
+    Attributes:
+        pose_source: what the base's pose comes from, in words.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        profile: DifferentialDriveProfile,
+        parameters: RolloutParameters,
+        inbox: Inbox,
+        recorder: RecorderWatch,
+    ) -> None:
+        """Make the publisher, and subscribe to transforms."""
+        super().__init__(node, profile, parameters, inbox, recorder)
+        self._settings = profile.driver.cmd_vel
+        self._publisher = node.create_publisher(message_class(profile.command.type), profile.command.topic, RECORDED)
+        self._transforms = Transforms(node, profile.transforms_topic, profile.static_transforms_topic)
+        self._stream = Stream(self._settings.rate, self._trouble)
+        self._localised: bool | None = None
+
+    @property
+    def pose_source(self) -> str:
+        """What the base's pose comes from, in words."""
+        if self._localised is None:
+            return ""
+        odometry = f"odometry ({self.topic})"
+        return (
+            f"{self._settings.map_frame} -> {self._profile.base_frame} by tf and {odometry}"
+            if self._localised
+            else odometry
+        )
+
+    def state(self, after: float) -> Reading:
+        """Return the odometry, in the frame of the map where a localiser runs.
+
+        Which of the two it is does not change within an episode: the pose would jump.
+        """
+        reading = super().state(after)
+        frame = self._settings.map_frame
+        # The localiser corrects odometry slowly, so that its newest correction is that of the reading.
+        found = self._transforms.find(frame, self._profile.odom_frame)
+        if self._localised is None or not self._ready:
+            before, self._localised = self._localised, found is not None
+            if before is not self._localised:
+                self._node.get_logger().info(f"the pose of the base is from {self.pose_source}")
+        if not self._localised:
+            return reading
+        if found is None:
+            raise self._unready(f"the transform {frame} -> {self._profile.odom_frame} is gone: restart the localiser")
+        correction, stamp = found
+        age = time.time() - stamp if stamp is not None and self._driver.clock_tolerance is not None else 0.0
+        if age > self._settings.localiser_timeout:
+            raise self._unready(
+                f"the localiser's newest transform {frame} -> {self._profile.odom_frame} is {age:.1f} s old, more than "
+                f"`driver.cmd_vel.localiser_timeout` ({self._settings.localiser_timeout:g} s): restart it"
+            )
+        return OdometryReading(reading.stamp, compose(correction, reading.pose))
+
+    def close(self) -> None:
+        """End the stream."""
+        self._stream.close()
+
+    def _prepare(self) -> None:
+        await_subscriber(self._node, self._profile.command.topic, self._timeout)
+
+    def _send(self, command: RobotCommand) -> None:
+        self._drive(command, PERIODS * self._parameters.control_period)
+
+    def _halt(self, command: RobotCommand | None) -> None:
+        self._drive(TwistCommand(), 0.0)
+
+    def _drive(self, command: TwistCommand, duration: float) -> None:
+        """Publish a velocity at once and again, then zeros."""
+        self._publish(command)
+        zeros = 0
+
+        def tick(elapsed: float) -> bool:
+            nonlocal zeros
+            if elapsed < duration:
+                self._publish(command)
+                return True
+            self._publish(TwistCommand())
+            zeros += 1
+            return zeros < ZEROS
+
+        self._stream.play(tick)
+
+    def _publish(self, command: TwistCommand) -> None:
+        ((_, message),) = command_to_msgs(self._profile, command, 0.0)
+        self._publisher.publish(message)

@@ -1,0 +1,125 @@
+"""Faults of a driver in words: what is wrong, and what to do about it."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+import time
+from enum import Enum
+from typing import Any
+
+from rclpy.node import Node
+
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.bench import BenchFault
+
+HIDDEN = "/_action/"
+"""What is between the name of an action and those of its services and topics."""
+
+POLL = 0.1
+"""How often a wait for somebody to be discovered looks [s]."""
+
+
+def robot_fault(detail: str) -> BenchFault:
+    """Return the fault of a driver that refuses."""
+    return BenchFault(Fault.ROBOT_FAULT, detail)
+
+
+class Trouble:
+    """The first thing that went wrong since it was last told; reported on any thread."""
+
+    def __init__(self) -> None:
+        """Start without."""
+        self._lock, self._detail = threading.Lock(), ""
+
+    def report(self, detail: str) -> None:
+        """Keep it, unless something went wrong before."""
+        with self._lock:
+            self._detail = self._detail or detail
+
+    def clear(self) -> str:
+        """Forget it, and return what it was; empty for nothing."""
+        with self._lock:
+            detail, self._detail = self._detail, ""
+            return detail
+
+    def raise_it(self) -> None:
+        """Tell it once.
+
+        Raises:
+            BenchFault: ROBOT_FAULT, where something went wrong.
+        """
+        if detail := self.clear():
+            raise robot_fault(detail)
+
+
+def interface(type_name: str) -> Any:
+    """Return the class of a type such as ``franka_msgs/action/Move``, of a package that only some robots need.
+
+    Raises:
+        BenchFault: the package is not installed.
+    """
+    package, kind, name = type_name.split("/")
+    try:
+        return getattr(importlib.import_module(f"{package}.{kind}"), name)
+    except (ImportError, AttributeError):
+        raise robot_fault(
+            f"{type_name} is not installed: install the ROS package {package}, and source its workspace"
+        ) from None
+
+
+class Kind(Enum):
+    """What a robot's file may name that is not there; the value is how that is said."""
+
+    TOPIC = "nobody publishes {}"
+    INPUT = "nobody subscribes to {}"
+    SERVICE = "the service {} is not there"
+    ACTION = "the action {} is not there"
+
+
+def absence(node: Node, name: str, kind: Kind) -> str:
+    """Return that something is not there, with what is of the same last name, and what to do.
+
+    Args:
+        node: from whose namespace the name is resolved.
+        name: as the robot's file has it.
+        kind: what it is.
+    """
+    wanted, relative = node.resolve_topic_name(name), "/" + name.strip("/")
+    missing = kind.value.format(wanted)
+    others = [other for other in _names(node, kind) if other != wanted]
+    moved = [other for other in others if other.endswith(relative)]
+    alike = [other for other in others if other.rpartition("/")[2] == name.rpartition("/")[2]]
+    if moved:
+        where = moved[0].removesuffix(relative) or "/"
+        cure = f"start the session in the namespace {where}, or correct the name in the robot's file"
+        return f"{missing}; there is {_listed(moved)}: {cure}"
+    if alike:
+        return f"{missing}; there is {_listed(alike)}: correct the name in the robot's file"
+    return f"{missing}: start the robot's driver, in the same ROS_DOMAIN_ID, or correct the name in the robot's file"
+
+
+def await_subscriber(node: Node, topic: str, timeout: float) -> None:
+    """Wait until somebody takes the messages of a topic.
+
+    Raises:
+        BenchFault: ROBOT_FAULT, which names what is there instead.
+    """
+    deadline = time.monotonic() + timeout
+    while not node.count_subscribers(topic):
+        if time.monotonic() > deadline:
+            raise robot_fault(absence(node, topic, Kind.INPUT))
+        time.sleep(POLL)
+
+
+def _names(node: Node, kind: Kind) -> list[str]:
+    if kind in (Kind.TOPIC, Kind.INPUT):
+        count = node.count_publishers if kind is Kind.TOPIC else node.count_subscribers
+        return sorted(name for name, _ in node.get_topic_names_and_types() if HIDDEN not in name and count(name))
+    parts = [name.partition(HIDDEN) for name, _ in node.get_service_names_and_types()]
+    hidden = kind is Kind.ACTION
+    return sorted({name for name, between, _ in parts if bool(between) is hidden})
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:4])

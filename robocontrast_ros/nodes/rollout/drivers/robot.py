@@ -1,0 +1,151 @@
+"""What the ports of real drivers have in common: they check before the first motion, and watch from then on."""
+
+from __future__ import annotations
+
+import time
+
+from rclpy.node import Node
+
+from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
+from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.rollout.drivers.faults import Kind, Trouble, absence, robot_fault
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.rollout.robot import TopicRobot
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.kinds import stop_command
+from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.robots.state_estimation import Reading
+
+JUMP = 0.1
+"""Beyond what a clock was set back, rather than that messages of several publishers overtook each other [s]."""
+
+
+class DriverRobot(TopicRobot):
+    """A robot whose driver may refuse. Its state is a topic; its commands are published for the record.
+
+    A derived class checks its driver in ``_prepare``, sends commands in ``_send``, and stops in ``_halt``.
+    """
+
+    def __init__(
+        self, node: Node, profile: RobotProfile, parameters: RolloutParameters, inbox: Inbox, recorder: RecorderWatch
+    ) -> None:
+        """Subscribe to the state."""
+        super().__init__(node, profile, parameters, inbox, recorder)
+        self._node, self._driver = node, profile.driver
+        self._timeout = profile.driver.answer_timeout
+        self._trouble = Trouble()
+        self._ready = False
+
+    def state(self, after: float) -> Reading:
+        """Return the first reading that is later than a time [s], unless the driver has a fault.
+
+        Raises:
+            BenchFault: ROBOT_FAULT says what is wrong with the driver, and SENSOR_LOST that it is silent.
+        """
+        try:
+            reading = super().state(after)
+        except BenchFault as fault:
+            self._watch()
+            raise self._explained(fault) from None
+        self._watch()
+        if problem := self._clock_problem(reading.stamp):
+            raise self._unready(problem)
+        return reading
+
+    def command(self, command: RobotCommand, stamp: float) -> None:
+        """Check the driver before the first motion; then send a command."""
+        if not self._ready:
+            self._trouble.clear()
+            self._prepare()
+            self._ready = True
+        self._watch()
+        self._record(command, stamp)
+        self._send(command)
+
+    def home(self, start: Pose, after: float) -> float:
+        """Check the driver again, and send the robot to its start."""
+        self._ready = False
+        self._trouble.clear()
+        return super().home(start, after)
+
+    def hold(self, command: RobotCommand, stamp: float) -> None:
+        """End a motion; a robot that was never moved is left alone."""
+        if self._ready:
+            self._record(command, stamp)
+            self._halt(command)
+
+    def stop(self) -> None:
+        """Stop where the newest reading has the robot, whoever moves it."""
+        message = self._inbox.newest(self.topic)
+        try:
+            reading = reading_from_msg(message) if message is not None else None
+            command = stop_command(self._profile, reading, self._parameters.control_period) if reading else None
+        except ValueError:
+            command = None  # neither pose nor joints are known
+        self._halt(command)
+
+    def close(self) -> None:
+        """Let the driver go, in the state in which it was found."""
+
+    def _prepare(self) -> None:
+        """Check the driver before the first motion.
+
+        Raises:
+            BenchFault: ROBOT_FAULT, with the cure.
+        """
+        raise NotImplementedError
+
+    def _send(self, command: RobotCommand) -> None:
+        """Send a command to the driver."""
+        raise NotImplementedError
+
+    def _halt(self, command: RobotCommand | None) -> None:
+        """Stop by a command, without waiting; it is None where the robot's state is not known."""
+        raise NotImplementedError
+
+    def _problem(self) -> str:
+        """Return what is wrong with the driver now; empty for nothing."""
+        return ""
+
+    def _watch(self) -> None:
+        if problem := self._trouble.clear() or self._problem():
+            raise self._unready(problem)
+
+    def _unready(self, problem: str) -> BenchFault:
+        """Return the fault; the driver is checked again before the next motion."""
+        self._ready = False
+        return robot_fault(problem)
+
+    def _record(self, command: RobotCommand, stamp: float) -> None:
+        """Publish a command for the record."""
+        super().command(command, stamp)
+
+    def _explained(self, fault: BenchFault) -> BenchFault:
+        """Return why no state came, where that is known."""
+        message = self._inbox.newest(self.topic)
+        if message is None and fault.fault is Fault.SENSOR_LOST and not self._node.count_publishers(self.topic):
+            return self._unready(absence(self._node, self.topic, Kind.TOPIC))
+        problem = self._clock_problem(seconds(message.header.stamp)) if message is not None else ""
+        return self._unready(problem) if problem else fault
+
+    def _clock_problem(self, stamp: float) -> str:
+        """Return what is wrong with the driver's clock, by a stamp of the state [s]."""
+        tolerance = self._driver.clock_tolerance
+        if tolerance is None:
+            return ""
+        if (back := self._inbox.stepped_back(self.topic)) > JUMP:
+            return (
+                f"the stamps of {self.topic} went back by {back:.3f} s: the clock of the robot's "
+                "computer was set, or two drivers publish; let one clock follow the other steadily (chrony)"
+            )
+        behind = time.time() - stamp
+        if abs(behind) > tolerance:
+            return (
+                f"the stamps of {self.topic} are {abs(behind):.3f} s {'behind' if behind > 0 else 'ahead of'} this "
+                f"machine's clock, more than `driver.clock_tolerance` ({tolerance:g} s): synchronise both (chrony)"
+            )
+        return ""

@@ -1,0 +1,129 @@
+"""Joint positions or velocities as a stream, for controllers that hand on what they get."""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+
+from robocontrast_ros.nodes.rollout.drivers.arm import ArmRobot
+from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters
+from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber, robot_fault
+from robocontrast_ros.nodes.rollout.drivers.stream import Stream, Tick
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.runtime.qos import RECORDED
+from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
+
+GAIN = 2.0
+"""How much faster a joint goes for each radian that it is off [1/s]: it makes up for lag, and is too small to swing."""
+
+SETTLE = 0.5
+"""How long velocities go on to make up for lag after the end of a motion, unless the next begins [s]."""
+
+
+class StreamingRobot(ArmRobot):
+    """The port `streaming`, for a forward_command_controller of positions or velocities.
+
+    Positions go straight from the last one that was sent to the target. Velocities follow the same line, with what the
+    joints lag behind it. Such a controller keeps its last command for ever: velocities are followed by zeros.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        profile: ManipulatorProfile,
+        parameters: RolloutParameters,
+        inbox: Inbox,
+        recorder: RecorderWatch,
+    ) -> None:
+        """Make the publisher."""
+        self._settings = profile.driver.streaming
+        self._controller = self._settings.controller
+        super().__init__(node, profile, parameters, inbox, recorder)
+        self._commands = f"{self._controller}/commands"
+        self._publisher = node.create_publisher(Float64MultiArray, self._commands, RECORDED)
+        self._parameters_of = ControllerParameters(node, self._controller, self._timeout)
+        self._limits = {joint.name: joint.velocity for joint in profile.joints}
+        self._order: tuple[str, ...] = ()
+        self._at: list[float] | None = None
+        self._stream = Stream(self._settings.rate, self._trouble)
+
+    def close(self) -> None:
+        """End the stream, and let the driver go."""
+        self._stream.close()
+        super().close()
+
+    def _check_driver(self) -> None:
+        await_subscriber(self._node, self._commands, self._timeout)
+        self._order = self._ordered(self._parameters_of)
+        (interface,) = self._parameters_of.read("interface_name")
+        if interface and interface != self._settings.interface:
+            raise robot_fault(
+                f"the controller '{self._controller}' commands the interface '{interface}', and "
+                f"`driver.streaming.interface` is '{self._settings.interface}': name the other controller, or this"
+            )
+        self._at = None
+
+    def _move(self, command: JointTrajectoryCommand) -> None:
+        there = dict(zip(command.names, command.positions, strict=True))
+        target, duration = [there[name] for name in self._order], command.duration
+        start = self._at or self._measured() or target
+        follow = self._positions if self._settings.interface == "position" else self._velocities
+        self._stream.play(follow(start, target, duration))
+
+    def _positions(self, start: list[float], target: list[float], duration: float) -> Tick:
+        def tick(elapsed: float) -> bool:
+            self._at = _between(start, target, elapsed, duration)
+            self._publish(self._at)
+            return elapsed < duration
+
+        return tick
+
+    def _velocities(self, start: list[float], target: list[float], duration: float) -> Tick:
+        def tick(elapsed: float) -> bool:
+            if elapsed >= duration + SETTLE:
+                self._at = None
+                self._publish([0.0] * len(target))
+                return False
+            wanted = self._at = _between(start, target, elapsed, duration)
+            ahead = [(b - a) / duration if elapsed < duration else 0.0 for a, b in zip(start, target, strict=True)]
+            here = self._measured() or wanted
+            speeds = [v + GAIN * (w - h) for v, w, h in zip(ahead, wanted, here, strict=True)]
+            fastest = max(abs(v) / self._limits[name] for v, name in zip(speeds, self._order, strict=True))
+            self._publish([v / max(fastest, 1.0) for v in speeds])
+            return True
+
+        return tick
+
+    def _halt(self, command: RobotCommand | None) -> None:
+        self._stream.play(None)
+        self._at = None
+        if not self._order:
+            # Another process asked for the stop, and the order of the joints is not known yet: the next stop has it.
+            self._parameters_of.request("joints", self._learn)
+        elif self._settings.interface == "velocity":
+            self._publish([0.0] * len(self._order))
+        elif isinstance(command, JointTrajectoryCommand):
+            there = dict(zip(command.names, command.positions, strict=True))
+            self._publish([there[name] for name in self._order])
+
+    def _learn(self, joints: list[str] | None) -> None:
+        if not self._order and not self._other_joints(joints):
+            self._order = tuple(joints)
+            self.stop()
+
+    def _measured(self) -> list[float] | None:
+        """Return the newest positions in the controller's order [rad]; None where they are not known."""
+        message = self._inbox.newest(self.topic)
+        here = dict(zip(message.name, message.position, strict=False)) if message is not None else {}
+        return [here[name] for name in self._order] if all(name in here for name in self._order) else None
+
+    def _publish(self, values: list[float]) -> None:
+        self._publisher.publish(Float64MultiArray(data=values))
+
+
+def _between(start: list[float], target: list[float], elapsed: float, duration: float) -> list[float]:
+    share = min(elapsed / duration, 1.0) if duration > 0.0 else 1.0
+    return [a + share * (b - a) for a, b in zip(start, target, strict=True)]

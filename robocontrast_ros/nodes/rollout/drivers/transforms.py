@@ -1,0 +1,71 @@
+"""Where a frame is in another, by what is published on /tf and /tf_static; tf2 itself is not needed for a chain."""
+
+from __future__ import annotations
+
+import threading
+
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from transforms3d.quaternions import rotate_vector
+
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.rotations import turned, unit
+from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.conversions.types import message_class
+
+DEPTH = 100
+"""As tf2's own listener."""
+
+
+class Transforms:
+    """The newest transform of each frame in its parent."""
+
+    def __init__(self, node: Node, topic: str, static_topic: str) -> None:
+        """Subscribe."""
+        self._lock = threading.Lock()
+        self._parents: dict[str, tuple[str, Pose, float | None]] = {}
+        kind = message_class("tf2_msgs/msg/TFMessage")
+        changing = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
+        latched = QoSProfile(
+            depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+        )
+        node.create_subscription(kind, topic, lambda message: self._put(message, False), changing)
+        node.create_subscription(kind, static_topic, lambda message: self._put(message, True), latched)
+
+    def find(self, frame: str, child: str) -> tuple[Pose, float | None] | None:
+        """Return the pose of a frame in another one above it, and the oldest stamp of a transform between them.
+
+        The stamp is None where all of them are static. None where no chain of transforms leads there.
+        """
+        with self._lock:
+            pose, oldest, at, seen = Pose((0.0, 0.0, 0.0)), None, child, {child}
+            while at != frame:
+                if at not in self._parents:
+                    return None
+                at, transform, stamp = self._parents[at]
+                if at in seen:
+                    return None
+                seen.add(at)
+                pose = compose(transform, pose)
+                if stamp is not None:
+                    oldest = stamp if oldest is None else min(oldest, stamp)
+            return pose, oldest
+
+    def _put(self, message: object, static: bool) -> None:
+        with self._lock:
+            for each in message.transforms:
+                t, r = each.transform.translation, each.transform.rotation
+                try:
+                    pose = Pose((t.x, t.y, t.z), unit((r.x, r.y, r.z, r.w)))
+                except ValueError:
+                    continue
+                stamp = None if static else seconds(each.header.stamp)
+                self._parents[each.child_frame_id.strip("/")] = (each.header.frame_id.strip("/"), pose, stamp)
+
+
+def compose(outer: Pose, inner: Pose) -> Pose:
+    """Return a pose given in a frame, whose own pose is the other one."""
+    x, y, z, w = outer.orientation
+    moved = rotate_vector(inner.position, (w, x, y, z))
+    position = tuple(a + float(b) for a, b in zip(outer.position, moved, strict=True))
+    return Pose(position, turned(inner.orientation, outer.orientation))

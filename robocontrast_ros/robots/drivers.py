@@ -1,0 +1,187 @@
+"""What a robot's file says of its real driver, under the key `driver`: a record for each port but `topics`.
+
+The same file serves simulation with `port: topics`, which reads none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+
+DRIVER_PORTS = ("cmd_vel", "follow_joint_trajectory", "moveit_servo", "streaming")
+"""The ports that talk to a real driver by other means than the topic `command`; each has settings of its name.
+
+What they command is published for the record, too, on topics under ``COMMANDED``.
+"""
+
+COMMANDED = "commanded"
+"""Namespace of the commands' copies, which no driver takes."""
+
+
+@record
+class UniversalRobots:
+    """ur_robot_driver's own state: nothing is commanded unless the robot runs, and its safety is normal."""
+
+    status: str = Field(
+        default="io_and_status_controller",
+        min_length=1,
+        description="Controller that publishes `robot_mode`, `safety_mode` and `robot_program_running`.",
+    )
+
+
+@record
+class FrankaRecovery:
+    """franka_ros2's recovery from errors, such as a reflex after a collision."""
+
+    recover: bool = Field(
+        default=False,
+        description="Whether the port recovers from an error before the first motion of a trial; else a person does.",
+    )
+    error_recovery: str = Field(
+        default="action_server/error_recovery", min_length=1, description="franka_msgs/action/ErrorRecovery."
+    )
+
+
+@record
+class FrankaGripper:
+    """The Franka Hand by franka_gripper's actions `move`, `grasp` and `homing`."""
+
+    type: Literal["franka"] = Field(description="Kind of driver.")
+    node: str = Field(default="franka_gripper", min_length=1, description="Node that serves the actions.")
+    speed: float = Field(default=0.1, gt=0.0, description="Of the width between the fingers [m/s].")
+    force: float = Field(default=20.0, gt=0.0, description="Of a grasp [N].")
+    homing: bool = Field(default=False, description="Whether the hand is homed before the first motion of a session.")
+
+
+@record
+class GripperAction:
+    """A hand by control_msgs/action/GripperCommand, such as robotiq_gripper_controller/gripper_cmd."""
+
+    type: Literal["gripper_command"] = Field(description="Kind of driver.")
+    action: str = Field(min_length=1, description="Name of the action.")
+    max_effort: float = Field(default=0.0, ge=0.0, description="Greatest force [N]; 0 for the driver's own.")
+
+
+@record
+class FollowJointTrajectory:
+    """A joint_trajectory_controller, by its action `<controller>/follow_joint_trajectory`."""
+
+    controller: str = Field(min_length=1, description="Name of the controller.")
+
+
+@record
+class Streaming:
+    """A forward_command_controller, by its topic `<controller>/commands`, which jumps to what it gets."""
+
+    controller: str = Field(min_length=1, description="Name of the controller.")
+    interface: Literal["position", "velocity"] = Field(
+        default="position", description="What the controller commands; compared with its parameter `interface_name`."
+    )
+    rate: float = Field(default=100.0, ge=20.0, le=1000.0, description="Of the stream between control steps [Hz].")
+
+
+@record
+class MoveItServo:
+    """MoveIt Servo, by the tool's velocity on `<node>/delta_twist_cmds`."""
+
+    node: str = Field(default="servo_node", min_length=1, description="Name of Servo's node.")
+    frame: str = Field(min_length=1, description="Its planning frame, in which the robot's base stands still.")
+    frame_yaw: float = Field(
+        default=0.0, description="Turn of `base_frame` about the z axis of `frame` [rad]; pi for a UR's base_link."
+    )
+    units: Literal["speed_units", "unitless"] = Field(
+        default="speed_units", description="Its `command_in_type`: m/s and rad/s, or shares of the two scales."
+    )
+    linear_scale: float = Field(default=0.4, gt=0.0, description="Its `scale.linear` [m/s], where `unitless`.")
+    rotational_scale: float = Field(
+        default=0.8, gt=0.0, description="Its `scale.rotational` [rad/s], where `unitless`."
+    )
+    api: Literal["services", "start_servo"] = Field(
+        default="services",
+        description="`services`: switch_command_type and pause_servo, from Jazzy on. `start_servo`: Humble.",
+    )
+    rate: float = Field(
+        default=50.0,
+        ge=20.0,
+        le=500.0,
+        description="How often a velocity is repeated [Hz]; older than 0.1 s is dropped.",
+    )
+
+
+@record
+class CmdVel:
+    """A base, by its topic `command`, repeated, and its pose from a localiser where one runs."""
+
+    rate: float = Field(default=10.0, ge=1.0, le=100.0, description="How often a velocity is repeated [Hz].")
+    map_frame: str = Field(
+        default="map", min_length=1, description="Frame in which a localiser says where the base is."
+    )
+    localiser_timeout: float = Field(
+        default=5.0, gt=0.0, description="Age of its newest transform beyond which it counts as lost [s]."
+    )
+
+
+@record
+class DriverSettings:
+    """What all drivers have."""
+
+    answer_timeout: float = Field(default=5.0, gt=0.0, description="Wait for an answer of the driver [s].")
+    clock_tolerance: float | None = Field(
+        default=1.0,
+        gt=0.0,
+        description="How far the state's stamps may be from this machine's clock [s]; null with simulated time.",
+    )
+    settings: Mapping[str, Any] = Field(default_factory=dict, description="Of a port of your own.")
+
+
+@record
+class ArmDriver(DriverSettings):
+    """The driver of an arm, and of its hand."""
+
+    controller_manager: str = Field(
+        default="controller_manager",
+        description="Node that says which controllers are active, and switches them; empty where there is none.",
+    )
+    restore_controllers: bool = Field(
+        default=False, description="Whether controllers that were deactivated are activated again at the end."
+    )
+    universal_robots: UniversalRobots | None = Field(default=None, description="For ur_robot_driver.")
+    franka: FrankaRecovery | None = Field(default=None, description="For franka_ros2.")
+    hand: FrankaGripper | GripperAction | None = Field(
+        default=None,
+        discriminator="type",
+        description="The hand's actions; without, its commands go to the topic `gripper_command`.",
+    )
+    follow_joint_trajectory: FollowJointTrajectory | None = Field(default=None, description="For that port.")
+    streaming: Streaming | None = Field(default=None, description="For that port.")
+    moveit_servo: MoveItServo | None = Field(default=None, description="For that port.")
+
+
+@record
+class BaseDriver(DriverSettings):
+    """The driver of a base."""
+
+    cmd_vel: CmdVel | None = Field(default=None, description="For that port.")
+
+
+DriverRecord = type[DriverSettings]
+"""The record of the key `driver` of one kind of robot."""
+
+
+def check_settings(port: str, driver: DriverSettings | None, known: DriverRecord) -> None:
+    """Refuse a port that is for another kind of robot, or lacks its settings.
+
+    Raises:
+        ValueError: says what is expected.
+    """
+    if port not in DRIVER_PORTS:
+        return
+    fitting = [name for name in DRIVER_PORTS if name in known.__dataclass_fields__]
+    if port not in fitting:
+        raise ValueError(f"`port` for a robot of this kind: topics, {', '.join(fitting)}, or a plug-in's; not {port}")
+    if getattr(driver, port, None) is None:
+        raise ValueError(f"`driver.{port}`, the settings of `port: {port}`")

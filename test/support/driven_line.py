@@ -1,0 +1,63 @@
+"""The line on a table of ``wall_clock_line``, with an arm whose controllers take goals and may refuse them."""
+
+from __future__ import annotations
+
+import threading
+from typing import ClassVar
+
+import rclpy
+from emulated_controllers import EmulatedControllers, PointJoints
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from wall_clock_line import RATE, Helper
+
+from robocontrast_ros.robots.kinematics import Kinematics
+from robocontrast_ros.worlds.backends import BackendContext
+
+TRIPPED = 6
+"""After how many goals the robot has its one protective stop; a person unlocks it at the next set-up."""
+
+
+class DrivenArm:
+    """An arm behind emulated controllers."""
+
+    def __init__(self, context: BackendContext, moved) -> None:
+        self._kinematics, self._moved = Kinematics(context.robot), moved
+        self._joints = PointJoints(context.robot.home)
+        self._context = Context()
+        rclpy.init(context=self._context)
+        self._node = Node("arm_driver", context=self._context)
+        self.controllers = EmulatedControllers(
+            self._node, context.robot.joint_names, self._joints.positions, self._joints.follow, active=()
+        )
+        self._node.create_timer(1.0 / RATE, self._look)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._thread = threading.Thread(target=self._executor.spin, daemon=True)
+        self._thread.start()
+        self._tripped = False
+
+    def close(self) -> None:
+        self._executor.shutdown(timeout_sec=2.0)
+        self._thread.join(timeout=10.0)
+        self.controllers.close()
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+    def _look(self) -> None:
+        self._moved(self._kinematics.tool_pose(self._joints.positions()))
+        if not self._tripped and len(self.controllers.seen.goals) >= TRIPPED:
+            self._tripped = True
+            self.controllers.protective_stop()
+
+
+class DrivenHelper(Helper):
+    """The helper, who also unlocks the robot before each trial."""
+
+    arm: ClassVar[type] = DrivenArm
+
+    def set_up(self, target, moves):
+        """Unlock the robot, then carry blocks."""
+        self._arm.controllers.unlock()
+        return super().set_up(target, moves)

@@ -1,0 +1,413 @@
+"""The interfaces of real drivers over joints that something else moves, and what real drivers do wrong.
+
+ros2_control's controllers and their manager, ur_robot_driver's modes, franka_ros2's actions and MoveIt Servo, as their
+clients see them. How the joints move is given as two functions, so that a physics engine may be behind them.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.action import GripperCommand as GripperAction
+from controller_manager_msgs.msg import ControllerState
+from controller_manager_msgs.srv import ListControllers, SwitchController
+from franka_msgs.action import ErrorRecovery, Grasp, Homing, Move
+from geometry_msgs.msg import TwistStamped
+from moveit_msgs.srv import ServoCommandType
+from rcl_interfaces.msg import ParameterType, ParameterValue
+from rcl_interfaces.srv import GetParameters
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool, Float64MultiArray
+from std_srvs.srv import SetBool
+from ur_dashboard_msgs.msg import RobotMode, SafetyMode
+
+from robocontrast_ros.nodes.runtime.qos import LATCHED
+
+TRAJECTORY, POSITION, VELOCITY = "trajectory_controller", "position_controller", "velocity_controller"
+"""The controllers; all of them move the same joints."""
+
+RATE = 100.0
+"""How often goals are looked at, and joint states published [Hz]."""
+
+FOREVER = 60.0
+"""How long a velocity holds that nothing replaces [s]."""
+
+
+@dataclass
+class Misbehaviour:
+    """What goes wrong from now on; by default nothing.
+
+    Attributes:
+        rejected_goals: how many of the next trajectories are rejected.
+        abort: error code and text with which the present and the next trajectories are aborted.
+        latency: how much later a command is followed [s].
+        silent: whether goals are neither accepted nor rejected.
+        drop: whether goals are accepted, and never followed nor ended.
+        refuse_switch: why controllers are not switched; empty where they are.
+        state_names: the names in the joint states, in their order; None for the joints'.
+        clock_offset: added to the stamps of the joint states [s].
+        hand_error: what the hand's driver says in place of moving.
+        in_error: whether an error keeps controllers from being activated until it is recovered from.
+    """
+
+    rejected_goals: int = 0
+    abort: tuple[int, str] | None = None
+    latency: float = 0.0
+    silent: bool = False
+    drop: bool = False
+    refuse_switch: str = ""
+    state_names: tuple[str, ...] | None = None
+    clock_offset: float = 0.0
+    hand_error: str = ""
+    in_error: bool = False
+
+
+@dataclass
+class Seen:
+    """What clients asked for.
+
+    Attributes:
+        goals: trajectories that were accepted.
+        streamed: (controller, values) of each command of a forward controller.
+        switches: (activated, deactivated) of each switch.
+        hand: (action, width) of each goal of the hand.
+        twists: what Servo received.
+        servo: names of Servo's services that were called.
+        recoveries: how often an error was recovered from.
+    """
+
+    goals: list[Any] = field(default_factory=list)
+    streamed: list[tuple[str, list[float]]] = field(default_factory=list)
+    switches: list[tuple[list[str], list[str]]] = field(default_factory=list)
+    hand: list[tuple[str, float]] = field(default_factory=list)
+    twists: list[TwistStamped] = field(default_factory=list)
+    servo: list[str] = field(default_factory=list)
+    recoveries: int = 0
+
+
+class EmulatedControllers:
+    """Serves the interfaces on a node.
+
+    Attributes:
+        misbehaviour: what goes wrong; may be changed at any time.
+        seen: what clients asked for.
+        states: controller -> inactive or active.
+        parameters: (node, parameter) -> what GetParameters answers.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        joints: Sequence[str],
+        positions: Callable[[], Sequence[float]],
+        follow: Callable[[Sequence[float], float], None],
+        states_topic: str = "joint_states",
+        active: Iterable[str] = (TRAJECTORY,),
+        order: Sequence[str] | None = None,
+    ) -> None:
+        """Serve.
+
+        Args:
+            node: served by somebody else, on one thread.
+            joints: names of the joints.
+            positions: returns where they are [rad].
+            follow: has them go to positions [rad] within a time [s]; called from the node's thread.
+            states_topic: where joint states are published; empty where somebody else does.
+            active: controllers that are active.
+            order: of the joints in the controllers; None for that of `joints`.
+        """
+        self._node, self._joints, self._positions, self._follow = node, tuple(joints), positions, follow
+        self.misbehaviour, self.seen = Misbehaviour(), Seen()
+        self.states = {
+            name: "active" if name in set(active) else "inactive" for name in (TRAJECTORY, POSITION, VELOCITY)
+        }
+        self._order = tuple(order or joints)
+        self.parameters: dict[tuple[str, str], Any] = {
+            **{(name, "joints"): list(self._order) for name in self.states},
+            (POSITION, "interface_name"): "position",
+            (VELOCITY, "interface_name"): "velocity",
+            ("servo_node", "moveit_servo.command_in_type"): "speed_units",
+            ("servo_node", "moveit_servo.incoming_command_timeout"): 0.1,
+        }
+        self._lock = threading.RLock()
+        self._goal: tuple[Any, float] | None = None
+        self._late: list[tuple[float, Callable[[], None]]] = []
+        self._stopped = False
+        self._serve_trajectories()
+        self._serve_manager()
+        self._serve_modes()
+        self._serve_franka()
+        self._serve_servo()
+        self._states = node.create_publisher(JointState, states_topic, 10) if states_topic else None
+        node.create_timer(1.0 / RATE, self._tick)
+
+    def close(self) -> None:
+        """Destroy the action servers, which a node does not destroy; its executor has to be shut down before."""
+        for server in (self._server, *self._hands):
+            server.destroy()
+
+    def protective_stop(self) -> None:
+        """Stop as a UR does that met something: the robot stands, its modes change, the trajectory is aborted."""
+        with self._lock:
+            self._stopped = True
+            self._follow(self._positions(), 0.0)
+        self.set_modes(safety=SafetyMode.PROTECTIVE_STOP, program=False)
+
+    def unlock(self) -> None:
+        """Let a person have unlocked the protective stop and started the program again."""
+        with self._lock:
+            self._stopped = False
+        self.set_modes()
+
+    def set_modes(self, robot: int = RobotMode.RUNNING, safety: int = SafetyMode.NORMAL, program: bool = True) -> None:
+        """Publish the modes of a UR."""
+        self._robot_mode.publish(RobotMode(mode=robot))
+        self._safety_mode.publish(SafetyMode(mode=safety))
+        self._program.publish(Bool(data=program))
+
+    def _serve_trajectories(self) -> None:
+        self._server = ActionServer(
+            self._node,
+            FollowJointTrajectory,
+            f"{TRAJECTORY}/follow_joint_trajectory",
+            execute_callback=lambda handle: FollowJointTrajectory.Result(),
+            goal_callback=self._on_goal,
+            handle_accepted_callback=self._on_accepted,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
+        )
+        for name in (POSITION, VELOCITY):
+            self._node.create_subscription(
+                Float64MultiArray, f"{name}/commands", lambda message, name=name: self._on_stream(name, message), 10
+            )
+        for name in (*self.states, "servo_node"):
+            self._node.create_service(
+                GetParameters,
+                f"{name}/get_parameters",
+                lambda request, response, name=name: self._on_parameters(name, request, response),
+            )
+
+    def _serve_manager(self) -> None:
+        self._node.create_service(ListControllers, "controller_manager/list_controllers", self._on_list)
+        self._node.create_service(SwitchController, "controller_manager/switch_controller", self._on_switch)
+
+    def _serve_modes(self) -> None:
+        status = "io_and_status_controller"
+        self._robot_mode = self._node.create_publisher(RobotMode, f"{status}/robot_mode", LATCHED)
+        self._safety_mode = self._node.create_publisher(SafetyMode, f"{status}/safety_mode", LATCHED)
+        self._program = self._node.create_publisher(Bool, f"{status}/robot_program_running", LATCHED)
+        self.set_modes()
+
+    def _serve_franka(self) -> None:
+        kinds = {"move": Move, "grasp": Grasp, "homing": Homing}
+        self._hands = [
+            ActionServer(
+                self._node, kind, f"franka_gripper/{name}", lambda handle, name=name: self._on_hand(name, handle)
+            )
+            for name, kind in kinds.items()
+        ]
+        self._hands.append(ActionServer(self._node, GripperAction, "gripper_controller/gripper_cmd", self._on_gripper))
+        self._hands.append(ActionServer(self._node, ErrorRecovery, "action_server/error_recovery", self._on_recovery))
+
+    def _serve_servo(self) -> None:
+        self._node.create_subscription(TwistStamped, "servo_node/delta_twist_cmds", self.seen.twists.append, 10)
+        for kind, name in ((ServoCommandType, "switch_command_type"), (SetBool, "pause_servo")):
+            self._node.create_service(
+                kind, f"servo_node/{name}", lambda request, response, name=name: self._on_servo(name, response)
+            )
+
+    async def _on_goal(self, goal: Any) -> GoalResponse:
+        if self.misbehaviour.silent:
+            await Future()
+        if self.states[TRAJECTORY] != "active" or sorted(goal.trajectory.joint_names) != sorted(self._joints):
+            return GoalResponse.REJECT
+        begins = goal.trajectory.header.stamp
+        last = goal.trajectory.points[-1].time_from_start
+        ends = begins.sec + last.sec + 1e-9 * (begins.nanosec + last.nanosec)
+        if begins.sec and ends < time.time():
+            return GoalResponse.REJECT  # it ends in the past
+        if self.misbehaviour.rejected_goals > 0:
+            self.misbehaviour.rejected_goals -= 1
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _on_accepted(self, handle: Any) -> None:
+        trajectory = handle.request.trajectory
+        point = trajectory.points[-1]
+        there = dict(zip(trajectory.joint_names, point.positions, strict=True))
+        duration = point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
+        with self._lock:
+            if self._goal is not None:
+                cancelled = self._goal[0].is_cancel_requested
+                code = FollowJointTrajectory.Result.INVALID_GOAL
+                self._end("canceled" if cancelled else "abort", code, "Current goal preempted by new incoming action.")
+            self.seen.goals.append(trajectory)
+            if self.misbehaviour.drop:
+                self._goal = handle, math.inf
+                return
+            self._goal = handle, time.monotonic() + duration + self.misbehaviour.latency
+            self._later(lambda: self._go([there[name] for name in self._joints], duration))
+
+    def _end(self, how: str, code: int, text: str) -> None:
+        """End the present goal: succeed, abort or canceled."""
+        (handle, _), self._goal = self._goal, None
+
+        def execute(ended: Any) -> FollowJointTrajectory.Result:
+            getattr(ended, how)()
+            return FollowJointTrajectory.Result(error_code=code, error_string=text)
+
+        handle.execute(execute)
+
+    def _tick(self) -> None:
+        now, kind = time.monotonic(), FollowJointTrajectory.Result
+        with self._lock:
+            due, self._late = (
+                [work for at, work in self._late if at <= now],
+                [(at, work) for at, work in self._late if at > now],
+            )
+            for work in due:
+                work()
+            if self._goal is not None:
+                handle, ends = self._goal
+                if handle.is_cancel_requested:
+                    self._end("canceled", kind.SUCCESSFUL, "")
+                    self._follow(self._positions(), 0.0)
+                elif self.misbehaviour.abort is not None:
+                    self._end("abort", *self.misbehaviour.abort)
+                    self._follow(self._positions(), 0.0)
+                elif self._stopped:
+                    self._end("abort", kind.PATH_TOLERANCE_VIOLATED, "Aborted due to path tolerance violation")
+                elif now >= ends:
+                    self._end("succeed", kind.SUCCESSFUL, "")
+        self._publish()
+
+    def _publish(self) -> None:
+        if self._states is None:
+            return
+        names = self.misbehaviour.state_names or self._joints
+        here = dict(zip(self._joints, self._positions(), strict=True))
+        message = JointState(name=list(names), position=[here.get(name, 0.0) for name in names])
+        stamp = time.time() + self.misbehaviour.clock_offset
+        message.header.stamp.sec, message.header.stamp.nanosec = int(stamp), int(stamp % 1.0 * 1e9)
+        self._states.publish(message)
+
+    def _later(self, work: Callable[[], None]) -> None:
+        if self.misbehaviour.latency > 0.0:
+            self._late.append((time.monotonic() + self.misbehaviour.latency, work))
+        else:
+            work()
+
+    def _go(self, target: Sequence[float], duration: float) -> None:
+        if not self._stopped:
+            self._follow(target, duration)
+
+    def _on_stream(self, name: str, message: Float64MultiArray) -> None:
+        self.seen.streamed.append((name, list(message.data)))
+        if self.states[name] != "active":
+            return
+        values = dict(zip(self._order, message.data, strict=True))
+        ordered = [values[joint] for joint in self._joints]
+        if name == VELOCITY:
+            target = [at + FOREVER * speed for at, speed in zip(self._positions(), ordered, strict=True)]
+            self._later(lambda: self._go(target, FOREVER))
+        else:
+            self._later(lambda: self._go(ordered, 1.0 / RATE))
+
+    def _on_parameters(self, name: str, request: Any, response: Any) -> Any:
+        response.values = [_parameter(self.parameters.get((name, parameter))) for parameter in request.names]
+        return response
+
+    def _on_list(self, _: Any, response: Any) -> Any:
+        for name, state in self.states.items():
+            interface = "velocity" if name == VELOCITY else "position"
+            claims = [f"{joint}/{interface}" for joint in self._joints]
+            response.controller.append(
+                ControllerState(
+                    name=name,
+                    state=state,
+                    required_command_interfaces=claims,
+                    claimed_interfaces=claims if state == "active" else [],
+                )
+            )
+        response.controller.append(ControllerState(name="joint_state_broadcaster", state="active"))
+        return response
+
+    def _on_switch(self, request: Any, response: Any) -> Any:
+        on, off = list(request.activate_controllers), list(request.deactivate_controllers)
+        refusal = self.misbehaviour.refuse_switch or ("hardware is in error" if self.misbehaviour.in_error else "")
+        stay = {name for name, state in self.states.items() if state == "active"} - set(off)
+        if not refusal and on and (stay or request.strictness != request.STRICT):
+            refusal = f"resource conflict with {', '.join(sorted(stay))}"
+        response.ok, response.message = not refusal, refusal
+        if not refusal:
+            self.seen.switches.append((on, off))
+            self.states.update(dict.fromkeys(off, "inactive") | dict.fromkeys(on, "active"))
+        return response
+
+    def _on_hand(self, name: str, handle: Any) -> Any:
+        kind = {"move": Move, "grasp": Grasp, "homing": Homing}[name]
+        self.seen.hand.append((name, getattr(handle.request, "width", 0.0)))
+        error = self.misbehaviour.hand_error
+        if error:
+            handle.abort()
+        else:
+            handle.succeed()
+        return kind.Result(success=not error, error=error)
+
+    def _on_gripper(self, handle: Any) -> Any:
+        self.seen.hand.append(("gripper_cmd", handle.request.command.position))
+        handle.succeed()
+        return GripperAction.Result(reached_goal=True)
+
+    def _on_recovery(self, handle: Any) -> Any:
+        self.seen.recoveries += 1
+        self.misbehaviour.in_error = False
+        handle.succeed()
+        return ErrorRecovery.Result()
+
+    def _on_servo(self, name: str, response: Any) -> Any:
+        self.seen.servo.append(name)
+        response.success = True
+        return response
+
+
+def _parameter(value: Any) -> ParameterValue:
+    if isinstance(value, list):
+        return ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=value)
+    if isinstance(value, float):
+        return ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
+    if isinstance(value, str):
+        return ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
+    return ParameterValue()
+
+
+class PointJoints:
+    """Joints that are where they were told to be, on a straight line between."""
+
+    def __init__(self, start: Sequence[float]) -> None:
+        """Stand."""
+        self._lock, self._from, self._to = threading.Lock(), tuple(start), tuple(start)
+        self._began, self._duration = 0.0, 1.0
+
+    def positions(self) -> tuple[float, ...]:
+        """Return where they are [rad]."""
+        with self._lock:
+            return self._now()
+
+    def follow(self, target: Sequence[float], duration: float) -> None:
+        """Go to positions [rad] within a time [s]."""
+        with self._lock:
+            self._from, self._to = self._now(), tuple(target)
+            self._began, self._duration = time.monotonic(), max(duration, 1e-3)
+
+    def _now(self) -> tuple[float, ...]:
+        share = min((time.monotonic() - self._began) / self._duration, 1.0)
+        return tuple(a + share * (b - a) for a, b in zip(self._from, self._to, strict=True))
