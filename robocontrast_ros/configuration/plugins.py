@@ -24,8 +24,8 @@ METHODS = {
     "judges": ("begin",),
     "scores": ("update", "value", "spec"),
     "pacers": ("begin", "step", "steps_world"),
-    "robot_ports": ("state", "command", "hold", "home", "stop"),
-    "robot_kinds": ("profile", "estimator", "controllers", "stop", "home", "safety", "check_reach", "embodiment"),
+    "robot_ports": ("state", "command", "hold", "way", "stop"),
+    "robot_kinds": ("profile", "estimator", "controllers", "stop", "way", "safety", "check_reach", "embodiment"),
     "end_effectors": ("tool_pose", "add_to", "joints", "width", "positions", "greatest_width", "envelope"),
 }
 """Kind -> methods and attributes that a plug-in of it must have."""

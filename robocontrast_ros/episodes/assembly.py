@@ -60,9 +60,24 @@ class EpisodeAssembly:
         self._pacer.begin()
         if self._robot.homes:
             self._pacer.step()
-            for _ in range(math.ceil(self._robot.home(request.start_pose, request.start) / self._period)):
-                self._pacer.step()
+            self._go(request.start_pose, request.start)
         self._estimator.begin(request.start_pose)
+
+    def rest(self) -> None:
+        """Bring a robot that the world does not reset to its posture of rest, after an episode.
+
+        Raises:
+            BenchFault: ROBOT_NOT_READY where there is no way that was checked.
+        """
+        if self._robot.homes:
+            self._pacer.begin()
+            self._go(None, self._stamp)
+
+    def _go(self, start: Pose | None, after: float) -> None:
+        for command in self._robot.way(start, after):
+            self._robot.command(command, after)
+            for _ in range(math.ceil(command.duration / self._period)):
+                self._pacer.step()
 
     def reset_policy(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
         """Tell the policy the instruction, or its segments where it takes them."""

@@ -39,11 +39,15 @@ class RobotPort(Protocol):
     def hold(self, command: RobotCommand, stamp: float) -> None:
         """End a motion: send the controller's command to stop and stay; a driver that follows goals cancels them."""
 
-    def home(self, start: Pose, after: float) -> float:
-        """Send the robot to where an episode starts, from its first reading later than a time [s].
+    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+        """Return the commands, each with its duration, that bring the robot to where an episode starts, one by one.
 
-        Returns:
-            How long that takes [s]; it is not waited for.
+        Args:
+            start: pose of its tool; None for its posture of rest, out of the way of whoever sets the next scene up.
+            after: the way begins at its first reading later than this time [s].
+
+        Raises:
+            BenchFault: ROBOT_NOT_READY where there is no such way that was checked: somebody has to move it by hand.
         """
 
     def stop(self) -> None:

@@ -8,6 +8,7 @@ from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
+from std_srvs.srv import Trigger
 
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.configuration import ConfigurationError
@@ -49,6 +50,8 @@ class Rollout(Node):
             callback_group=ReentrantCallbackGroup(),
         )
 
+        self.create_service(Trigger, "~/rest", self._rest, callback_group=ReentrantCallbackGroup())
+
     def on_end(self) -> None:
         """Free the channel before the process ends."""
         self._bench.close()
@@ -75,6 +78,14 @@ class Rollout(Node):
         else:
             handle.succeed()
         return _result(report, bench.published())
+
+    def _rest(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            self._bench.episode.rest()
+        except BenchFault as error:
+            response.message = error.detail
+        response.success = not response.message
+        return response
 
     def _publish_feedback(self, handle: ServerGoalHandle, step: int, progress: Progress) -> None:
         if step % FEEDBACK_EVERY == 0:

@@ -33,25 +33,24 @@ Joints = tuple[float, ...]
 
 
 def way_of_arm(
-    profile: ManipulatorProfile, reading: JointReading, start: Pose | None, speed: float
+    profile: ManipulatorProfile, reading: JointReading, start: Pose | None
 ) -> tuple[JointTrajectoryCommand, ...]:
     """Return the commands that bring an arm to where an episode starts, or to its posture of rest.
 
     A hand opens first, where it is. The tool goes straight up to the top of the workspace, or as far as it can, over
     the table in joint space, and straight down: so nothing on the table is swept away that is lower than ``CLEAR`` of
-    the workspace's height.
+    the workspace's height. In each piece the joint with the longest way has the profile's homing speed.
 
     Args:
         profile: the arm.
         reading: where it is.
         start: pose of the tool, of which the position counts, pointing down; None for the profile's ``home``.
-        speed: of the joint that has the longest way, in each piece [rad/s].
 
     Raises:
         Unreachable: the tool cannot go there by such a way; the message says why.
         ValueError: the reading lacks a joint.
     """
-    arm = Kinematics(profile)
+    arm, speed = Kinematics(profile), profile.safety.homing_speed
     positions = dict(zip(reading.names, reading.positions, strict=True))
     missing = [name for name in profile.joint_names if name not in positions]
     if missing:

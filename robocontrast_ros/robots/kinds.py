@@ -5,7 +5,7 @@ The key `type` of a robot's file names its kind, which is found by entry point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -30,8 +30,9 @@ class RobotKind:
             space, and the control period [s].
         stop: returns the command to stop where a reading has the robot, given the profile, the reading, and the control
             period [s].
-        home: returns the command to go to where an episode starts, given profile, reading and start; raises
-            ``kinematics.Unreachable``. None where the robot does not go there by itself.
+        way: returns the commands to go to where an episode starts, one by one, given profile, reading and start, or
+            to the posture of rest where the start is None; raises ``kinematics.Unreachable``. None where the robot
+            does not go there by itself.
         safety: returns the safety filter, given the profile and the control period [s].
         check_reach: checks that a robot's tool reaches a region, given the profile and least and greatest x, y and z in
             `world` [m]; raises ``kinematics.Unreachable``. None where it has no tool.
@@ -42,7 +43,7 @@ class RobotKind:
     estimator: Callable[[Any], StateEstimator]
     controllers: Mapping[str, Callable[[Any, Any, float], Controller]]
     stop: Callable[[Any, Any, float], RobotCommand]
-    home: Callable[[Any, Any, Pose], RobotCommand] | None
+    way: Callable[[Any, Any, Pose | None], Sequence[RobotCommand]] | None
     safety: Callable[[Any, float], SafetyFilter]
     check_reach: Callable[..., None] | None
     embodiment: str

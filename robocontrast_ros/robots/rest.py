@@ -1,11 +1,9 @@
-"""Commands that no policy asks for: stop where the robot is, and go to where an episode starts."""
+"""The command that no policy asks for: stop where the robot is."""
 
 from __future__ import annotations
 
-from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
-from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
@@ -20,18 +18,3 @@ def stop_arm(profile: ManipulatorProfile, reading: JointReading, period: float) 
 def stop_base(profile: DifferentialDriveProfile, reading: OdometryReading, period: float) -> TwistCommand:
     """Return the command to a base to stop."""
     return TwistCommand()
-
-
-def home_arm(profile: ManipulatorProfile, reading: JointReading, start: Pose) -> JointTrajectoryCommand:
-    """Return the command to an arm to bring its tool to a start position, straight in joint space, and open its hand.
-
-    Raises:
-        Unreachable: the tool cannot point down there.
-    """
-    goal = Kinematics(profile).posture(start.position)
-    here = dict(zip(reading.names, reading.positions, strict=True))
-    longest = max(abs(there - here[name]) for name, there in zip(profile.joint_names, goal, strict=True))
-    hand = profile.end_effector.joints
-    return JointTrajectoryCommand(
-        profile.joint_names, goal, longest / profile.safety.homing_speed, hand[0].open if hand else None
-    )

@@ -7,10 +7,11 @@ from robocontrast_ros.robots.controllers.joint_positions import JointPositionsCo
 from robocontrast_ros.robots.controllers.planar_delta import PlanarDeltaController
 from robocontrast_ros.robots.controllers.tool import ToolDeltaController, ToolPoseController
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
+from robocontrast_ros.robots.homing import way_of_arm
 from robocontrast_ros.robots.kinds import RobotKind
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.reach import check_reach
-from robocontrast_ros.robots.rest import home_arm, stop_arm, stop_base
+from robocontrast_ros.robots.rest import stop_arm, stop_base
 from robocontrast_ros.robots.safety.arm import ArmFilter
 from robocontrast_ros.robots.safety.base import BaseFilter
 from robocontrast_ros.robots.state_estimation import ArmState, BaseState
@@ -20,7 +21,7 @@ DIFFERENTIAL_DRIVE = RobotKind(
     estimator=BaseState,
     controllers={"discrete_navigation": DiscreteNavigationController},
     stop=stop_base,
-    home=None,  # a base may not find its way: a person brings it there
+    way=None,  # a base may not find its way: a person brings it there
     safety=BaseFilter,
     check_reach=None,
     embodiment="robocontrast_ros.worlds.mujoco.base:Base",
@@ -37,7 +38,7 @@ MANIPULATOR = RobotKind(
         "tool_pose": ToolPoseController,
     },
     stop=stop_arm,
-    home=home_arm,
+    way=way_of_arm,
     safety=ArmFilter,
     check_reach=check_reach,
     embodiment="robocontrast_ros.worlds.mujoco.arm:Arm",

@@ -134,9 +134,9 @@ class WorldRobot:
 
     hold = command
 
-    def home(self, start: Pose, after: float) -> float:
-        """Do nothing: the robot is there."""
-        return 0.0
+    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+        """Return nothing: the robot is there."""
+        return ()
 
     def stop(self) -> None:
         """Have the robot stay where it is."""

@@ -168,8 +168,8 @@ class _RecordedRobot:
         self._robot.hold(command, stamp)
         self._recording.command(command, stamp)
 
-    def home(self, start: Pose, after: float) -> float:
-        return self._robot.home(start, after)
+    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+        return self._robot.way(start, after)
 
     def stop(self) -> None:
         reading = self._robot.state(-math.inf)

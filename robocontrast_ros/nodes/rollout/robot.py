@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rclpy.node import Node
 
 from robocontrast_ros.domain import Fault, Pose
@@ -32,8 +34,8 @@ class TopicRobot:
             topic: node.create_publisher(message_class(kind), topic, RECORDED) for topic, kind in profile.command_topics
         }
         self.topic = profile.state.topic
-        self._home_command = kind_of(profile).home
-        self.homes = self._home_command is not None and not parameters.world_resets_robot
+        self._way = kind_of(profile).way
+        self.homes = self._way is not None and not parameters.world_resets_robot
         inbox.subscribe(message_class(profile.state.type), self.topic)
 
     def state(self, after: float) -> Reading:
@@ -53,15 +55,15 @@ class TopicRobot:
 
     hold = command
 
-    def home(self, start: Pose, after: float) -> float:
-        """Send the robot to its start; return how long that takes [s]."""
+    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+        """Return the commands that bring the robot to its start, or to its posture of rest."""
         reading = self.state(after)
         try:
-            command = self._home_command(self._profile, reading, start)
+            return self._way(self._profile, reading, start)
         except Unreachable as error:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
-        self.command(command, reading.stamp)
-        return command.duration
+        except ValueError as error:
+            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
 
     def stop(self) -> None:
         """Have the robot stay where its newest reading has it; without one it was never moved."""

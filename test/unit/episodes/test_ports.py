@@ -14,11 +14,9 @@ from robocontrast_ros.episodes.pacing import WallClock
 from robocontrast_ros.episodes.thinking import ThoughtOver
 from robocontrast_ros.policies.protocol import PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
-from robocontrast_ros.robots.commands import TwistCommand
+from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.kinds import make_safety_filter, stop_command
-from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.rest import home_arm
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
 
@@ -94,15 +92,21 @@ def test_a_policy_that_fails_does_so_at_once_however_long_it_thinks():
         pending.result()
 
 
+WAY = tuple(JointTrajectoryCommand(("j",), (position,), duration) for position, duration in ((0.1, 0.25), (0.3, 0.1)))
+
+
 class Robot:
     """A port that remembers what it was told."""
 
     def __init__(self, homes: bool) -> None:
-        self.homes, self.sent = homes, []
+        self.homes, self.asked, self.sent = homes, [], []
 
-    def home(self, start, after):
-        self.sent.append((start, after))
-        return 0.25
+    def way(self, start, after):
+        self.asked.append((start, after))
+        return WAY
+
+    def command(self, command, stamp):
+        self.sent.append(command)
 
 
 class Counting:
@@ -131,30 +135,19 @@ class Estimator:
         self.start = start
 
 
-@pytest.mark.parametrize(("homes", "steps"), [(True, 1 + 3), (False, 0)])
+@pytest.mark.parametrize(("homes", "steps"), [(True, 1 + 3 + 1), (False, 0)])
 def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_for(homes, steps):
     robot, pacer, estimator = Robot(homes), Counting(), Estimator()
     start = Pose.planar(0.3, 0.1)
     request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, start)
     safety = make_safety_filter(load_profile("franka"), 0.1)
-    EpisodeAssembly(robot, estimator, pacer, Alone(), None, 0.1, safety).begin(request)
+    episode = EpisodeAssembly(robot, estimator, pacer, Alone(), None, 0.1, safety)
+    episode.begin(request)
     assert (pacer.began, pacer.steps, estimator.start) == (1, steps, start)
-    assert robot.sent == ([(start, 7.0)] if homes else [])
-
-
-@pytest.mark.parametrize("name", ["franka", "ur5e"])
-def test_an_arm_goes_home_no_faster_than_it_should_and_its_tool_is_there(name):
-    profile = load_profile(name)
-    here = dict(zip(profile.joint_names, profile.home, strict=True))
-    # A driver may list its joints in any order.
-    reading = JointReading(3.0, tuple(reversed(here)), tuple(reversed(here.values())))
-    command = home_arm(profile, reading, Pose((0.4, 0.1, 0.05)))
-    assert Kinematics(profile).tool_pose(command.positions).position == pytest.approx((0.4, 0.1, 0.05), abs=1e-3)
-    far = max(abs(there - here[joint]) for joint, there in zip(command.names, command.positions, strict=True))
-    assert command.duration == pytest.approx(far / profile.safety.homing_speed)
-    assert min(joint.velocity for joint in profile.joints) > profile.safety.homing_speed
-    with pytest.raises(Unreachable):
-        home_arm(profile, reading, Pose((3.0, 0.0, 0.05)))
+    assert (robot.asked, robot.sent) == (([(start, 7.0)], list(WAY)) if homes else ([], []))
+    episode.rest()
+    assert robot.asked[1:] == ([(None, 0.0)] if homes else []), "and back to its posture of rest"
+    assert len(robot.sent) == (4 if homes else 0)
 
 
 def test_stopping_is_staying_where_the_reading_is():

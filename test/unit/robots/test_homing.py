@@ -15,7 +15,6 @@ from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import JointReading
 
-SPEED = 0.5
 ARMS = ("franka", "ur5e", "franka_hand", "ur5e_2f85")
 
 
@@ -46,7 +45,7 @@ def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_
     # A driver may list its joints in any order, and others besides.
     reading = JointReading(1.0, (*reversed(profile.joint_names), "another"), (*reversed(here), 0.0))
     try:
-        way = way_of_arm(profile, reading, start, SPEED)
+        way = way_of_arm(profile, reading, start)
     except Unreachable:
         assume(False)
     ends = arm.tool_pose(here), arm.tool_pose(way[-1].positions)
@@ -57,7 +56,7 @@ def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_
     for command in way:
         assert command.names == profile.joint_names
         farthest = np.abs(np.subtract(command.positions, before)).max()
-        assert farthest <= SPEED * command.duration + 1e-9
+        assert farthest <= profile.safety.homing_speed * command.duration + 1e-9
         for share in np.linspace(0.0, 1.0, 6):
             joints = np.add(before, share * np.subtract(command.positions, before))
             tool = arm.tool_pose(joints)
@@ -72,7 +71,7 @@ def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_
 def test_a_hand_opens_where_it_is_before_the_arm_goes_up():
     profile = load_profile("ur5e_2f85")
     here = arm_of("ur5e_2f85").posture((0.45, 0.1, 0.1))
-    first, *rest = way_of_arm(profile, JointReading(1.0, profile.joint_names, here), None, SPEED)
+    first, *rest = way_of_arm(profile, JointReading(1.0, profile.joint_names, here), None)
     assert first.positions == pytest.approx(here) and first.duration == pytest.approx(1.0)
     assert {command.gripper for command in (first, *rest)} == {profile.end_effector.joints[0].open}
 
@@ -80,7 +79,7 @@ def test_a_hand_opens_where_it_is_before_the_arm_goes_up():
 def test_an_arm_that_lacks_a_joint_or_cannot_go_up_is_not_moved():
     profile = load_profile("franka_hand")
     with pytest.raises(ValueError, match="expected also fr3_joint7"):
-        way_of_arm(profile, JointReading(1.0, profile.joint_names[:6], profile.home[:6]), None, SPEED)
+        way_of_arm(profile, JointReading(1.0, profile.joint_names[:6], profile.home[:6]), None)
     near = arm_of("franka_hand").posture((0.281, -0.020, 0.048))
     with pytest.raises(Unreachable, match=r"cannot go straight up .* by hand"):
-        way_of_arm(profile, JointReading(1.0, profile.joint_names, near), None, SPEED)
+        way_of_arm(profile, JointReading(1.0, profile.joint_names, near), None)

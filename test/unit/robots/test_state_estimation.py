@@ -11,10 +11,10 @@ from two_finger_hand import OPEN, write_arm_with_a_hand
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.robots.homing import way_of_arm
 from robocontrast_ros.robots.kinds import make_state_estimator, stop_command
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.rest import home_arm
 from robocontrast_ros.robots.state_estimation import (
     JointReading,
     NotAtStart,
@@ -43,7 +43,7 @@ def test_a_hand_is_known_by_its_joints_in_whatever_order_they_come(with_a_hand):
 def test_a_hand_opens_on_the_way_home_and_stays_as_it_is_when_the_arm_stops(with_a_hand):
     joints = dict(zip((*with_a_hand.joint_names, "finger1", "finger2"), (*with_a_hand.home, 0.01, 0.01), strict=True))
     reading = JointReading(2.0, tuple(joints), tuple(joints.values()))
-    assert home_arm(with_a_hand, reading, Pose((0.4, 0.0, 0.2))).gripper == OPEN
+    assert {command.gripper for command in way_of_arm(with_a_hand, reading, Pose((0.4, 0.0, 0.2)))} == {OPEN}
     held = stop_command(with_a_hand, reading, 0.1)
     assert (held.names, held.positions, held.gripper) == (with_a_hand.joint_names, with_a_hand.home, None)
 

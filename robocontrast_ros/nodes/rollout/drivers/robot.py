@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from rclpy.node import Node
 
@@ -66,11 +67,11 @@ class DriverRobot(TopicRobot):
         self._record(command, stamp)
         self._send(command)
 
-    def home(self, start: Pose, after: float) -> float:
-        """Check the driver again, and send the robot to its start."""
+    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+        """Have the driver checked again before the robot goes to its start, or to its posture of rest."""
         self._ready = False
         self._trouble.clear()
-        return super().home(start, after)
+        return super().way(start, after)
 
     def hold(self, command: RobotCommand, stamp: float) -> None:
         """End a motion; a robot that was never moved is left alone."""
