@@ -280,7 +280,7 @@ def test_the_key_pusher_of_older_files_is_a_rod(tmp_path):
     data = yaml.safe_load(FILES[NAMES.index("ur5e")].read_text())
     rod = data.pop("end_effector")
     pusher = {key: value for key, value in rod.items() if key != "type"}
-    old = written(tmp_path / "old.yaml", **data, pusher=pusher)
+    old = written(tmp_path / "old.yaml", **data, pusher=pusher, safety="ur5e")
     assert load_profile(old) == load_profile("ur5e")
     hand = written(tmp_path / "new.yaml", extends="old.yaml", end_effector=rod | {"length": 0.5})
     assert load_profile(hand).end_effector.length == 0.5
