@@ -31,6 +31,7 @@ class Fault(IntEnum):
     JUDGE_LOST = 209
     PREMISE_FALSE = 210
     INSTRUCTION_NOT_READ = 211
+    ROBOT_STOPPED = 212
 
     @property
     def of_policy(self) -> bool:

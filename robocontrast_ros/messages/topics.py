@@ -51,5 +51,12 @@ TRIAL_TOPICS = (
 JUDGEMENT = Topic("judgement", "robocontrast_ros/msg/Judgement")
 """What somebody outside says of a trial, where the session's judge asks; it is scored from that, too."""
 
+STOP_TOPICS = (
+    Topic("heartbeat", "robocontrast_ros/msg/Heartbeat"),
+    Topic("stop", "std_msgs/msg/String"),
+    Topic("stopped", "robocontrast_ros/msg/Stopped"),
+)
+"""What the watchdog hears of the rollout, who asks for a stop, and whether it is on; on the wall clock alone."""
+
 SHOWN = Topic("shown", "robocontrast_ros/msg/Observation")
 """What the policy was shown where a filter changed it; of a session that perturbs observations, beside the sensors'."""

@@ -10,7 +10,7 @@ from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.trial_recorder import TrialRecorder
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.messages.encoding import TrialContext
-from robocontrast_ros.messages.topics import JUDGEMENT, SHOWN, TRIAL_TOPICS, Topic
+from robocontrast_ros.messages.topics import JUDGEMENT, SHOWN, STOP_TOPICS, TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.resolving import ResolvedSession
 
@@ -32,7 +32,7 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
     )
     world = session.world
     return (
-        *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else ()),
+        *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else STOP_TOPICS),
         *TRIAL_TOPICS,
         *((JUDGEMENT,) if world.judge.asks else ()),
         *((SHOWN,) if any("O" in perturbation.axes for perturbation in session.perturbations) else ()),

@@ -23,11 +23,17 @@ ABORT_TIMEOUT = 5.0
 class EpisodeClient:
     """Runs episodes by RunEpisode."""
 
-    def __init__(self, channel: Channel, parameters: BenchParameters, aborted: Callable[[], bool]) -> None:
-        """Make the client; the other arguments are those of ``RosBench``."""
+    def __init__(
+        self,
+        channel: Channel,
+        parameters: BenchParameters,
+        aborted: Callable[[], bool],
+        stopped: Callable[[], str] = lambda: "",
+    ) -> None:
+        """Make the client; ``stopped`` says why the robot is stopped, the other arguments are those of ``RosBench``."""
         self._channel, self._rollout = channel, parameters.rollout
         self._timeout, self._silence_timeout = parameters.answer_timeout, parameters.silence_timeout
-        self._aborted = aborted
+        self._aborted, self._stopped = aborted, stopped
         self._action = ActionClient(channel.node, RunEpisode, f"{parameters.rollout}/run_episode")
         self._last_heard = 0.0
         self.wait_for_server = self._action.wait_for_server
@@ -51,17 +57,24 @@ class EpisodeClient:
     def _wait(self, future: Any, cancel: Callable[[], Any] | None = None) -> Any:
         answer: Future[Any] = Future()
         future.add_done_callback(lambda done: answer.set_result(done.result()))
+        was_stopped = False
         while True:
             try:
                 return answer.result(0.1)
             except FutureTimeout:
-                aborted = self._aborted()
+                aborted, stopped = self._aborted(), self._stopped()
                 if aborted and cancel is not None:
                     cancel()
                     cancel = None
                     self._hear()
-                limit = ABORT_TIMEOUT if aborted else self._silence_timeout
+                if stopped and not was_stopped:
+                    # It ends the episode by itself, unless it hangs.
+                    was_stopped = True
+                    self._hear()
+                limit = ABORT_TIMEOUT if aborted or stopped else self._silence_timeout
                 if time.monotonic() - self._last_heard > limit:
+                    if stopped and not aborted:
+                        raise BenchFault(Fault.ROBOT_STOPPED, stopped) from None
                     fault = Fault.ABORTED if aborted else Fault.SENSOR_LOST
                     raise BenchFault(fault, f"'{self._rollout}' was silent for {limit:g} s") from None
 
