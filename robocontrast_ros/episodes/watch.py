@@ -38,6 +38,7 @@ class Phase(IntEnum):
     IDLE = 1
     BEGINNING = 2
     RUNNING = 3
+    PROVING = 4
 
     @property
     def moves(self) -> bool:

@@ -66,6 +66,7 @@ class Rollout(Node):
         try:
             if bench.guard is not None:
                 bench.guard.require_free()
+                bench.guard.prove()
             bench.follow_policy()
         except (BenchFault, ConfigurationError) as error:
             return EpisodeReport.not_begun(request, error)

@@ -48,7 +48,8 @@ class Watchdog(Node):
             Limits(parameters.heartbeat_limit, parameters.loop_limit, parameters.policy_limit, inputs), self.get_name()
         )
         port = load_plugin("robot_ports", profile.port, str(parameters.robot), "port")
-        self._robot = port(self, profile, parameters, Inbox(self, self._hear), _Uncounted())
+        self._inbox = Inbox(self, self._hear)
+        self._robot = port(self, profile, parameters, self._inbox, _Uncounted())
         self.create_subscription(Heartbeat, "heartbeat", self._beat, STATE)
         for name, topic in cameras.items():
             heard = partial(self._heard, f"camera/{name}")
@@ -60,13 +61,18 @@ class Watchdog(Node):
         self.create_service(Trigger, "~/stop", self._stop)
         self.create_service(ReleaseStop, "~/release", self._release)
         self._latched: Stop | None = None
-        self._failure, self._due = "", 0.0
+        self._failure, self._due, self._proven = "", 0.0, False
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(parameters.control_period / LOOKS, self._look, clock=steady)
 
     def _beat(self, message: Heartbeat) -> None:
         beat = Beat(Phase(message.phase), message.turns, seconds(message.waiting_since))
         self._watch.beat(beat, time.monotonic())
+        if beat.phase is Phase.PROVING and not self._proven and self._inbox.newest(self._robot.topic) is not None:
+            # A publisher's first message may take as long as a control period: it must not be the one that counts.
+            self._command_stop()
+            self._due = 0.0
+            self._look()
 
     def _hear(self, topic: str) -> None:
         if topic == self._robot.topic:
@@ -114,13 +120,15 @@ class Watchdog(Node):
     def _command_stop(self) -> None:
         try:
             self._robot.stop()
+            self._proven = True
         except Exception as error:  # a watchdog goes on, whatever a driver's port does
             if self._failure != (failure := f"{type(error).__name__}: {error}"):
                 self._failure = failure
                 self.get_logger().error(f"the robot's port cannot stop it: {failure}")
 
     def _publish(self, stop: Stop | None, now: float) -> None:
-        message = Stopped(stamp=time_to_msg(time.time()), stopped=stop is not None, by=self._watch.released_by)
+        message = Stopped(stamp=time_to_msg(time.time()), stopped=stop is not None, proven=self._proven)
+        message.by = self._watch.released_by
         if stop is not None:
             message.since = time_to_msg(time.time() - (now - stop.since))
             message.source, message.reason, message.by = stop.source, stop.reason, stop.by

@@ -62,6 +62,11 @@ class StopMonitor:
             doubtful = self._last is None or self._said() < self._valid_from
         return self.reason or (f"'{self._watchdog}' is silent" if doubtful else "")
 
+    def wait_proven(self, timeout: float) -> bool:
+        """Return whether the watchdog shows within a time [s] that it can tell the robot to stop."""
+        with self._condition:
+            return self._condition.wait_for(lambda: self._last is not None and self._last.proven, timeout)
+
     def wait(self, timeout: float) -> bool:
         """Return whether the watchdog is heard within a time [s]."""
         with self._condition:

@@ -31,6 +31,12 @@ BEATS = 5
 WATCHDOG_LIMIT = 5.0
 """Silence of the watchdog after which the rollout stops the robot itself, in control periods; it speaks in each."""
 
+PROOF_TIMEOUT = 5.0
+"""Time for the watchdog to tell the robot to stay, before the first motion [s]."""
+
+PROOF_PERIODS = 3.0
+"""How long that is waited for to arrive, in control periods."""
+
 
 class Guard:
     """Sends the heartbeat from a thread of its own, listens to the watchdog, and stops the robot where that is silent.
@@ -76,6 +82,24 @@ class Guard:
             yield
         finally:
             self._phase = Phase.IDLE
+
+    def prove(self) -> None:
+        """Before the first motion, have the watchdog tell the robot to stay: so its way to the driver is known to work.
+
+        Raises:
+            BenchFault: it does not.
+        """
+        if self.monitor.wait_proven(0.0):
+            return
+        before, self._phase = self._phase, Phase.PROVING
+        try:
+            if not self.monitor.wait_proven(PROOF_TIMEOUT):
+                words = f"'{self._watchdog}' did not show within {PROOF_TIMEOUT:g} s that it can stop the robot"
+                raise BenchFault(Fault.ROBOT_STOPPED, words)
+            # The message must be there before any motion is commanded: it would end it.
+            time.sleep(PROOF_PERIODS * BEATS * self._period)
+        finally:
+            self._phase = before
 
     def running(self, step: int) -> None:
         """Take note that the control loop runs, and how many steps it has made."""
