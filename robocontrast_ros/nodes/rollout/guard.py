@@ -23,7 +23,7 @@ from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.state_estimation import Reading
-from robocontrast_ros.system.scheduling import run_before_others
+from robocontrast_ros.system.scheduling import run_before_others, run_process_sooner
 
 BEATS = 5
 """Heartbeats in a control period."""
@@ -64,6 +64,8 @@ class Guard:
         Raises:
             BenchFault: it does not come up.
         """
+        # The heartbeat needs the interpreter, which another thread of this process may hold.
+        run_process_sooner()
         self._thread.start()
         if not self.monitor.wait(timeout):
             raise BenchFault(Fault.ROBOT_STOPPED, f"'{self._watchdog}' is not there after {timeout:g} s")
