@@ -55,6 +55,7 @@ from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED, STAT
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.system.processes import die_with_parent
+from robocontrast_ros.system.scheduling import run_before_others
 
 ROBOT = resolve_uri("package://robocontrast_ros/config/robots/franka.yaml")
 PERIOD = 0.1
@@ -129,6 +130,8 @@ class Driver:
 
     def __init__(self) -> None:
         tune_middleware()
+        # As ros2_control's controller manager does.
+        run_before_others()
         rclpy.init()
         self._owner = Node("driver")
         self._channel = Channel(self._owner)
@@ -218,6 +221,12 @@ class Driver:
         raise RuntimeError(f"the arm was not moved within {TIMEOUT:g} s; {self.stopped}")
 
 
+def ordinary() -> None:
+    """Give a process that is started here the priority that a user's processes have, and not the driver's."""
+    die_with_parent()
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
 class Rig:
     """The source and the watchdog, of which each may be started anew."""
 
@@ -229,7 +238,7 @@ class Rig:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=ordinary,
         )
         self._watchdog: subprocess.Popen[bytes] | None = None
         self.source = 0
@@ -248,7 +257,7 @@ class Rig:
         main = "from robocontrast_ros.nodes.watchdog_node import main; main()"
         with open(self._folder / "watchdog.log", "ab") as log:
             words = [sys.executable, "-c", main, "--ros-args", "--params-file", str(file)]
-            self._watchdog = subprocess.Popen(words, stdout=log, stderr=log, preexec_fn=die_with_parent)
+            self._watchdog = subprocess.Popen(words, stdout=log, stderr=log, preexec_fn=ordinary)
 
     def kill_source(self) -> None:
         """End the source without a chance to say so."""
@@ -358,7 +367,7 @@ def false_alarms(minutes: float) -> dict[str, Any]:
         try:
             for _ in range(os.cpu_count() or 1):
                 words = [sys.executable, "-c", "while True: pass"]
-                busy.append(subprocess.Popen(words, preexec_fn=die_with_parent))
+                busy.append(subprocess.Popen(words, preexec_fn=ordinary))
             end = time.monotonic() + 60.0 * minutes
             while time.monotonic() < end:
                 with driver.changed:

@@ -32,7 +32,7 @@ from robocontrast_ros.cli.processes import Processes, node_command, node_environ
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.graph.description import processes_of
 from robocontrast_ros.nodes.runtime.channel import call
-from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP
+from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.runs.events import Paused, ProcessDied, Resumed, SetUp, TrialVoid
 from robocontrast_ros.sessions.resolving import resolve
 
@@ -43,13 +43,13 @@ class Witness:
     """Hears what the arm is told, from the start, and where it is; holds the camera."""
 
     def __init__(self, node) -> None:
-        self.commands: list[tuple[float, bool]] = []
+        self._told: list[tuple[float, tuple[float, ...]]] = []
         self.states: list[Stopped] = []
         self.films = True
         self._places: set[tuple[float, ...]] = set()
         self._lock = threading.Lock()
-        node.create_subscription(JointState, "joint_states", self._on_state, LOCKSTEP)
-        node.create_subscription(JointTrajectory, COMMANDS, self._on_command, LOCKSTEP)
+        node.create_subscription(JointState, "joint_states", self._on_state, RECORDED)
+        node.create_subscription(JointTrajectory, COMMANDS, self._on_command, RECORDED)
         node.create_subscription(Stopped, "stopped", self.states.append, LATCHED)
         self.button = node.create_publisher(String, "stop", LOCKSTEP)
         self.stop = node.create_client(Trigger, "watchdog/stop")
@@ -63,8 +63,13 @@ class Witness:
 
     def _on_command(self, message) -> None:
         with self._lock:
-            stays = tuple(message.points[0].positions) in self._places
-            self.commands.append((time.time(), stays))
+            self._told.append((time.time(), tuple(message.points[0].positions)))
+
+    @property
+    def commands(self) -> list[tuple[float, bool]]:
+        """When the arm was told what, and whether that was to stay where it has been."""
+        with self._lock:
+            return [(at, goal in self._places) for at, goal in self._told]
 
     @property
     def stopped(self) -> bool:
