@@ -63,8 +63,8 @@ class Watchdog(Node):
         self.create_service(ReleaseStop, "~/release", self._release)
         self._latched: Stop | None = None
         self._failure, self._due, self._proven = "", 0.0, False
-        # The first line of a log takes some 50 ms of a processor, and this process lets no other have it meanwhile. That
-        # was seen to keep the driver from reading the stop command. So it is written now.
+        # The first line of a log takes some 50 ms of a processor, and this process lets no other have it: that was seen
+        # to keep the driver from reading the stop command. So it is written now.
         self.get_logger().info(f"watches the rollout, {', '.join(inputs)}")
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(parameters.control_period / LOOKS, self._look, clock=steady)
