@@ -98,6 +98,7 @@ def is_ros(module: str) -> bool:
         "launch",
         "launch_ros",
         "rclpy",
+        "std_srvs",
     )
 
 
