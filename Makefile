@@ -12,7 +12,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench docs docs-all lock clean
+.PHONY: help setup demo test bench campaign docs docs-all lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,10 @@ test: setup  ## run every test, the import contracts and the linter
 
 bench: setup  ## time the graph against the same loop without ROS
 	@$(BIN)/python benchmark/graph_overhead.py
+
+campaign: PURPOSE := tests
+campaign: setup  ## measure how long it takes to stop the robot after a fault (root: network namespaces)
+	@$(BIN)/python -m scripts.documents make stop_times --long
 
 docs: PURPOSE := tests
 docs: setup  ## measure again what takes under five minutes, and put all results into the documents

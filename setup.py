@@ -14,6 +14,7 @@ NODES = (
     "episode_manager",
     "recorder",
     "container",
+    "watchdog",
 )
 
 manifest = ElementTree.parse(Path(__file__).with_name("package.xml"))

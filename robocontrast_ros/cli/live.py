@@ -15,6 +15,7 @@ from robocontrast_ros.domain.words import on_one_line
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import (
     Event,
+    Paused,
     PolicyLoaded,
     PolicyRefused,
     SessionStarted,
@@ -136,6 +137,8 @@ class LiveView:
                 f"{event.fault.name}: {_shown(event.detail)}",
                 **_PLAIN,
             )
+        elif isinstance(event, Paused) and event.detail:
+            self._console.print(f"      [yellow]the robot is stopped:[/] {_shown(event.detail)}", **_PLAIN)
         elif isinstance(event, PolicyLoaded) and self._policy_loaded:
             self._console.print(f"      [cyan]policy[/] {escape(event.name)} serves: {escape(event.file)}", **_PLAIN)
         elif isinstance(event, PolicyRefused):

@@ -201,6 +201,35 @@ def swap(
 
 @app.command()
 @one_line_errors
+def stop(
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Run folder of a session that is running; when left out, all that run on this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    release: Annotated[bool, typer.Option("--release", help="Release the stop, once its cause is gone.")] = False,
+    by: Annotated[str, typer.Option(help="Name of the person who releases it.", show_default=False)] = "",
+    note: Annotated[str, typer.Option(help="What was wrong, for the log.", show_default=False)] = "",
+) -> None:
+    """Stop the robot of a session on the wall clock, until a person releases it.
+
+    It takes seconds to find the session: a robot's own emergency stop is at once.
+    Exit codes: 0 stopped, or released, 1 the release is refused, 2 invalid input, 3 the watchdog does not answer.
+    """
+    from robocontrast_ros.cli.stop import release_robot, stop_robot
+
+    if release:
+        raise typer.Exit(release_robot(run, by, note, Console()))
+    for option, value in (("--by", by), ("--note", note)):
+        if value:
+            raise ConfigurationError("command line", option, value, "--release beside it")
+    raise typer.Exit(stop_robot(run, Console()))
+
+
+@app.command()
+@one_line_errors
 def results(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     within: Annotated[

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from robocontrast_ros.cli.live import Follower
-from robocontrast_ros.cli.processes import node_environment
-from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml
+from robocontrast_ros.cli.running import ask, graph_of
+from robocontrast_ros.configuration import load_record
 from robocontrast_ros.configuration.files import find_file, is_path
 from robocontrast_ros.runs.events import (
     Event,
@@ -23,7 +20,7 @@ from robocontrast_ros.runs.events import (
     SessionFinished,
     SessionInterrupted,
 )
-from robocontrast_ros.runs.run_folder import GRAPH_VARIABLES, RunFolder
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.schema import SessionParameters
 
 REFUSED, ENDED = 1, 3
@@ -41,10 +38,10 @@ def swap_policy(folder: Path, policy: str, console: Console) -> int:
     """
     run = RunFolder.open(folder)
     wanted = _wanted(run, policy)
-    graph = _graph(run)
+    graph = graph_of(run, "Evaluate without --fast to swap, or run a session for each policy.")
     follower = Follower(run.journal)
     follower.new_events()
-    code, answer = _ask(graph, wanted)
+    code, answer = ask(graph, "swap_request", str(graph["episode_manager"]), wanted)
     if code:
         console.print(f"[red]error:[/] {escape(answer)}", highlight=False, soft_wrap=True)
         return code
@@ -63,42 +60,6 @@ def _wanted(run: RunFolder, policy: str) -> str:
         return policy
     file = find_file("policies", policy, "command line", "policy", Path.cwd())
     return str(file) if is_path(policy) else policy
-
-
-def _graph(run: RunFolder) -> dict[str, object]:
-    if load_record(SessionParameters, run.session_file).fast:
-        raise ConfigurationError(
-            "command line",
-            "RUN",
-            str(run.path),
-            "the folder of a session that runs as a graph; a fast one keeps its policy",
-            "Evaluate without --fast to swap, or run a session for each policy.",
-        )
-    if not run.graph.is_file():
-        raise ConfigurationError(
-            "command line",
-            "RUN",
-            str(run.path),
-            "the folder of a session that is running",
-            f"Resume an interrupted session with: robocontrast evaluate --resume {shlex.quote(str(run.path))}",
-        )
-    return read_yaml(run.graph)
-
-
-def _ask(graph: dict[str, object], policy: str) -> tuple[int, str]:
-    # The variables of ROS discovery are the session's, not this terminal's.
-    present = node_environment(0)
-    environment = {k: v for k, v in present.items() if k not in GRAPH_VARIABLES} | graph["environment"]
-    main = "from robocontrast_ros.nodes.swap_request import main; main()"
-    answer = subprocess.run(
-        [sys.executable, "-c", main, str(graph["episode_manager"]), policy],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    lines = (answer.stdout.strip() or answer.stderr.strip()).splitlines()
-    return answer.returncode, lines[-1] if lines else f"no answer from the session on {graph['host']}"
 
 
 def _outcome(event: Event, wanted: str, console: Console) -> int | None:

@@ -32,6 +32,7 @@ class Fault(IntEnum):
     JUDGE_LOST = 209
     PREMISE_FALSE = 210
     INSTRUCTION_NOT_READ = 211
+    ROBOT_STOPPED = 212
     ROBOT_FAULT = 213
 
     @property

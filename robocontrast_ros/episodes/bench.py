@@ -114,6 +114,21 @@ class ServingPolicy:
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
+@runtime_checkable
+class StoppableBench(Protocol):
+    """A bench whose robot somebody may stop, and a person releases."""
+
+    def stopped(self) -> str:
+        """Return why the robot is stopped, and how it is released; empty where it is not."""
+
+    def await_release(self) -> None:
+        """Wait until it is released.
+
+        Raises:
+            BenchFault: the session was aborted meanwhile, or nobody watches the robot any more.
+        """
+
+
 class Bench(Protocol):
     """A robot with a scene that can be set up, in simulation or real."""
 

@@ -20,6 +20,9 @@ from robocontrast_ros.sessions.resolving import ResolvedSession
 LEADER = "episode_manager"
 """The node whose end is the session's end."""
 
+WATCHDOG = "watchdog"
+"""The node that stops the robot, on the wall clock alone."""
+
 CONTAINER = "container"
 """The process with the nodes that may be composed."""
 
@@ -106,8 +109,8 @@ def checked_namespace(namespace: str) -> str:
 def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
     """Return the processes of a session, each with its nodes.
 
-    So that no fault spreads, the simulator, the recorder and the episode manager have processes of their own, and so
-    has the policy server, unless the session says otherwise.
+    So that no fault spreads, the simulator, the recorder, the watchdog and the episode manager have processes of their
+    own, and so has the policy server, unless the session says otherwise.
     """
     composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
     if session.parameters.policy_server.composed:
@@ -142,6 +145,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "camera_heights": [camera.height for camera in cameras],
         "camera_period": 0.0 if when_asked else period,
     }
+    watched, limits = not world.lockstep, session.parameters.watchdog
     simulator_services = {name: f"{named.simulator.rstrip('/')}/{name}" for name in SIMULATOR_SERVICES}
     bridge = {
         **simulator_services,
@@ -178,6 +182,17 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "recorder": "recorder",
         "recording_timeout": timeouts.recording,
         "image_depth": history_depth(max([3 * c.width * c.height for c in cameras], default=0)),
+        "watchdog": WATCHDOG if watched else "",
+        "heartbeat_limit": limits.rollout * period,
+    }
+    watchdog = {
+        **rollout,
+        "loop_limit": limits.loop,
+        # A second after the rollout itself takes the policy server for lost.
+        "policy_limit": timeouts.policy + 6.0,
+        "state_limit": limits.state,
+        "camera_limit": limits.cameras,
+        "watched_cameras": [camera.name for camera in cameras],
     }
     recorder = {
         "topics": [str(topic) for topic in recorded_topics(session)],
@@ -191,6 +206,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "run": str(run.path),
         "resume": resume,
         "recorder": "recorder" if recording is not None else "",
+        "watchdog": WATCHDOG if watched else "",
         "setup_timeout": timeouts.set_up + 5.0,
         "answer_timeout": timeouts.scoring,
         "judge_timeout": timeouts.judge,
@@ -212,6 +228,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         **({"simulator": simulator} if world.features.embedded else {}),
         "sim_bridge": bridge,
         **({"policy_server": server} if session.policy_file else {}),
+        **({WATCHDOG: watchdog} if watched else {}),
         "scorer": {"task": task_file, "judge": named.judge, "scores": list(session.parameters.scores)},
         "rollout": rollout,
         **({"recorder": recorder} if recording is not None else {}),

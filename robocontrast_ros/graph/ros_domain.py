@@ -224,6 +224,16 @@ def _taken(number: int, namespace: str, who: str) -> ConfigurationError:
     )
 
 
+def running_runs() -> tuple[Path, ...]:
+    """Return the run folders of the sessions that hold a domain on this machine, in the order of their names."""
+    found = set()
+    for file in _lock_file(0, "").parent.glob("robocontrast_domain_*.lock"):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            if _is_held(file) and (run := json.loads(file.read_text(encoding="utf-8"))["run"]):
+                found.add(Path(run))
+    return tuple(sorted(found))
+
+
 def _lock_file(number: int, namespace: str) -> Path:
     # TMPDIR may be a user's own folder. No name in ROS has a dot.
     folder = Path("/tmp") if os.access("/tmp", os.W_OK) else Path(tempfile.gettempdir())

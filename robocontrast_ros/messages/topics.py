@@ -54,6 +54,13 @@ JUDGEMENT = Topic("judgement", "robocontrast_ros/msg/Judgement")
 SAFETY = Topic("safety", "robocontrast_ros/msg/SafetyIntervention")
 """What the safety filter did to commands; each bag has it."""
 
+STOP_TOPICS = (
+    Topic("heartbeat", "robocontrast_ros/msg/Heartbeat"),
+    Topic("stop", "std_msgs/msg/String"),
+    Topic("stopped", "robocontrast_ros/msg/Stopped"),
+)
+"""What the watchdog hears of the rollout, who asks for a stop, and whether it is on; on the wall clock alone."""
+
 SHOWN = Topic("shown", "robocontrast_ros/msg/Observation")
 """What the policy was shown where a filter changed it; of a session that perturbs observations, beside the sensors'."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 
 from rclpy.action import ActionServer, CancelResponse
@@ -59,20 +60,8 @@ class Rollout(Node):
     def _run(self, handle: ServerGoalHandle) -> RunEpisode.Result:
         bench, request = self._bench, _request(handle.request)
         bench.begin_recording(handle.request.recording)
-        try:
-            bench.follow_policy()
-        except (BenchFault, ConfigurationError) as error:
-            report = EpisodeReport.not_begun(request, error)
-        else:
-            feedback = partial(self._publish_feedback, handle)
-            report = run_episode(
-                bench.episode,
-                bench.controller,
-                bench.episode.policy.description,
-                request,
-                feedback,
-                lambda: handle.is_cancel_requested,
-            )
+        with contextlib.nullcontext() if bench.guard is None else bench.guard.episode():
+            report = self._report(handle, request)
         if handle.is_cancel_requested:
             handle.canceled()
         else:
@@ -80,14 +69,36 @@ class Rollout(Node):
         return _result(report, bench.published())
 
     def _rest(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        bench = self._bench
         try:
-            self._bench.episode.rest()
+            with contextlib.nullcontext() if bench.guard is None else bench.guard.episode():
+                bench.episode.rest()
         except BenchFault as error:
             response.message = error.detail
         response.success = not response.message
         return response
 
+    def _report(self, handle: ServerGoalHandle, request: EpisodeRequest) -> EpisodeReport:
+        bench = self._bench
+        try:
+            if bench.guard is not None:
+                bench.guard.require_free()
+                bench.guard.prove()
+            bench.follow_policy()
+        except (BenchFault, ConfigurationError) as error:
+            return EpisodeReport.not_begun(request, error)
+        return run_episode(
+            bench.episode,
+            bench.controller,
+            bench.episode.policy.description,
+            request,
+            partial(self._publish_feedback, handle),
+            lambda: handle.is_cancel_requested,
+        )
+
     def _publish_feedback(self, handle: ServerGoalHandle, step: int, progress: Progress) -> None:
+        if self._bench.guard is not None:
+            self._bench.guard.running(step)
         if step % FEEDBACK_EVERY == 0:
             message = progress_to_msg(progress, self._bench.profile.world_frame)
             handle.publish_feedback(RunEpisode.Feedback(step=step, progress=message))

@@ -221,9 +221,15 @@ class TrialVoid:
 
 @dataclass(frozen=True)
 class Paused:
-    """The session waits between two trials."""
+    """The session waits between two trials.
+
+    Attributes:
+        time: when [s].
+        detail: why the robot is stopped, and how it is released; empty where somebody asked for the pause.
+    """
 
     time: float
+    detail: str = ""
     event: Literal["paused"] = "paused"
 
 

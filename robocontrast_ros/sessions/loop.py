@@ -3,8 +3,8 @@
 It knows no ROS and no simulator: the world is a ``Bench``, the disk an ``EventSink``. For each trial
 that the strategy proposes:
 
-1. Wait while the session is paused; go on with another policy where one is asked for; end when the
-   session is aborted.
+1. Wait while the session is paused, or the robot is stopped; go on with another policy where one is asked for; end
+   when the session is aborted.
 2. Compute the moves from the actual scene to the wanted one, and their cost. A set-up that would
    exceed the budget K is not made: the session ends.
 3. Set up the scene, and write it down.
@@ -28,7 +28,7 @@ from pathlib import Path
 
 from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, TimedBench
+from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, StoppableBench, TimedBench
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
 from robocontrast_ros.perturbations.protocol import spec_of
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -314,7 +314,8 @@ class Session:
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
                     raise
-                retries += 1
+                # A person stopped it, or releases it: no number of attempts says that it cannot work.
+                retries += fault.fault is not Fault.ROBOT_STOPPED
                 if retries > self._evaluation.void_retries:
                     detail = (
                         f"trial {trial.trial_id} was void {retries} times in a row, the last time because of "
@@ -345,7 +346,21 @@ class Session:
             self._append(Resumed(False, self._clock()))
         if control.abort_reason:
             raise BenchFault(Fault.ABORTED, control.abort_reason)
+        self._await_release()
         self._policies.notice_other()
+
+    def _await_release(self) -> None:
+        """Wait while the robot is stopped.
+
+        Raises:
+            BenchFault: the session was aborted meanwhile, or nobody watches the robot any more.
+        """
+        if not isinstance(self._bench, StoppableBench) or not (reason := self._bench.stopped()):
+            return
+        self._append(Paused(self._clock(), reason))
+        self._report(SessionState.PAUSED, reason)
+        self._bench.await_release()
+        self._append(Resumed(False, self._clock()))
 
     def _require_read(self, trial: Trial) -> None:
         """Refuse a trial of which the policy that serves would not take in all.

@@ -10,7 +10,7 @@ from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.trial_recorder import TrialRecorder
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.messages.encoding import TrialContext
-from robocontrast_ros.messages.topics import JUDGEMENT, SAFETY, SHOWN, TRIAL_TOPICS, Topic
+from robocontrast_ros.messages.topics import JUDGEMENT, SAFETY, SHOWN, STOP_TOPICS, TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.resolving import ResolvedSession
 
@@ -28,7 +28,7 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
     images = ((c.images, Topic(c.info_topic, "sensor_msgs/msg/CameraInfo")) for c in robot.cameras if c.name in used)
     world = session.world
     return (
-        *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else ()),
+        *((Topic("clock", "rosgraph_msgs/msg/Clock"),) if world.lockstep else STOP_TOPICS),
         *TRIAL_TOPICS,
         SAFETY,
         *((JUDGEMENT,) if world.judge.asks else ()),

@@ -137,6 +137,16 @@ class TimeoutParameters:
 
 
 @record
+class WatchdogLimits:
+    """What may be silent for how long before the watchdog stops the robot, on the wall clock."""
+
+    rollout: float = Field(default=0.6, gt=0.2, le=100, description="heartbeat of the rollout [control periods]")
+    loop: float = Field(default=1.0, gt=0, le=3600, description="a control loop that stands still [s]")
+    state: float = Field(default=0.5, gt=0, le=3600, description="the robot's state, while it may move [s]")
+    cameras: float = Field(default=1.0, gt=0, le=3600, description="each camera's info, while the robot may move [s]")
+
+
+@record
 class CameraParameters:
     """One camera, and the size of its images."""
 
@@ -262,6 +272,7 @@ class SessionParameters:
     stop_on_success: bool = Field(default=True, description="whether a trial ends as soon as the goal is reached")
     setup: SetupParameters = Field(default_factory=SetupParameters)
     timeouts: TimeoutParameters = Field(default_factory=TimeoutParameters)
+    watchdog: WatchdogLimits = Field(default_factory=WatchdogLimits)
     cameras: tuple[CameraParameters, ...] | None = Field(
         default=None,
         description="cameras in use; all of the robot's when left out, with the sizes that the policy's file asks "

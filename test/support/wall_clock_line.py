@@ -72,6 +72,23 @@ class PushOn:
         return [[0.0, 0.02]]
 
 
+class LongLine(WallClockLine):
+    """The same with trials that take a minute."""
+
+    step_limit = 600
+
+
+class BackAndForth(PushOn):
+    """Moves the tool along the line and back again, all the time."""
+
+    turn = 0
+
+    def act(self, observation):
+        """Go on by a centimetre, and after ten of them back."""
+        self.turn += 1
+        return [[0.0, 0.01 if self.turn % 20 < 10 else -0.01]]
+
+
 class Arm:
     """An arm's driver, with joints that are where its trajectory has them."""
 

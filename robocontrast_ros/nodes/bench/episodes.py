@@ -26,11 +26,17 @@ ASK_AGAIN = 5.0
 class EpisodeClient:
     """Runs episodes by RunEpisode."""
 
-    def __init__(self, channel: Channel, parameters: BenchParameters, aborted: Callable[[], bool]) -> None:
-        """Make the client; the other arguments are those of ``RosBench``."""
+    def __init__(
+        self,
+        channel: Channel,
+        parameters: BenchParameters,
+        aborted: Callable[[], bool],
+        stopped: Callable[[], str] = lambda: "",
+    ) -> None:
+        """Make the client; ``stopped`` says why the robot is stopped, the other arguments are those of ``RosBench``."""
         self._channel, self._rollout = channel, parameters.rollout
         self._timeout, self._silence_timeout = parameters.answer_timeout, parameters.silence_timeout
-        self._aborted = aborted
+        self._aborted, self._stopped = aborted, stopped
         name = f"{parameters.rollout}/run_episode"
         self._cancel_all = channel.node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
         self._action = ActionClient(channel.node, RunEpisode, name)
@@ -73,19 +79,25 @@ class EpisodeClient:
         ask_again: Callable[[], None] = lambda: None,
     ) -> Any:
         """Return the first of the answers to one question, which may be asked again; cancel it once it is aborted."""
-        asked = time.monotonic()
+        asked, was_stopped = time.monotonic(), False
         while True:
             done = wait(answers, 0.1, FIRST_COMPLETED).done
             if done:
                 return done.pop().result()
-            aborted = self._aborted()
+            aborted, stopped = self._aborted(), self._stopped()
             if aborted and cancel is not None:
                 cancel()
                 cancel = None
                 self._hear()
+            if stopped and not was_stopped:
+                # It ends the episode by itself, unless it hangs.
+                was_stopped = True
+                self._hear()
             now = time.monotonic()
-            limit = ABORT_TIMEOUT if aborted else silence
+            limit = ABORT_TIMEOUT if aborted or stopped else silence
             if now - self._last_heard > limit:
+                if stopped and not aborted:
+                    raise BenchFault(Fault.ROBOT_STOPPED, stopped)
                 fault = Fault.ABORTED if aborted else Fault.SENSOR_LOST
                 raise BenchFault(fault, f"'{self._rollout}' did not {what} for {limit:g} s")
             if now - max(self._last_heard, asked) > ASK_AGAIN:

@@ -17,6 +17,9 @@ class BenchParameters:
     rollout: str = Field(default="rollout", description="Name of the rollout's node.")
     scorer: str = Field(default="scorer", description="Name of the scorer's node.")
     recorder: str = Field(default="recorder", description="Name of the recorder's node; empty for no bags.")
+    watchdog: str = Field(
+        default="", description="Name of the watchdog's node, whose stop is waited out; empty in lockstep."
+    )
     setup_timeout: float = Field(
         default=60.0, gt=0.0, description="Wait for a scene to be set up; a person needs longer [s]."
     )

@@ -23,6 +23,7 @@ from robocontrast_ros.nodes.bench.episodes import EpisodeClient
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.policies import PolicyClients
 from robocontrast_ros.nodes.bench.recordings import RecordingClients
+from robocontrast_ros.nodes.bench.stop_monitor import StopMonitor
 from robocontrast_ros.nodes.conversions.domain import (
     fault_from_msg,
     fault_to_msg,
@@ -40,6 +41,9 @@ from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.segments import to_send
 from robocontrast_ros.srv import FinishScoring, GetScene, JudgeTrial, SetupScene, StartScoring
 from robocontrast_ros.tasks.protocol import Task, robot_start
+
+WATCHDOG_LIMIT = 5.0
+"""Silence of the watchdog after which the session waits for it [s]; the rollout stops the robot much sooner."""
 
 START_UP_POLL = 0.5
 """How often the wait for the other nodes checks whether the session was aborted [s]."""
@@ -88,13 +92,15 @@ class RosBench:
         self._policies = PolicyClients(node, p, aborted, check)
         self.stage_policy, self.serve_policy = self._policies.stage, self._policies.serve
         self._trial = node.create_publisher(TrialMsg, "trial", LATCHED)
-        self._episodes = EpisodeClient(self._channel, p, aborted)
+        self._stops = StopMonitor(node, p.watchdog, WATCHDOG_LIMIT) if p.watchdog else None
+        self._episodes = EpisodeClient(self._channel, p, aborted, self.stopped)
         others = {
             Fault.POLICY_SERVER_LOST: p.policy_server,
             Fault.SIMULATOR_LOST: p.sim_bridge,
             Fault.SCORER_LOST: p.scorer,
             Fault.SENSOR_LOST: p.rollout,
             Fault.RECORDER_LOST: p.recorder,
+            Fault.ROBOT_STOPPED: p.watchdog,
         }
         self._others = {fault: DiscoveryProbe(node, name) for fault, name in others.items() if name}
         self._start: tuple[float, Scene] | None = None
@@ -130,6 +136,8 @@ class RosBench:
         for fault, other in self._others.items():
             with fault_without_answer(fault):
                 other.wait(max(deadline - time.monotonic(), 0.1))
+        if self._stops is not None:
+            self._stops.wait(max(deadline - time.monotonic(), 0.1))
         self._policies.check()
 
     def _await(self, there: Callable[[float], bool], what: str, deadline: float, fault: Fault) -> None:
@@ -139,6 +147,26 @@ class RosBench:
             if time.monotonic() > deadline:
                 limit = self._parameters.startup_timeout
                 raise BenchFault(fault, f"{what} is not there after {limit:g} s")
+
+    def stopped(self) -> str:
+        """Return why the robot is stopped, and how it is released; empty where it is not, and where nobody watches."""
+        return self._stops.reason if self._stops is not None else ""
+
+    def await_release(self) -> None:
+        """Wait until the robot is released, however long that takes.
+
+        Raises:
+            BenchFault: the session was aborted meanwhile, or the watchdog is lost.
+        """
+        lost = time.monotonic() + self._parameters.answer_timeout
+        while reason := self.stopped():
+            if self._aborted():
+                raise BenchFault(Fault.ABORTED, "the session was aborted while the robot was stopped")
+            if not self._stops.silent:
+                lost = time.monotonic() + self._parameters.answer_timeout
+            elif time.monotonic() > lost:
+                raise BenchFault(Fault.ROBOT_STOPPED, reason)
+            time.sleep(POLL)
 
     def policy(self) -> ServingPolicy:
         """Return the policy that serves; the messages of the trials to come name it."""

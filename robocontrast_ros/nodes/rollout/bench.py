@@ -16,6 +16,7 @@ from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.bench.asking import answer, checked
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence
+from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot, WatchedPacer, WatchedPolicy
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.policy_client import PolicyClient
@@ -46,6 +47,7 @@ class RosEpisodeBench:
         profile: the robot.
         episode: the ``episodes.loop.EpisodeBench``.
         controller: what carries out the policy's actions.
+        guard: the heartbeat, and what the watchdog says; None in lockstep.
     """
 
     def __init__(self, owner: Node, parameters: RolloutParameters) -> None:
@@ -81,7 +83,10 @@ class RosEpisodeBench:
             hears_people=not pacer.steps_world,
         )
         self._pacer = pacer(period, lambda: self._step_simulation(parameters.steps_per_control))
+        self.guard = Guard(node, parameters, self._inbox, self._robot) if parameters.watchdog else None
         self._channel.start()
+        if self.guard is not None:
+            self.guard.start(parameters.startup_timeout)
         self._server.wait(parameters.startup_timeout)
         with fault_without_answer(Fault.SIMULATOR_LOST):
             for client in filter(None, (self._step, self._capture, self._move)):
@@ -89,16 +94,15 @@ class RosEpisodeBench:
         self._inputs: tuple[str, ...] = ()
         self._streams: dict[str, StreamReport] = {}
         self._take(self._server.describe(first_call))
-        self.episode = EpisodeAssembly(
-            self._robot,
-            make_state_estimator(profile),
-            self._pacer,
-            self._surroundings,
-            self._server,
-            period,
-            make_safety_filter(profile, period),
-        )
+        self.episode = self._assembled(period)
         self._discover()
+
+    def _assembled(self, period: float) -> EpisodeAssembly:
+        robot, pacer, policy, guard = self._robot, self._pacer, self._server, self.guard
+        if guard is not None:
+            robot, pacer, policy = GuardedRobot(robot, guard), WatchedPacer(pacer, guard), WatchedPolicy(policy, guard)
+        estimator, safety = make_state_estimator(self.profile), make_safety_filter(self.profile, period)
+        return EpisodeAssembly(robot, estimator, pacer, self._surroundings, policy, period, safety)
 
     def reports(self) -> dict[str, Report]:
         """Return how often the robot's state and each camera's images come, by name for `diagnostics`."""
@@ -113,6 +117,8 @@ class RosEpisodeBench:
 
     def close(self) -> None:
         """Let the robot's driver go, and free the channel."""
+        if self.guard is not None:
+            self.guard.close()
         close = getattr(self._robot, "close", None)
         if close is not None:
             with contextlib.suppress(BenchFault):

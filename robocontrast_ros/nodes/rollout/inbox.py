@@ -21,11 +21,13 @@ class Inbox:
 
     Attributes:
         topics: the topics that it subscribes to.
+        refusal: says why no wait may go on; empty while it may.
     """
 
-    def __init__(self, node: Node) -> None:
-        """Start without subscriptions; they will be those of this node."""
-        self._node = node
+    def __init__(self, node: Node, heard: Callable[[str], None] = lambda topic: None) -> None:
+        """Start without subscriptions; they will be those of this node. ``heard`` is told each message's topic."""
+        self._node, self._heard = node, heard
+        self.refusal: Callable[[], str] = lambda: ""
         self._changed = threading.Condition()
         self._latest: dict[str, tuple[float, Any]] = {}
         self._received: Counter[str] = Counter()
@@ -42,10 +44,13 @@ class Inbox:
         """Return the latest message of each topic, all of them of that time [s] or later.
 
         Raises:
-            BenchFault: one did not come within the time [s].
+            BenchFault: one did not come within the time [s], or ``refusal`` says why not to wait.
         """
         with self._changed:
-            if not self._changed.wait_for(lambda: not self._missing(topics, stamp), timeout):
+            came = self._changed.wait_for(lambda: self.refusal() or not self._missing(topics, stamp), timeout)
+            if reason := self.refusal():
+                raise BenchFault(Fault.ROBOT_STOPPED, reason)
+            if not came:
                 raise BenchFault(
                     Fault.SENSOR_LOST,
                     f"nothing on {', '.join(self._missing(topics, stamp))} of {stamp:.3f} s within {timeout:g} s",
@@ -56,6 +61,11 @@ class Inbox:
         """Return how many messages of a topic there were."""
         with self._changed:
             return self._received[topic]
+
+    def wake(self) -> None:
+        """Have waits ask again whether they are refused."""
+        with self._changed:
+            self._changed.notify_all()
 
     def newest(self, topic: str) -> Any | None:
         """Return the latest message of a topic; None before the first."""
@@ -86,6 +96,7 @@ class Inbox:
             self._latest[topic] = (stamp, message)
             self._received[topic] += 1
             self._changed.notify_all()
+        self._heard(topic)
 
     def _missing(self, topics: tuple[str, ...], stamp: float) -> list[str]:
         return [topic for topic in topics if topic not in self._latest or self._latest[topic][0] < stamp]

@@ -72,3 +72,12 @@ class RolloutParameters(LedParameters):
         description="Images that a camera's publisher keeps for subscribers that are behind: the recorder may be "
         "behind by half of them.",
     )
+    watchdog: str = Field(
+        default="",
+        description="Name of the watchdog's node, without which the robot is not moved; empty in lockstep.",
+    )
+    heartbeat_limit: float = Field(
+        default=0.06,
+        gt=0.0,
+        description="Silence of the rollout's heartbeat after which the watchdog stops the robot [s].",
+    )

@@ -37,3 +37,6 @@ LATCHED = _reliable(1, DurabilityPolicy.TRANSIENT_LOCAL)
 
 The last message is enough for the recorder, too: the next trial is published after the recording of this one.
 """
+
+STATE = _reliable(1)
+"""A heartbeat, of which only the newest counts."""

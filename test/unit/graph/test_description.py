@@ -65,6 +65,23 @@ def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock
     assert "clock" not in topics and "judgement" in topics
 
 
+def test_a_watchdog_in_a_process_of_its_own_is_started_on_the_wall_clock_alone(tmp_path):
+    assert "watchdog" not in parameters("language_table_demo", tmp_path)
+    assert parameters("language_table_demo", tmp_path)["rollout"]["watchdog"] == ""
+    real = {"world.backend": "simulation_interfaces", "world.pacing": "wall_clock", "watchdog.rollout": "0.5"}
+    session = resolve("language_table_demo", Overrides(output=str(tmp_path), settings=real))
+    run = session.new_run(0.0)
+    (own,) = [process for process in processes_of(session, run) if "watchdog" in {n.name for n in process.nodes}]
+    assert not own.composed
+    nodes = {node.name: node.parameters for node in nodes_of(session, run)}
+    watchdog, rollout = nodes["watchdog"], nodes["rollout"]
+    assert rollout["watchdog"] == nodes["episode_manager"]["watchdog"] == "watchdog"
+    assert watchdog.items() >= rollout.items(), "the robot's port is made from the same parameters"
+    assert (watchdog["heartbeat_limit"], watchdog["watched_cameras"]) == (pytest.approx(0.05), ["board"])
+    assert watchdog["policy_limit"] > rollout["policy_timeout"]
+    assert {"heartbeat", "stop", "stopped"} <= {topic for topic, _ in recorded_topics(session)}
+
+
 @pytest.mark.parametrize(
     ("world", "key", "cure"),
     [

@@ -33,7 +33,10 @@ WITHOUT_ROSDEP_KEY = {
 EXTRAS = {"learned": {"torch"}}
 OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
 """A script that lerobot's own Python runs."""
-NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"} | {"container"}
+NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"} | {
+    "container",
+    "watchdog",
+}
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +98,7 @@ def is_ros(module: str) -> bool:
         "launch",
         "launch_ros",
         "rclpy",
+        "std_srvs",
     )
 
 

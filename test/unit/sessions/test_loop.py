@@ -232,6 +232,36 @@ def test_a_scene_that_solves_the_instance_when_it_is_read_back_is_never_run(path
     assert bench.executed == []
 
 
+class StoppedBench(LineBench):
+    """Its robot is stopped in the first attempts of its first trial, and released when somebody waits."""
+
+    def __init__(self, stops: int) -> None:
+        super().__init__()
+        self.left, self.on, self.waits = stops, False, 0
+
+    def stopped(self):
+        return "stopped by a person: smoke" if self.on else ""
+
+    def await_release(self):
+        self.on, self.waits = False, self.waits + 1
+
+    def execute(self, trial, attempt):
+        assert not self.on, "nothing is tried while it is stopped"
+        if self.left:
+            self.left, self.on = self.left - 1, True
+            raise BenchFault(Fault.ROBOT_STOPPED, self.stopped())
+        return super().execute(trial, attempt)
+
+
+def test_a_session_waits_until_a_stopped_robot_is_released_and_burns_no_attempt(path):
+    bench = StoppedBench(stops=5)
+    evaluation = line_evaluation(test_set_size=1, perturbations=(), strategy=Standard(), void_retries=0)
+    assert run_session(evaluation, bench, path).reason == "all_trials"
+    assert [e.fault for e in of(path, TrialVoid)] == [Fault.ROBOT_STOPPED] * 5
+    assert [e.detail for e in of(path, Paused)] == ["stopped by a person: smoke"] * 5
+    assert (bench.waits, len(of(path, Resumed)), len(bench.executed)) == (5, 5, 1)
+
+
 def test_pausing_waits_between_trials_and_going_on_finishes_the_session(path):
     control, paused = SessionControl(), threading.Event()
     states = []

@@ -1,0 +1,433 @@
+"""How long it takes from the last heartbeat until the driver is told to stop, and how often that is a false alarm.
+
+A rig: a source, which is the rollout's own heartbeat thread with its command loop and no policy; the watchdog as a
+session starts it; and an emulated driver of an arm, here in this process. The source is killed (SIGKILL), stopped
+(SIGSTOP), or cut off from the network (it is on a host of its own, a network namespace, whose cable is pulled); then
+the watchdog itself is killed. A time is from the stamp of the last heartbeat that reached the driver's host, until the
+middleware has the stop command for the driver; after the watchdog's death, from its last message. Then a time without
+any fault, on a machine whose processors are all busy.
+
+    python -m benchmark.stop_times        (--trials 3 --minutes 0.1 --keep FOLDER)
+
+Root makes network namespaces; without root, there is no `cut`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import rclpy
+import yaml
+from rclpy.node import Node
+from robocontrast_ros.msg import Heartbeat, Stopped
+from robocontrast_ros.srv import ReleaseStop
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from robocontrast_ros.cli.processes import node_environment
+from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.pacing import WallClock
+from robocontrast_ros.graph.ros_domain import Domain
+from robocontrast_ros.nodes.conversions.commands import command_from_msg
+from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.robot import TopicRobot
+from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer, call
+from robocontrast_ros.nodes.runtime.middleware import tune_middleware
+from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED, STATE
+from robocontrast_ros.robots.commands import JointTrajectoryCommand
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.system.processes import die_with_parent
+from robocontrast_ros.system.scheduling import run_before_others
+
+ROBOT = resolve_uri("package://robocontrast_ros/config/robots/franka.yaml")
+PERIOD = 0.1
+"""Control period of the shipped tasks [s]."""
+RATE = 50.0
+"""Of the emulated driver [Hz]."""
+STRIDE = 0.02
+"""How far the source has a joint move in a control period [rad]."""
+TIMEOUT = 60.0
+"""Of anything that is waited for [s]."""
+NO_FAULT = "no_fault"
+FAULTS = ("killed", "stopped", "cut", "watchdog_killed")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Uncounted:
+    """Takes the place of the recorder's watch."""
+
+    def command(self, topic: str) -> None:
+        """Count nothing."""
+
+
+def source() -> None:
+    """Move the arm on and on, as a rollout does, with its heartbeat; wait where the robot is stopped."""
+    rclpy.init()
+    node = Node("rollout")
+    parameters = RolloutParameters(robot=ROBOT, steps_per_control=1, control_period=PERIOD, watchdog="watchdog")
+    profile = load_profile(ROBOT)
+    channel = Channel(node)
+    inbox = Inbox(channel.node)
+    port = TopicRobot(channel.node, profile, parameters, inbox, Uncounted())
+    guard = Guard(channel.node, parameters, inbox, port)
+    robot, pacer = GuardedRobot(port, guard), WallClock(PERIOD)
+    channel.start()
+    guard.start(TIMEOUT)
+    while True:
+        while guard.monitor.reason:
+            time.sleep(0.01)
+        with guard.episode():
+            stamp = 0.0
+            try:
+                guard.prove()
+                pacer.begin()
+                while True:
+                    pacer.step()
+                    reading = robot.state(stamp)
+                    guard.running(0)
+                    stamp = reading.stamp
+                    goal = tuple(position + STRIDE for position in reading.positions)
+                    robot.command(JointTrajectoryCommand(reading.names, goal, PERIOD), stamp)
+            except BenchFault:
+                robot.stop()
+
+
+def serve_sources() -> None:
+    """Fork a source for each line of the standard input, and print its process id: all is imported once."""
+    children: list[int] = []
+    for _ in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            die_with_parent()
+            source()
+        children.append(child)
+        print(child, flush=True)
+        for each in tuple(children):
+            if os.waitpid(each, os.WNOHANG)[0]:
+                children.remove(each)
+
+
+class Driver:
+    """An emulated driver of an arm: publishes where its joints are, and takes note of what it is told."""
+
+    def __init__(self) -> None:
+        tune_middleware()
+        # As ros2_control's controller manager does.
+        run_before_others()
+        rclpy.init()
+        self._owner = Node("driver")
+        self._channel = Channel(self._owner)
+        node, profile = self._channel.node, load_profile(ROBOT)
+        self._names, self._positions = profile.joint_names, tuple(profile.home)
+        self._goal, self._speed = self._positions, 0.0
+        self._shown: deque[tuple[float, ...]] = deque(maxlen=int(RATE))
+        self.changed = threading.Condition()
+        self.commanded = self.held = self.beat = self.spoken = 0.0
+        self.stopped = Stopped()
+        self._publisher = node.create_publisher(JointState, profile.state.topic, RECORDED)
+        node.create_subscription(JointTrajectory, profile.command.topic, self._on_command, LOCKSTEP)
+        node.create_subscription(Heartbeat, "heartbeat", self._on_beat, STATE)
+        node.create_subscription(Stopped, "stopped", self._on_stopped, LATCHED)
+        self._release = node.create_client(ReleaseStop, "watchdog/release")
+        node.create_timer(1.0 / RATE, self._publish)
+        self._channel.start()
+
+    def close(self) -> None:
+        """Leave the graph."""
+        self._channel.close()
+        self._owner.destroy_node()
+        rclpy.shutdown()
+
+    def _publish(self) -> None:
+        self._positions = tuple(p + (g - p) / (RATE * PERIOD) for p, g in zip(self._positions, self._goal, strict=True))
+        self._shown.append(self._positions)
+        message = JointState(name=list(self._names), position=list(self._positions))
+        message.header.stamp = self._owner.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+    def _on_command(self, message: JointTrajectory, info: dict[str, Any]) -> None:
+        command, at = command_from_msg(message), 1e-9 * info["received_timestamp"]
+        with self.changed:
+            self._goal = command.positions
+            # The source never sends the arm where it has just been.
+            if command.positions in self._shown:
+                self.held = at
+            else:
+                self.commanded = at
+            self.changed.notify_all()
+
+    def _on_beat(self, message: Heartbeat) -> None:
+        with self.changed:
+            self.beat = seconds(message.stamp)
+            self.changed.notify_all()
+
+    def _on_stopped(self, message: Stopped) -> None:
+        with self.changed:
+            self.stopped, self.spoken = message, seconds(message.stamp)
+            self.changed.notify_all()
+
+    def wait(self, condition: Callable[[], bool], what: str, timeout: float = TIMEOUT) -> None:
+        """Wait for something to happen."""
+        with self.changed:
+            if not self.changed.wait_for(condition, timeout):
+                raise RuntimeError(f"{what} did not happen within {timeout:g} s; {self.stopped}")
+
+    def release(self) -> None:
+        """Release the stop, once its cause is gone."""
+        deadline = time.monotonic() + TIMEOUT
+        detail = "nobody answers"
+        while time.monotonic() < deadline:
+            try:
+                answer = call(self._release, ReleaseStop.Request(by="campaign"), 2.0)
+            except NoAnswer:
+                continue
+            if answer.accepted or not self.stopped.stopped:
+                return
+            detail = answer.detail
+            time.sleep(0.1)
+        raise RuntimeError(f"the stop was not released: {detail}")
+
+    def moving(self) -> None:
+        """Wait until the source moves the arm, and nobody stops it."""
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
+            begun = time.time()
+            with self.changed:
+                self.changed.wait_for(lambda: min(self.commanded, self.beat, self.spoken) > begun, 2.0)  # noqa: B023
+                moves = min(self.commanded, self.beat, self.spoken) > begun
+            if moves and not self.stopped.stopped:
+                return
+            # A loaded machine may be late with a heartbeat when a process begins.
+            if self.stopped.stopped:
+                self.release()
+        raise RuntimeError(f"the arm was not moved within {TIMEOUT:g} s; {self.stopped}")
+
+
+def ordinary() -> None:
+    """Give a process that is started here the priority that a user's processes have, and not the driver's."""
+    die_with_parent()
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+class Rig:
+    """The source and the watchdog, of which each may be started anew."""
+
+    def __init__(self, driver: Driver, folder: Path, host: Sequence[str] = ()) -> None:
+        self.driver, self._folder = driver, folder
+        self._zygote = subprocess.Popen(
+            [*host, sys.executable, "-m", "benchmark.stop_times", "--sources"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=ordinary,
+        )
+        self._watchdog: subprocess.Popen[bytes] | None = None
+        self.source = 0
+
+    def start_source(self) -> None:
+        """Begin a source."""
+        self._zygote.stdin.write("source\n")
+        self._zygote.stdin.flush()
+        self.source = int(self._zygote.stdout.readline())
+
+    def start_watchdog(self) -> None:
+        """Begin a watchdog, as a session does."""
+        parameters = {"robot": str(ROBOT), "steps_per_control": 1, "control_period": PERIOD, "loop_limit": 5.0}
+        file = self._folder / "watchdog.yaml"
+        file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
+        main = "from robocontrast_ros.nodes.watchdog_node import main; main()"
+        with open(self._folder / "watchdog.log", "ab") as log:
+            words = [sys.executable, "-c", main, "--ros-args", "--params-file", str(file)]
+            self._watchdog = subprocess.Popen(words, stdout=log, stderr=log, preexec_fn=ordinary)
+
+    def kill_source(self) -> None:
+        """End the source without a chance to say so."""
+        os.kill(self.source, signal.SIGKILL)
+
+    def kill_watchdog(self) -> None:
+        """End the watchdog in the same way."""
+        self._watchdog.kill()
+        self._watchdog.wait()
+
+    def close(self) -> None:
+        """End both."""
+        for process in filter(None, (self._zygote, self._watchdog)):
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def made_rig(host: Sequence[str] = ()) -> Iterator[Rig]:
+    with ExitStack() as held:
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
+        domain = held.enter_context(Domain("stop_times"))
+        environment = node_environment(domain.number, elsewhere=bool(host))
+        os.environ.update(environment)
+        driver = Driver()
+        held.callback(driver.close)
+        rig = Rig(driver, folder, host)
+        held.callback(rig.close)
+        rig.start_watchdog()
+        rig.start_source()
+        driver.moving()
+        yield rig
+
+
+def measure(rig: Rig, fault: str, cable: str, draw: random.Random) -> float:
+    """Cause a fault at a random time, and return the time until the stop [s]; leave the arm moving."""
+    driver = rig.driver
+    time.sleep(draw.uniform(0.3, 0.3 + 2.0 * PERIOD))
+    # No stop before this counts: a false alarm would.
+    if driver.stopped.stopped:
+        driver.release()
+        driver.moving()
+    caused = time.time()
+    if fault == "killed":
+        rig.kill_source()
+    elif fault == "stopped":
+        os.kill(rig.source, signal.SIGSTOP)
+    elif fault == "cut":
+        pull(cable, "down")
+    else:
+        rig.kill_watchdog()
+    driver.wait(lambda: driver.held > caused, f"a stop after the fault '{fault}'")
+    with driver.changed:
+        last = driver.spoken if fault == "watchdog_killed" else driver.beat
+        taken = driver.held - last
+    if fault == "killed":
+        rig.start_source()
+    elif fault == "stopped":
+        time.sleep(0.2)
+        os.kill(rig.source, signal.SIGCONT)
+    elif fault == "cut":
+        time.sleep(0.2)
+        pull(cable, "up")
+    else:
+        rig.start_watchdog()
+    if fault != "watchdog_killed":
+        driver.release()
+    driver.moving()
+    return taken
+
+
+def pull(cable: str, state: str) -> None:
+    host, interface = cable.split("/")
+    subprocess.run(["ip", "-n", host, "link", "set", interface, state], check=True)
+
+
+def series(fault: str, trials: int, seed: int, host: Sequence[str] = (), cable: str = "") -> list[float]:
+    draw = random.Random(f"{seed} {fault}")
+    with made_rig(host) as rig:
+        return [measure(rig, fault, cable, draw) for _ in range(trials)]
+
+
+def cut_series(trials: int, seed: int) -> list[float]:
+    """Measure in two network namespaces: driver and watchdog on the one host, the source on the other."""
+    sys.path.insert(0, str(ROOT / "test" / "support"))
+    from two_hosts import two_hosts
+
+    with two_hosts() as (here, there):
+        name = there[there.index("exec") + 1]
+        words = ["--part", "cut", "--trials", str(trials), "--seed", str(seed)]
+        words += ["--host", json.dumps(there), "--cable", f"{name}/{name}0"]
+        done = subprocess.run(
+            [*here, sys.executable, "-m", "benchmark.stop_times", *words],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def false_alarms(minutes: float) -> dict[str, Any]:
+    """Count stops without a fault, while every processor is busy with something else."""
+    reasons, busy = [], []
+    with made_rig() as rig:
+        driver = rig.driver
+        try:
+            for _ in range(os.cpu_count() or 1):
+                words = [sys.executable, "-c", "while True: pass"]
+                busy.append(subprocess.Popen(words, preexec_fn=ordinary))
+            end = time.monotonic() + 60.0 * minutes
+            while time.monotonic() < end:
+                with driver.changed:
+                    stopped = driver.changed.wait_for(lambda: driver.stopped.stopped, 1.0)
+                if stopped:
+                    reasons.append(driver.stopped.reason)
+                    driver.release()
+                    driver.moving()
+        finally:
+            for each in busy:
+                each.kill()
+    return {"minutes": minutes, "stops": len(reasons), "reasons": reasons, "busy": len(busy)}
+
+
+def part(name: str, trials: int, minutes: float, seed: int) -> Any:
+    """Return the times of a fault [s], or what was counted without one, in a process of its own: ROS begins anew."""
+    if name == "cut":
+        return cut_series(trials, seed)
+    words = ["--part", name, "--trials", str(trials), "--minutes", str(minutes), "--seed", str(seed)]
+    program = [sys.executable, "-m", "benchmark.stop_times", *words]
+    done = subprocess.run(program, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    """Run the campaign, or one part of it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=100, help="faults of each kind")
+    parser.add_argument("--minutes", type=float, default=5.0, help="time without a fault, under load")
+    parser.add_argument("--seed", type=int, default=19)
+    parser.add_argument("--keep", type=Path, help="folder of the parts that are done; an interrupted campaign goes on")
+    parser.add_argument("--only", nargs="*", choices=(*FAULTS, NO_FAULT), default=(*FAULTS, NO_FAULT))
+    parser.add_argument("--sources", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--part", choices=(*FAULTS, NO_FAULT), help=argparse.SUPPRESS)
+    parser.add_argument("--host", default="[]", help=argparse.SUPPRESS)
+    parser.add_argument("--cable", default="", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.sources:
+        serve_sources()
+    elif given.part == NO_FAULT:
+        print(json.dumps(false_alarms(given.minutes)))
+    elif given.part:
+        print(json.dumps(series(given.part, given.trials, given.seed, json.loads(given.host), given.cable)))
+    else:
+        found: dict[str, Any] = {"seed": given.seed, "period": PERIOD, "times": {}}
+        for name in given.only:
+            kept = given.keep / f"{name}.json" if given.keep else None
+            if kept is not None and kept.is_file():
+                outcome = json.loads(kept.read_text(encoding="utf-8"))
+            else:
+                outcome = part(name, given.trials, given.minutes, given.seed)
+            if kept is not None:
+                kept.write_text(json.dumps(outcome), encoding="utf-8")
+            if name == NO_FAULT:
+                found[NO_FAULT] = outcome
+            else:
+                found["times"][name] = outcome
+                print(f"{name}: worst {max(outcome):.3f} s of {len(outcome)}", file=sys.stderr)
+        print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""A session that is running, as another command finds it and asks it."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+
+from robocontrast_ros.cli.processes import node_environment
+from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml
+from robocontrast_ros.runs.run_folder import GRAPH_VARIABLES, RunFolder
+from robocontrast_ros.sessions.schema import SessionParameters
+
+
+def graph_of(run: RunFolder, cure: str) -> dict[str, object]:
+    """Return what a run folder says of its graph: the episode manager, the host and the environment of discovery.
+
+    Args:
+        run: the run folder.
+        cure: what to do where the session has no graph.
+
+    Raises:
+        ConfigurationError: its session has no graph, or does not run.
+    """
+    if load_record(SessionParameters, run.session_file).fast:
+        raise ConfigurationError(
+            "command line",
+            "RUN",
+            str(run.path),
+            "the folder of a session that runs as a graph; a fast one keeps its policy, and moves no robot",
+            cure,
+        )
+    if not run.graph.is_file():
+        raise ConfigurationError(
+            "command line",
+            "RUN",
+            str(run.path),
+            "the folder of a session that is running",
+            f"Resume an interrupted session with: robocontrast evaluate --resume {shlex.quote(str(run.path))}",
+        )
+    return read_yaml(run.graph)
+
+
+def ask(graph: dict[str, object], request: str, *arguments: str) -> tuple[int, str]:
+    """Run a module of ``nodes`` in the session's ROS environment; return its exit code and the last line it printed."""
+    # The variables of ROS discovery are the session's, not this terminal's.
+    present = node_environment(0)
+    environment = {k: v for k, v in present.items() if k not in GRAPH_VARIABLES} | graph["environment"]
+    main = f"from robocontrast_ros.nodes.{request} import main; main()"
+    answer = subprocess.run(
+        [sys.executable, "-c", main, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = (answer.stdout.strip() or answer.stderr.strip()).splitlines()
+    return answer.returncode, lines[-1] if lines else f"no answer from the session on {graph['host']}"

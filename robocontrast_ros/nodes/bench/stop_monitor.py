@@ -1,0 +1,84 @@
+"""What the watchdog says, as the rollout and the session hear it: whether the robot may be moved."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from rclpy.node import Node
+
+from robocontrast_ros.msg import Stopped
+from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.nodes.runtime.qos import LATCHED
+
+HOW_TO_RELEASE = "release it with: robocontrast stop --release --by NAME"
+
+
+class StopMonitor:
+    """Listens to ``stopped``. A watchdog that is not heard is a reason not to move, too."""
+
+    def __init__(self, node: Node, watchdog: str, limit: float, changed: Callable[[], None] = lambda: None) -> None:
+        """Subscribe.
+
+        Args:
+            node: that the subscription is made of.
+            watchdog: the watchdog's name, for words.
+            limit: its silence [s] after which it counts as gone.
+            changed: called when the stop comes or goes.
+        """
+        self._watchdog, self._limit, self._changed = watchdog, limit, changed
+        self._condition = threading.Condition()
+        self._last: Stopped | None = None
+        self._heard = self._valid_from = 0.0
+        node.create_subscription(Stopped, "stopped", self._take, LATCHED)
+
+    @property
+    def silent(self) -> bool:
+        """Whether the watchdog is not heard."""
+        with self._condition:
+            return self._last is None or time.monotonic() - self._heard > self._limit
+
+    @property
+    def reason(self) -> str:
+        """Why the robot must not be moved; empty where it may."""
+        with self._condition:
+            last, silence = self._last, time.monotonic() - self._heard
+        if last is None:
+            return f"'{self._watchdog}' was not heard yet"
+        if last.stopped:
+            return f"stopped by {last.by}: {last.reason}; {HOW_TO_RELEASE}"
+        return f"'{self._watchdog}' is silent for {silence:.2f} s" if silence > self._limit else ""
+
+    def doubt(self) -> None:
+        """Trust only what the watchdog says from now on: it may have stopped the robot, and its message may be late."""
+        with self._condition:
+            self._valid_from = time.time()
+
+    def confirmed(self) -> str:
+        """Return ``reason``, once the watchdog was heard after the last doubt."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._last is not None and self._said() >= self._valid_from, self._limit)
+            doubtful = self._last is None or self._said() < self._valid_from
+        return self.reason or (f"'{self._watchdog}' is silent" if doubtful else "")
+
+    def wait_proven(self, timeout: float) -> bool:
+        """Return whether the watchdog shows within a time [s] that it can tell the robot to stop."""
+        with self._condition:
+            return self._condition.wait_for(lambda: self._last is not None and self._last.proven, timeout)
+
+    def wait(self, timeout: float) -> bool:
+        """Return whether the watchdog is heard within a time [s]."""
+        with self._condition:
+            return self._condition.wait_for(lambda: self._last is not None, timeout)
+
+    def _said(self) -> float:
+        return seconds(self._last.stamp)
+
+    def _take(self, message: Stopped) -> None:
+        with self._condition:
+            before, self._last = self._last, message
+            self._heard = time.monotonic()
+            self._condition.notify_all()
+        if before is None or before.stopped != message.stopped:
+            self._changed()

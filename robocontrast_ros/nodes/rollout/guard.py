@@ -1,0 +1,265 @@
+"""The rollout's part in stopping the robot: its heartbeat, and no command while the stop is on."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from rclpy.node import Node
+
+from robocontrast_ros.domain import Fault, Pose, Segment
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.ports import Images, Pacer, PendingAnswer, PolicyConnection, RobotPort
+from robocontrast_ros.episodes.watch import Phase
+from robocontrast_ros.msg import Heartbeat
+from robocontrast_ros.nodes.bench.stop_monitor import StopMonitor
+from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.runtime.qos import STATE
+from robocontrast_ros.policies.protocol import Observation, PolicyDescription
+from robocontrast_ros.policies.serving.runner import Answer
+from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.state_estimation import Reading
+from robocontrast_ros.system.scheduling import run_before_others, run_process_sooner
+
+BEATS = 5
+"""Heartbeats in a control period."""
+
+WATCHDOG_LIMIT = 5.0
+"""Silence of the watchdog after which the rollout stops the robot itself, in control periods; it speaks in each."""
+
+PROOF_TIMEOUT = 5.0
+"""Time for the watchdog to tell the robot to stay, before the first motion [s]."""
+
+PROOF_PERIODS = 3.0
+"""How long that is waited for to arrive, in control periods."""
+
+
+class Guard:
+    """Sends the heartbeat from a thread of its own, listens to the watchdog, and stops the robot where that is silent.
+
+    Attributes:
+        monitor: what the watchdog says.
+    """
+
+    def __init__(self, node: Node, parameters: RolloutParameters, inbox: Inbox, robot: RobotPort) -> None:
+        """Make the publisher and the subscription; the heartbeat begins with ``start``."""
+        self._period, self._limit = parameters.control_period / BEATS, parameters.heartbeat_limit
+        self._robot, self._inbox, self._watchdog = robot, inbox, parameters.watchdog
+        self._publisher = node.create_publisher(Heartbeat, "heartbeat", STATE)
+        limit = WATCHDOG_LIMIT * parameters.control_period
+        self.monitor = StopMonitor(node, parameters.watchdog, limit, inbox.wake)
+        self._phase, self._step, self._turns, self._waiting_since = Phase.IDLE, 0, 0, 0.0
+        self._sequence, self._abandoned, self._last = 0, False, time.monotonic()
+        inbox.refusal = lambda: self.monitor.reason if self._phase.moves else ""
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
+
+    def start(self, timeout: float) -> None:
+        """Begin the heartbeat, and wait up to a time [s] for the watchdog.
+
+        Raises:
+            BenchFault: it does not come up.
+        """
+        # The heartbeat needs the interpreter, which another thread of this process may hold.
+        run_process_sooner()
+        self._thread.start()
+        if not self.monitor.wait(timeout):
+            raise BenchFault(Fault.ROBOT_STOPPED, f"'{self._watchdog}' is not there after {timeout:g} s")
+
+    def close(self) -> None:
+        """End the heartbeat in order, so that nobody takes the silence for a death."""
+        self._end.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=1.0)
+
+    @contextlib.contextmanager
+    def episode(self) -> Iterator[None]:
+        """Have an episode begin; it ends with this context."""
+        self._step, self._abandoned, self._phase = 0, False, Phase.BEGINNING
+        try:
+            yield
+        finally:
+            self._phase = Phase.IDLE
+
+    def prove(self) -> None:
+        """Before the first motion, have the watchdog tell the robot to stay: so its way to the driver is known to work.
+
+        Raises:
+            BenchFault: it does not.
+        """
+        if self.monitor.wait_proven(0.0):
+            return
+        before, self._phase = self._phase, Phase.PROVING
+        try:
+            if not self.monitor.wait_proven(PROOF_TIMEOUT):
+                words = f"'{self._watchdog}' did not show within {PROOF_TIMEOUT:g} s that it can stop the robot"
+                raise BenchFault(Fault.ROBOT_STOPPED, words)
+            # The message must be there before any motion is commanded: it would end it.
+            time.sleep(PROOF_PERIODS * BEATS * self._period)
+        finally:
+            self._phase = before
+
+    def running(self, step: int) -> None:
+        """Take note that the control loop runs, and how many steps it has made."""
+        self._step, self._phase = step, Phase.RUNNING
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Take note that the loop turns to something, and comes back from it."""
+        self._turns += 1
+        try:
+            yield
+        finally:
+            self._turns += 1
+
+    def asked(self) -> None:
+        """Take note that the policy was asked."""
+        self._waiting_since = time.time()
+
+    def answered(self) -> None:
+        """Take note that its answer was taken."""
+        self._waiting_since = 0.0
+
+    def require_free(self) -> None:
+        """Refuse to move the robot where it is stopped, or nobody watches.
+
+        Raises:
+            BenchFault: it is, or nobody does.
+        """
+        if time.monotonic() - self._last > self._limit:
+            self.monitor.doubt()
+        if reason := self.monitor.confirmed():
+            raise BenchFault(Fault.ROBOT_STOPPED, reason)
+
+    def _beat_on(self) -> None:
+        run_before_others()
+        due = self._last = time.monotonic()
+        while not self._end.wait(max(due - time.monotonic(), 0.0)):
+            now = time.monotonic()
+            if now - self._last > self._limit:
+                # This process stood still for so long that the watchdog may have stopped the robot.
+                self.monitor.doubt()
+            self._publish(self._phase)
+            self._last, due = now, max(due + self._period, now)
+            if self._phase.moves and not self._abandoned and self.monitor.silent:
+                self._abandoned = True
+                self._inbox.wake()
+                self._robot.stop()
+        self._publish(Phase.ENDED)
+
+    def _publish(self, phase: Phase) -> None:
+        since = self._waiting_since
+        self._publisher.publish(
+            Heartbeat(
+                stamp=time_to_msg(time.time()),
+                sequence=self._sequence,
+                phase=int(phase),
+                step=self._step,
+                turns=self._turns,
+                waiting_since=time_to_msg(since),
+            )
+        )
+        self._sequence += 1
+
+
+class GuardedRobot:
+    """A ``RobotPort`` that commands nothing while the stop is on."""
+
+    def __init__(self, robot: RobotPort, guard: Guard) -> None:
+        """Take the driver's port."""
+        self._robot, self._guard = robot, guard
+        self.homes = robot.homes
+
+    def state(self, after: float) -> Reading:
+        """Return the first reading later than a time [s]."""
+        with self._guard.turn():
+            return self._robot.state(after)
+
+    def command(self, command: RobotCommand, stamp: float) -> None:
+        """Send a command, where the robot may be moved."""
+        self._guard.require_free()
+        with self._guard.turn():
+            self._robot.command(command, stamp)
+
+    def hold(self, command: RobotCommand, stamp: float) -> None:
+        """End a motion; where the robot is stopped, the watchdog has done that, and where that is silent, stop it."""
+        if not self._guard.monitor.reason:
+            self._robot.hold(command, stamp)
+        else:
+            self.stop()
+
+    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+        """Return the commands to where an episode starts, or to rest, where the robot may be moved."""
+        self._guard.require_free()
+        with self._guard.turn():
+            return self._robot.way(start, after)
+
+    def stop(self) -> None:
+        """Have the robot stop, unless the watchdog does it."""
+        if self._guard.monitor.silent or not self._guard.monitor.reason:
+            self._robot.stop()
+
+
+class WatchedPacer:
+    """A ``Pacer`` whose steps the heartbeat tells."""
+
+    def __init__(self, pacer: Pacer, guard: Guard) -> None:
+        """Take the pacer."""
+        self._pacer, self._guard = pacer, guard
+        self.begin: Callable[[], None] = pacer.begin
+        self.answered: Callable[[PendingAnswer, bool], bool] = pacer.answered
+
+    @property
+    def errors(self) -> Sequence[float]:
+        """How much longer each control period was than it should be [s]."""
+        return self._pacer.errors
+
+    def step(self) -> None:
+        """Let one control period pass."""
+        with self._guard.turn():
+            self._pacer.step()
+
+
+class WatchedPolicy:
+    """A ``PolicyConnection`` of which the heartbeat tells since when its answer is waited for."""
+
+    def __init__(self, policy: PolicyConnection, guard: Guard) -> None:
+        """Take the connection."""
+        self._policy, self._guard = policy, guard
+        self.shown, self.packed = policy.shown, policy.packed
+
+    @property
+    def description(self) -> PolicyDescription:
+        """What the policy that serves needs and answers with."""
+        return self._policy.description
+
+    def reset(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
+        """Begin a trial."""
+        self._policy.reset(instruction, seed, segments)
+
+    def request_actions(self, observation: Observation, images: Images) -> PendingAnswer:
+        """Ask for actions, without waiting for them."""
+        with self._guard.turn():
+            pending = self._policy.request_actions(observation, images)
+        self._guard.asked()
+        return _WatchedAnswer(pending, self._guard)
+
+
+class _WatchedAnswer:
+    def __init__(self, answer: PendingAnswer, guard: Guard) -> None:
+        self._answer, self._guard = answer, guard
+
+    def arrived(self, timeout: float) -> bool:
+        """Wait up to a time [s], and return whether it is there."""
+        return self._answer.arrived(timeout)
+
+    def result(self) -> Answer:
+        """Wait for it."""
+        try:
+            return self._answer.result()
+        finally:
+            self._guard.answered()

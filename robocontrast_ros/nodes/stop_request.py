@@ -1,0 +1,61 @@
+"""Ask a running session's watchdog for a stop, or its release: the process of `robocontrast stop`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import rclpy
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+from std_srvs.srv import Trigger
+
+from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, NoAnswer, call, first_call, wait_for
+from robocontrast_ros.srv import ReleaseStop
+
+TIMEOUT = 20.0
+"""Limit of finding the watchdog, and of its answer [s]."""
+
+
+def main() -> None:
+    """Print the watchdog's answer.
+
+    The arguments are the full name of the watchdog's node, and `stop`, or `release` with the person's name and a note.
+    The exit code is 0 when the robot is stopped, or released, 1 when the release is refused, 3 without an answer.
+    """
+    watchdog, what, *words = sys.argv[1:]
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    owner = Node(f"stop_request_{os.getpid()}", enable_rosout=False, start_parameter_services=False)
+    channel = Channel(owner)
+    try:
+        accepted, said = (_stop if what == "stop" else _release)(channel, watchdog, *words)
+    except NoAnswer as error:
+        print(error)
+        code = 3
+    else:
+        print(said)
+        code = 0 if accepted else 1
+    channel.close()
+    owner.destroy_node()
+    rclpy.try_shutdown()
+    raise SystemExit(code)
+
+
+def _stop(channel: Channel, watchdog: str) -> tuple[bool, str]:
+    client = channel.node.create_client(Trigger, f"{watchdog}/stop")
+    channel.start()
+    wait_for(client, TIMEOUT)
+    # It may be asked twice: sooner is better.
+    answer = first_call(client, Trigger.Request(), TIMEOUT)
+    return answer.success, answer.message
+
+
+def _release(channel: Channel, watchdog: str, by: str, note: str) -> tuple[bool, str]:
+    client = channel.node.create_client(ReleaseStop, f"{watchdog}/release")
+    # A second release would be told that nothing is stopped.
+    probe = DiscoveryProbe(channel.node, watchdog)
+    channel.start()
+    wait_for(client, TIMEOUT)
+    probe.wait(TIMEOUT)
+    answer = call(client, ReleaseStop.Request(by=by, note=note), TIMEOUT)
+    return answer.accepted, answer.detail

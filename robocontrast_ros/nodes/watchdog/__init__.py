@@ -1,0 +1,1 @@
+"""What the watchdog node consists of."""

@@ -1,0 +1,161 @@
+"""watchdog: stops the robot when its control loop, its sensors or its policy are silent, or somebody asks for it."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import CameraInfo
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from robocontrast_ros.configuration import load_plugin
+from robocontrast_ros.episodes.watch import Beat, Limits, Phase, Stop, Watch
+from robocontrast_ros.msg import Heartbeat, Stopped
+from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.parameters import declare_record
+from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, STATE
+from robocontrast_ros.nodes.watchdog.parameters import WatchdogParameters
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.srv import ReleaseStop
+from robocontrast_ros.system.scheduling import run_before_others
+
+LOOKS = 20
+"""Looks at what is silent in a control period."""
+
+
+class Watchdog(Node):
+    """Tells the robot to stop, through a port to its driver of its own.
+
+    All of it runs in one thread: between two looks, the executor takes what has arrived.
+    """
+
+    def __init__(self) -> None:
+        """Declare the parameters; make the robot's port, the inputs, the services and the look."""
+        super().__init__("watchdog")
+        self._node_parameters = parameters = declare_record(self, WatchdogParameters)
+        profile = load_profile(parameters.robot)
+        cameras = {c.name: c.info_topic for c in profile.cameras if c.name in parameters.watched_cameras}
+        inputs = {"state": parameters.state_limit}
+        inputs |= {f"camera/{name}": parameters.camera_limit for name in cameras}
+        self._watch = Watch(
+            Limits(parameters.heartbeat_limit, parameters.loop_limit, parameters.policy_limit, inputs), self.get_name()
+        )
+        port = load_plugin("robot_ports", profile.port, str(parameters.robot), "port")
+        self._inbox = Inbox(self, self._hear)
+        self._robot = port(self, profile, parameters, self._inbox, _Uncounted())
+        self.create_subscription(Heartbeat, "heartbeat", self._beat, STATE)
+        for name, topic in cameras.items():
+            heard = partial(self._heard, f"camera/{name}")
+            self.create_subscription(CameraInfo, topic, heard, qos_profile_sensor_data)
+        self.create_subscription(String, "stop", self._asked_by_topic, LOCKSTEP)
+        # What a service or the command asks for is published there as well, so that the bag has every request.
+        self._requests = self.create_publisher(String, "stop", LOCKSTEP)
+        self._publisher = self.create_publisher(Stopped, "stopped", LATCHED)
+        self.create_service(Trigger, "~/stop", self._stop)
+        self.create_service(ReleaseStop, "~/release", self._release)
+        self._latched: Stop | None = None
+        self._failure, self._due, self._proven = "", 0.0, False
+        # The first line of a log takes some 50 ms of a processor, and this process lets no other have it: that was seen
+        # to keep the driver from reading the stop command. So it is written now.
+        self.get_logger().info(f"watches the rollout, {', '.join(inputs)}")
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(parameters.control_period / LOOKS, self._look, clock=steady)
+
+    def _beat(self, message: Heartbeat) -> None:
+        beat = Beat(Phase(message.phase), message.turns, seconds(message.waiting_since))
+        self._watch.beat(beat, time.monotonic())
+        if beat.phase is Phase.PROVING and not self._proven and self._inbox.newest(self._robot.topic) is not None:
+            # A publisher's first message may take as long as a control period: it must not be the one that counts.
+            self._command_stop()
+            self._due = 0.0
+            self._look()
+
+    def _hear(self, topic: str) -> None:
+        if topic == self._robot.topic:
+            self._watch.heard("state", time.monotonic())
+
+    def _heard(self, source: str, _: Any) -> None:
+        self._watch.heard(source, time.monotonic())
+
+    def _asked_by_topic(self, message: String) -> None:
+        self._ask("topic", message.data or "asked for on the topic `stop`")
+
+    def _stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._ask("service", "asked for by the service `stop`")
+        self._requests.publish(String(data=self._watch.stop.reason))
+        response.success, response.message = True, f"the robot is stopped: {self._watch.stop.reason}"
+        return response
+
+    def _ask(self, source: str, reason: str) -> None:
+        self._watch.ask(source, reason, "a person", time.monotonic())
+        self._look()
+
+    def _release(self, request: ReleaseStop.Request, response: ReleaseStop.Response) -> ReleaseStop.Response:
+        refused = self._watch.release(request.by, time.monotonic())
+        response.accepted = not refused
+        response.detail = refused or f"released by {self._watch.released_by}; the session goes on"
+        if response.accepted:
+            note = f": {request.note}" if request.note else ""
+            self.get_logger().warning(f"the stop was released by {self._watch.released_by}{note}")
+            self._look()
+        return response
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        stop = self._watch.look(now)
+        changed = stop is not self._latched
+        if not changed and now < self._due:
+            return
+        if stop is not None:
+            self._command_stop()
+        self._latched, self._due = stop, now + self._node_parameters.control_period
+        self._publish(stop, now)
+        if changed and stop is not None:
+            self.get_logger().error(f"the robot is stopped by {stop.by}: {stop.reason}")
+
+    def _command_stop(self) -> None:
+        try:
+            self._robot.stop()
+            self._proven = True
+        except Exception as error:  # a watchdog goes on, whatever a driver's port does
+            if self._failure != (failure := f"{type(error).__name__}: {error}"):
+                self._failure = failure
+                self.get_logger().error(f"the robot's port cannot stop it: {failure}")
+
+    def _publish(self, stop: Stop | None, now: float) -> None:
+        message = Stopped(stamp=time_to_msg(time.time()), stopped=stop is not None, proven=self._proven)
+        message.by = self._watch.released_by
+        if stop is not None:
+            message.since = time_to_msg(time.time() - (now - stop.since))
+            message.source, message.reason, message.by = stop.source, stop.reason, stop.by
+        self._publisher.publish(message)
+
+
+class _Uncounted:
+    """Takes the place of the recorder's watch: nobody waits for what the watchdog publishes."""
+
+    def command(self, topic: str) -> None:
+        """Count nothing."""
+
+
+def main() -> None:
+    """Run the node before all others that want this processor, and without memory that it shares with them.
+
+    A process that is stopped (SIGSTOP) while it holds the lock of a shared port makes others wait for a second: of 100
+    stops, two were late by that.
+    """
+    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
+    run_before_others()
+    run_node(Watchdog)
+
+
+if __name__ == "__main__":
+    main()

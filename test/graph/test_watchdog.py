@@ -1,0 +1,305 @@
+"""The watchdog over a real graph: what is silent stops the robot, the stop latches, and a person releases it.
+
+The arm is emulated (wall_clock_line). Nothing here asserts how fast a stop comes: benchmark/stop_times.py measures it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from robocontrast_ros.msg import Stopped
+from robocontrast_ros.srv import ReleaseStop
+from rosbags.highlevel import AnyReader
+from sensor_msgs.msg import CameraInfo, JointState
+from session_runs import SUPPORT, Workplace, events_of, finish, node_pids, wait_until
+from spinning import spun_node
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+from two_hosts import NotAllowed, two_hosts
+
+from robocontrast_ros.cli.processes import Processes, node_command, node_environment
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.graph.description import processes_of
+from robocontrast_ros.nodes.runtime.channel import call
+from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
+from robocontrast_ros.runs.events import Paused, ProcessDied, Resumed, SetUp, TrialVoid
+from robocontrast_ros.sessions.resolving import resolve
+
+COMMANDS, INFO = "fr3_arm_controller/joint_trajectory", "camera/camera/color/camera_info"
+
+
+class Witness:
+    """Hears what the arm is told, from the start, and where it is; holds the camera."""
+
+    def __init__(self, node) -> None:
+        self._told: list[tuple[float, tuple[float, ...]]] = []
+        self.states: list[Stopped] = []
+        self.films = True
+        self._places: set[tuple[float, ...]] = set()
+        self._lock = threading.Lock()
+        node.create_subscription(JointState, "joint_states", self._on_state, RECORDED)
+        node.create_subscription(JointTrajectory, COMMANDS, self._on_command, RECORDED)
+        node.create_subscription(Stopped, "stopped", self.states.append, LATCHED)
+        self.button = node.create_publisher(String, "stop", LOCKSTEP)
+        self.stop = node.create_client(Trigger, "watchdog/stop")
+        self.release = node.create_client(ReleaseStop, "watchdog/release")
+        self._camera = node.create_publisher(CameraInfo, INFO, LOCKSTEP)
+        node.create_timer(0.05, lambda: self._camera.publish(CameraInfo()) if self.films else None)
+
+    def _on_state(self, message) -> None:
+        with self._lock:
+            self._places.add(tuple(message.position))
+
+    def _on_command(self, message) -> None:
+        with self._lock:
+            self._told.append((time.time(), tuple(message.points[0].positions)))
+
+    @property
+    def commands(self) -> list[tuple[float, bool]]:
+        """When the arm was told what, and whether that was to stay where it has been."""
+        with self._lock:
+            return [(at, goal in self._places) for at, goal in self._told]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the stop is on."""
+        return bool(self.states) and self.states[-1].stopped
+
+    def moves(self, after: float, before: float = math.inf) -> bool:
+        """Tell whether the arm was told to move between two times."""
+        return any(after < at < before and not stays for at, stays in self.commands)
+
+    def stays_from(self, now: float) -> bool:
+        """Tell whether the arm is told to stay, again and again, and nothing else, from a time on."""
+        wait_until(lambda: self.holds(now, 5), "the stop is told again and again")
+        end = time.time()
+        # Where the arm was then may be heard later than what it was told.
+        wait_until(lambda: time.time() > end + 2.0, "the last messages")
+        return not self.moves(now, end)
+
+    def holds(self, after: float, times: int = 3) -> bool:
+        """Tell whether the arm was told to stay, again and again, after a time."""
+        return sum(at > after and stays for at, stays in self.commands) >= times
+
+    def await_motion(self) -> None:
+        """Wait until the arm is told to move."""
+        now = time.time()
+        wait_until(lambda: self.moves(now), "a motion")
+
+    def await_stop(self, source: str, after: float) -> None:
+        """Wait until the arm is told to stay and the stop is on, for the right reason; then nothing moves it."""
+        wait_until(lambda: self.stopped and self.holds(after), f"a stop because of {source}")
+        assert self.states[-1].source == source
+        assert self.states[-1].proven
+        # What was under way when the stop came has arrived; from now on nothing does.
+        time.sleep(0.5)
+        assert self.stays_from(time.time()) and self.stopped
+
+    def released(self, by: str = "Ada") -> bool:
+        """Release the stop by its service, and return whether that was accepted."""
+        return call(self.release, ReleaseStop.Request(by=by, note="seen"), 20.0).accepted
+
+
+def session_file(place: Workplace, **changes) -> Path:
+    task = place.folder / "line.yaml"
+    task.write_text("task: wall_clock_line:LongLine\n")
+    content = {
+        "world": {"backend": "wall_clock_line:Helper", "pacing": "wall_clock"},
+        "composed": False,
+        "task": str(task),
+        "policy": place.policy("BackAndForth", "wall_clock_line"),
+        "recording": {"images": False},
+        # The machine of the tests may be slow; how fast a stop is, is measured elsewhere.
+        "watchdog": {"rollout": 5.0, "state": 5.0, "loop": 20.0, "cameras": 2.0},
+        **changes,
+    }
+    return place.session(**content)
+
+
+@contextmanager
+def running(place: Workplace, **changes):
+    """Run a session whose arm moves; yield its process, its run folder and a witness, and end it."""
+    with spun_node("witness") as node:
+        witness = Witness(node)
+        process = place.begin("evaluate", session_file(place, **changes))
+        try:
+            wait_until(lambda: place.runs or process.poll() is not None, "a run folder")
+            assert process.poll() is None, finish(process)[1]
+            witness.await_motion()
+            yield process, place.runs[0], witness
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                finish(process)
+
+
+def voids(run: Path) -> list[TrialVoid]:
+    return [event for event in events_of(run) if isinstance(event, TrialVoid)]
+
+
+def pauses(run: Path) -> list[Paused]:
+    return [event for event in events_of(run) if isinstance(event, Paused)]
+
+
+def test_anybody_stops_the_robot_and_a_person_releases_it_by_name_and_the_session_goes_on(tmp_path):
+    place = Workplace(tmp_path)
+    with running(place) as (_, run, witness):
+        (first, *_) = [event for event in events_of(run) if isinstance(event, SetUp)]
+        assert witness.commands[0][0] > first.time, "nothing was commanded before the set-up was confirmed"
+        assert witness.commands[0][1], "and first it was told to stay, which proves the watchdog's way to it"
+
+        def by_topic() -> None:
+            witness.button.publish(String(data="the red button"))
+
+        def by_service() -> None:
+            assert call(witness.stop, Trigger.Request(), 20.0).success
+
+        def by_console() -> None:
+            code, output = place.run("stop", run)
+            assert code == 0 and "the robot is stopped" in output, output
+
+        for number, (source, ask) in enumerate(
+            [("topic", by_topic), ("service", by_service), ("service", by_console)], start=1
+        ):
+            now = time.time()
+            ask()
+            witness.await_stop(source, now)
+            wait_until(lambda count=number: len(pauses(run)) == count, "the session waits")
+            assert [v.fault for v in voids(run)] == [Fault.ROBOT_STOPPED] * number
+            assert "robocontrast stop --release --by NAME" in pauses(run)[-1].detail
+            if source == "topic":
+                assert "the red button" in pauses(run)[-1].detail
+                assert not witness.released(by=" "), "nobody releases it without a name"
+                assert witness.released()
+            else:
+                assert place.run("stop", run, "--release")[0] == 2
+                assert witness.stopped
+                code, output = place.run("stop", run, "--release", "--by", "Ada Lovelace")
+                assert code == 0 and "released by Ada Lovelace" in output, output
+            witness.await_motion()
+            wait_until(lambda count=number: len(resumed(run)) == count, "the session goes on")
+    (bag, *_) = sorted((run / "bags").iterdir())
+    with AnyReader([bag]) as reader:
+        counts = {connection.topic.strip("/"): connection.msgcount for connection in reader.connections}
+    assert min(counts[topic] for topic in ("heartbeat", "stop", "stopped")) > 0, counts
+
+
+def resumed(run: Path) -> list[Resumed]:
+    return [event for event in events_of(run) if isinstance(event, Resumed)]
+
+
+def test_a_camera_that_is_silent_and_a_rollout_that_stands_still_stop_the_robot_and_a_dead_one_ends_the_session(
+    tmp_path,
+):
+    place = Workplace(tmp_path)
+    with running(place) as (process, run, witness):
+        now, witness.films = time.time(), False
+        witness.await_stop("camera/board", now)
+        assert not witness.released(), "the camera is still silent"
+        witness.films = True
+        wait_until(witness.released, "the release")
+        witness.await_motion()
+
+        rollout, now = node_pids(run)["rollout"], time.time()
+        os.kill(rollout, signal.SIGSTOP)
+        witness.await_stop("rollout", now)
+        wait_until(lambda: len(pauses(run)) == 2, "the session waits, though the rollout does not answer")
+        assert not witness.released(), "the rollout is still silent"
+        now = time.time()
+        os.kill(rollout, signal.SIGCONT)
+        assert witness.stays_from(now), "a rollout that comes back moves nothing"
+        wait_until(witness.released, "the release")
+        witness.await_motion()
+
+        now = time.time()
+        os.kill(node_pids(run)["rollout"], signal.SIGKILL)
+        wait_until(lambda: witness.stopped and witness.holds(now, 1), "a stop")
+        assert witness.states[-1].source == "rollout"
+        code, output = finish(process)
+        assert code == 3 and "process 'rollout' was killed by SIGKILL" in output, output
+        assert any(isinstance(event, ProcessDied) for event in events_of(run))
+        assert [v.fault for v in voids(run)[:2]] == [Fault.ROBOT_STOPPED] * 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_a_watchdog_that_is_lost_stops_the_robot_and_ends_the_session(tmp_path, number):
+    place = Workplace(tmp_path)
+    with running(place) as (process, run, witness):
+        watchdog, now = node_pids(run)["watchdog"], time.time()
+        os.kill(watchdog, number)
+        wait_until(lambda: witness.holds(now, 1), "the rollout stops the robot itself")
+        last = max(at for at, stays in witness.commands if stays)
+        code, output = finish(process)
+        assert code == 3, output
+        assert not witness.moves(last), "and moves it no more"
+        if number == signal.SIGKILL:
+            assert "process 'watchdog' was killed by SIGKILL" in output
+        else:
+            assert voids(run)[0].fault is Fault.ROBOT_STOPPED and "is silent" in voids(run)[0].detail
+
+
+def test_a_rollout_that_is_cut_off_from_the_network_no_longer_moves_the_robot(tmp_path, domain):
+    place = Workplace(tmp_path)
+    resolved = resolve(session_file(place, cameras=[]))
+    run = resolved.new_run(time.time())
+    folder = run.parameters / "nodes"
+    folder.mkdir()
+    environment = node_environment(domain, elsewhere=True) | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SUPPORT), environment.get("PYTHONPATH")]))
+    try:
+        with two_hosts() as (here, there):
+            cable = there[there.index("exec") + 1]
+            commands = {}
+            for process in processes_of(resolved, run):
+                file = str(process.write_parameters(folder))
+                host = there if process.name == "rollout" else here
+                commands[process.name] = [*host, *node_command(process.name, "--params-file", file)]
+            nodes = Processes(commands, run.path / "logs", environment)
+            try:
+                bag = run.path / "bags"
+                wait_until(lambda: list(bag.glob("*/*.mcap")), "a trial")
+                time.sleep(3.0)
+                assert not voids(run)
+                assert os.system(f"ip -n {cable} link set {cable}0 down") == 0
+                wait_until(lambda: pauses(run), "the session waits")
+            finally:
+                nodes.stop()
+    except NotAllowed as error:
+        pytest.skip(str(error))
+    (void, *_) = voids(run)
+    assert void.fault is Fault.ROBOT_STOPPED and "no heartbeat of the rollout" in void.detail
+    beats, states, told = messages(next(bag.iterdir()))
+    assert beats and max(beats) < min(at for at, stopped in states if stopped)
+    after = [stays for at, stays in told if at > max(beats)]
+    assert len(after) >= 5 and all(after), "once it was cut off, the arm was told to stay, again and again"
+    assert not all(stays for _, stays in told), "before, it moved"
+    assert all(not b or a for (_, b), (_, a) in pairwise(states)), "the stop stayed on"
+
+
+def messages(bag: Path):
+    """Return when heartbeats came, the stop's states, and whether each command had the arm stay, from a bag."""
+    beats, states, told, places = [], [], [], set()
+    with AnyReader([bag]) as reader:
+        for connection, at, raw in reader.messages():
+            message, topic = reader.deserialize(raw, connection.msgtype), connection.topic.strip("/")
+            if topic == "heartbeat":
+                beats.append(at)
+            elif topic == "stopped":
+                states.append((at, message.stopped))
+            elif topic == "joint_states":
+                places.add(tuple(message.position))
+            elif topic == COMMANDS:
+                told.append((at, tuple(message.points[0].positions) in places))
+    return beats, states, told
