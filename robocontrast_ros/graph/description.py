@@ -25,7 +25,7 @@ CONTAINER = "container"
 
 SIMULATOR_SERVICES = (
     *("get_simulator_features", "get_entities_states", "set_entity_state", "spawn_entity", "delete_entity"),
-    *("reset_simulation", "step_simulation"),
+    *("reset_simulation", "step_simulation", "set_simulation_state"),
 )
 """Services of simulation_interfaces that the graph uses."""
 
@@ -141,6 +141,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "camera_widths": [camera.width for camera in cameras],
         "camera_heights": [camera.height for camera in cameras],
         "camera_period": 0.0 if when_asked else period,
+        "real_time": not world.lockstep,
     }
     simulator_services = {name: f"{named.simulator.rstrip('/')}/{name}" for name in SIMULATOR_SERVICES}
     bridge = {
@@ -149,6 +150,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "robot": robot_file,
         "backend": named.backend,
         "stream": world.streams,
+        "plays": not world.lockstep,
         "contacts_topic": robot.contacts_topic if robot.reports_contacts else "",
         "scene_period": period,
         "timeout": timeouts.set_up,
@@ -162,6 +164,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "cameras": [camera.name for camera in cameras] if world.features.moves_cameras else [],
         "step_simulation": simulator_services["step_simulation"],
         "pacing": named.pacing,
+        "streams": world.streams,
         "world_resets_robot": world.features.resets_robot,
         "sources": ["simulator", "sim_bridge"] if world.features.embedded else ["sim_bridge"],
         "steps_per_control": steps_per_control(task, task_file),
