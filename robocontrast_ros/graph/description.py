@@ -118,6 +118,20 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
     return (*processes[:-1], *([NodeProcess(together)] if together else ()), processes[-1])
 
 
+def world_parameters(session: ResolvedSession) -> dict[str, Any]:
+    """Return what a simulator of a session's robot and world is told of them."""
+    scenes, cameras = session.task.scenes, session.parameters.cameras
+    return {
+        "robot": str(session.robot_file),
+        "world": scenes.world,
+        "start_position": [float(value) for value in scenes.start_position or ()],
+        "physics_step": scenes.physics_step,
+        "cameras": [camera.name for camera in cameras],
+        "camera_widths": [camera.width for camera in cameras],
+        "camera_heights": [camera.height for camera in cameras],
+    }
+
+
 def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[GraphNode, ...]:
     """Return the nodes of a session; ``episode_manager`` is the last.
 
@@ -129,17 +143,10 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     period = 1.0 / task.control_rate
     world, named = session.world, session.parameters.world
     when_asked = world.features.embedded and session.parameters.camera_images == "when_asked"
-    start = [float(value) for value in task.scenes.start_position or ()]
     cameras, loading = session.parameters.cameras, 2.0 * timeouts.load
     simulator = {
-        "robot": robot_file,
-        "world": task.scenes.world,
-        "start_position": start,
-        "physics_step": task.scenes.physics_step,
+        **world_parameters(session),
         "spawnables": sorted(task.scenes.models.values()),
-        "cameras": [camera.name for camera in cameras],
-        "camera_widths": [camera.width for camera in cameras],
-        "camera_heights": [camera.height for camera in cameras],
         "camera_period": 0.0 if when_asked else period,
         "real_time": not world.lockstep,
     }

@@ -55,7 +55,7 @@ class Simulator(Node):
     def __init__(self) -> None:
         """Declare the parameters, compose the world and draw a first image of each camera."""
         super().__init__("simulator")
-        parameters = declare_record(self, self.parameters_type)
+        self._given = parameters = declare_record(self, self.parameters_type)
         check_installed()
         profile = load_profile(parameters.robot)
         sizes = zip(parameters.cameras, parameters.camera_widths, parameters.camera_heights, strict=True)
