@@ -246,7 +246,7 @@ def main() -> None:
         found = measure(arguments.minutes, arguments.reliability, Path(folder))
     held.close()
     if arguments.json:
-        print(json.dumps(found))
+        print(json.dumps({"seed": 0, **found}))
         return
     table = Table("topic", "rate [Hz]", "published", "recorded", "lost")
     for topic, row in found["topics"].items():

@@ -123,9 +123,13 @@ def compare(compared: Compared, instances: int, repeats: int, camera_rate: float
     """Run a session in both ways and return what came out."""
     folder.mkdir(parents=True)
     settings = settings_of(compared, instances, repeats)
-    lockstep = trials_of(in_lockstep(compared, settings, folder))
-    run, lab = on_the_wall_clock(compared, settings, folder, camera_rate)
-    wall = trials_of(run / "journal.jsonl")
+    journal = in_lockstep(compared, settings, folder)
+    return outcome_of(compared, journal, *on_the_wall_clock(compared, settings, folder, camera_rate), camera_rate)
+
+
+def outcome_of(compared: Compared, journal: Path, run: Path, lab: dict[str, Any], camera_rate: float) -> dict[str, Any]:
+    """Return what came out of a session, from its journal in lockstep, its run on the wall clock, and the laboratory."""
+    lockstep, wall = trials_of(journal), trials_of(run / "journal.jsonl")
     rows = []
     for key in sorted(lockstep.keys() & wall.keys()):
         pair = (lockstep[key].result, wall[key].result)
@@ -186,11 +190,13 @@ def main() -> None:
     """Run the sessions and print what came out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", nargs="+", choices=SESSIONS, default=list(SESSIONS))
-    parser.add_argument("--instances", type=int, default=5, help="test instances of a session with families of its own")
+    parser.add_argument("--instances", type=int, default=3, help="test instances of a session with families of its own")
     parser.add_argument("--repeats", type=int, default=1, help="of a session that repeats its trials")
     parser.add_argument("--camera-rate", type=float, default=15.0, help="of each camera [Hz]")
     parser.add_argument("--json", action="store_true", help="print numbers instead of a table")
-    parser.add_argument("--work", type=Path, help="folder that is kept, with runs and bags; else a temporary one")
+    parser.add_argument(
+        "--work", type=Path, help="folder with runs and bags, in which it continues; else a temporary one"
+    )
     arguments = parser.parse_args()
     # As in every process of a session.
     pin(os.environ)
@@ -199,9 +205,11 @@ def main() -> None:
         results = {}
         for name in arguments.sessions:
             print(f"{name} …", file=sys.stderr)
-            results[name] = compare(
-                SESSIONS[name], arguments.instances, arguments.repeats, arguments.camera_rate, work / name
-            )
+            kept = work / f"{name}.json"
+            if not kept.exists():
+                sizes = (arguments.instances, arguments.repeats, arguments.camera_rate)
+                kept.write_text(json.dumps(compare(SESSIONS[name], *sizes, work / name)))
+            results[name] = json.loads(kept.read_text())
     if arguments.json:
         print(json.dumps({"seed": 7, "sessions": results}))
     else:

@@ -101,8 +101,18 @@ class LabCameras(CameraPublishers):
         self._order: Any = None
         self._ordered = threading.Condition()
         self.taken = self.missed = 0
+        self._thread = threading.Thread(target=self._work, name="cameras", daemon=True)
+        self._closed = False
         if self._cameras:
-            threading.Thread(target=self._work, name="cameras", daemon=True).start()
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, which frees its renderer."""
+        with self._ordered:
+            self._closed = True
+            self._ordered.notify()
+        if self._cameras:
+            self._thread.join(timeout=10.0)
 
     def time_passed(self) -> None:
         """Have a picture of each camera taken, if it is time."""
@@ -135,7 +145,10 @@ class LabCameras(CameraPublishers):
         latency, frame = node.given.camera_latency, node.given.camera_frame
         while True:
             with self._ordered:
-                self._ordered.wait_for(lambda: self._order is not None)
+                self._ordered.wait_for(lambda: self._order is not None or self._closed)
+                if self._closed:
+                    renderer.close()
+                    return
                 now, model, data, indices, infos = self._order
             for (camera, info_publisher, publisher), index, info in zip(self._cameras, indices, infos, strict=True):
                 pixels, frame_id = renderer.render(model, data, camera.name, index), frame or camera.frame_id
@@ -166,7 +179,9 @@ class EmulatedLab(Simulator):
         return self._given
 
     def on_end(self) -> None:
-        """Say what it did."""
+        """End the cameras, and say what the laboratory did."""
+        self._cameras.close()
+        super().on_end()
         if self.given.report:
             control, cameras = self._control, self._cameras
             passed = control.played + control.lost
