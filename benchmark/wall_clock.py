@@ -21,12 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
 from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
+from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.domain import BASE
+from robocontrast_ros.messages.decoding import NANOSECONDS, stamp_from_msg
 from robocontrast_ros.runs.events import TrialFinished, TrialVoid
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.fast_mode import open_bench
@@ -44,6 +47,7 @@ from domains import own_domain  # noqa: E402
 from laboratory import WORLD, laboratory  # noqa: E402
 
 SCORES = ("success", "progress")
+QUANTILES = (0.5, 0.95)
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def compare(compared: Compared, instances: int, repeats: int, camera_rate: float
 
 
 def outcome_of(compared: Compared, journal: Path, run: Path, lab: dict[str, Any], camera_rate: float) -> dict[str, Any]:
-    """Return what came out of a session, from its journal in lockstep, its run on the wall clock, and the laboratory."""
+    """Return what came out, from the journal in lockstep, the run on the wall clock, and what the laboratory did."""
     lockstep, wall = trials_of(journal), trials_of(run / "journal.jsonl")
     rows = []
     for key in sorted(lockstep.keys() & wall.keys()):
@@ -152,12 +156,34 @@ def outcome_of(compared: Compared, journal: Path, run: Path, lab: dict[str, Any]
         "void": sorted(e.fault.name for e in voids),
         "rescored_equal": sum(score.equal for score in scored),
         "rescored": len(scored),
+        "pacing": pacing_of(run),
         "lab": {
             **{key: lab[key] for key in ("real_time_factor", "played", "images", "images_missed")},
             "camera_rate": camera_rate,
             "rates": {topic: count / lab["seconds"] for topic, count in lab["published"].items()},
         },
     }
+
+
+def pacing_of(run: Path) -> dict[str, list[float]]:
+    """Return quantiles of the times of a run's control steps, from its bags [s].
+
+    ``period`` is from one observation to the next, ``observed`` from an observation's stamp to when the rollout had it,
+    ``commanded`` from that stamp to the command that answers it, as the recorder received them; only trajectories are
+    stamped.
+    """
+    period: list[float] = []
+    ages: dict[str, list[float]] = {"tool_pose": [], "joint_trajectory": []}
+    for bag in sorted((run / "bags").iterdir()):
+        before = None
+        for message in read_bag(bag, lambda topic, _: topic.rpartition("/")[2] in ages).messages:
+            stamp, kind = stamp_from_msg(message.decode().header.stamp), message.topic.rpartition("/")[2]
+            ages[kind].append((message.timestamp - stamp) / NANOSECONDS)
+            if kind == "tool_pose":
+                period += [] if before is None else [(stamp - before) / NANOSECONDS]
+                before = stamp
+    found = {"period": period, "observed": ages["tool_pose"], "commanded": ages["joint_trajectory"]}
+    return {name: np.quantile(times, QUANTILES).tolist() for name, times in found.items() if times}
 
 
 def difference(found: dict[str, Any], name: str) -> Estimate:

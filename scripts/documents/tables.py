@@ -1069,8 +1069,12 @@ def wall_clock_table() -> str:
 
 
 def laboratory_table() -> str:
-    """Return how well the emulated laboratory kept real time in each session, and what became of its trials."""
-    head = ["robot", "real-time factor", "driver [Hz]", "images that were late", "void", "scored alike from the bag"]
+    """Return how well the emulated laboratory kept real time in each session, and what became of its trials.
+
+    Of times, median and 95th percentile.
+    """
+    head = ["robot", "real-time factor", "driver [Hz]", "images left out", "control period [ms]"]
+    head += ["from observation to command [ms]", "void", "scored alike from the bag"]
     lines = []
     for found in _on_the_wall_clock().values():
         lab = found["lab"]
@@ -1083,11 +1087,16 @@ def laboratory_table() -> str:
                 f"{lab['real_time_factor']:.3f}",
                 f"{rate:.0f}",
                 f"{100.0 * late:.0f} % of {lab['camera_rate']:g} Hz",
+                *(_milliseconds(found["pacing"].get(name)) for name in ("period", "commanded")),
                 str(len(found["void"])),
                 alike,
             ]
         )
     return markdown([head, *lines])
+
+
+def _milliseconds(quantiles: Sequence[float] | None) -> str:
+    return "-" if quantiles is None else ", ".join(f"{1e3 * one:.0f}" for one in quantiles)
 
 
 def differing_trials() -> str:

@@ -104,6 +104,10 @@ class PlayControl:
         late = max(behind - LONGEST_CATCH_UP, 0.0)
         self._reached += late
         self.lost += late
+        if late:
+            log, share = self._node.get_logger(), self.played / (self.played + self.lost)
+            text = f"this machine is too slow for real time: the world goes at {share:.2f} of the wall clock's speed"
+            log.warning(text, throttle_duration_sec=10.0)
         for _ in range(int((behind - late) / period)):
             try:
                 self._world.step(self._steps)
