@@ -1073,12 +1073,12 @@ def laboratory_table() -> str:
 
     Of times, median and 95th percentile.
     """
-    head = ["robot", "real-time factor", "driver [Hz]", "images left out", "control period [ms]"]
+    head = ["robot", "real-time factor", "state [Hz]", "images left out", "control period [ms]"]
     head += ["from observation to command [ms]", "void", "scored alike from the bag"]
     lines = []
     for found in _on_the_wall_clock().values():
         lab = found["lab"]
-        rate = max(lab["rates"].values())
+        rate = min(lab["rates"].values())
         late = lab["images_missed"] / (lab["images"] + lab["images_missed"])
         alike = f"{found['rescored_equal']}/{found['rescored']}"
         lines.append(
