@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import rclpy
 from mcap.reader import make_reader
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
@@ -85,7 +86,7 @@ def drive(topic: str, reliability: str) -> None:
     for line in sys.stdin:
         while publisher.get_subscription_count() == 0:
             time.sleep(0.01)
-        began, sent, longest = time.monotonic(), 0, 0.0
+        began, sent, refused, longest = time.monotonic(), 0, 0, 0.0
         count = round(float(line) * rate)
         while sent < count:
             late = time.monotonic() - began - sent / rate
@@ -95,9 +96,13 @@ def drive(topic: str, reliability: str) -> None:
             longest = max(longest, late)
             message = messages[sent % len(messages)]
             message.header.stamp = node.get_clock().now().to_msg()
-            publisher.publish(message)
+            try:
+                publisher.publish(message)
+            except RCLError:
+                # The middleware gives up where it cannot take a message within its own limit, 0.1 s for Fast DDS.
+                refused += 1
             sent += 1
-        print(sent, longest, flush=True)
+        print(sent - refused, refused, longest, flush=True)
     node.destroy_node()
     rclpy.shutdown()
 
@@ -178,7 +183,7 @@ def measure(minutes: float, reliability: str, folder: Path) -> dict[str, Any]:
         )
         for topic in DRIVERS
     }
-    published, recorded_, missing = Counter(), Counter(), Counter()
+    published, refused, recorded_, missing = Counter(), Counter(), Counter(), Counter()
     problems: list[str] = []
     size, latest, left, number = 0, 0.0, minutes, 0
     began = None
@@ -194,8 +199,9 @@ def measure(minutes: float, reliability: str, folder: Path) -> dict[str, Any]:
                 driver.stdin.flush()
             sent = {}
             for topic, driver in drivers.items():
-                count, late = driver.stdout.readline().split()
+                count, not_sent, late = driver.stdout.readline().split()
                 sent[topic], latest = int(count), max(latest, float(late))
+                refused[topic] += int(not_sent)
             answer = rig.stop(sent)
             published.update(sent)
             recorded_.update(in_file(bag))
@@ -216,7 +222,12 @@ def measure(minutes: float, reliability: str, folder: Path) -> dict[str, Any]:
         "minutes": minutes,
         "reliability": reliability,
         "topics": {
-            topic: {"rate": rate, "published": published[topic], "recorded": recorded_[topic]}
+            topic: {
+                "rate": rate,
+                "published": published[topic],
+                "refused": refused[topic],
+                "recorded": recorded_[topic],
+            }
             for topic, (_, rate) in DRIVERS.items()
         },
         "missing": dict(missing),

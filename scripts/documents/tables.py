@@ -1115,20 +1115,19 @@ def _changed(found: Mapping[str, Any], score: str) -> Estimate:
     return paired_difference(wall, lockstep, [row["base_id"] for row in found["trials"]])
 
 
+def recorded_minutes() -> str:
+    """Return for how long drivers at full rate were recorded [minutes]."""
+    return f"{result('recorder_load').values['minutes']:g}"
+
+
 def recorded_table() -> str:
     """Return what the recorder got of what drivers published at full rate."""
-    head = ["topic", "rate [Hz]", "published", "recorded", "lost"]
-    lines = [
-        [
-            topic,
-            f"{row['rate']:g}",
-            str(row["published"]),
-            str(row["recorded"]),
-            str(row["published"] - row["recorded"]),
-        ]
-        for topic, row in result("recorder_load").values["topics"].items()
-    ]
-    return markdown([head, *lines])
+    lines = [["topic", "rate [Hz]", "not taken by the middleware", "published", "recorded", "lost"]]
+    for topic, row in result("recorder_load").values["topics"].items():
+        lost = row["published"] - row["recorded"]
+        counts_ = (row["refused"], row["published"], row["recorded"], lost)
+        lines.append([topic, f"{row['rate']:g}", *map(str, counts_)])
+    return markdown(lines)
 
 
 # --- perturbations of navigation --------------------------------------------------------------------------------------
