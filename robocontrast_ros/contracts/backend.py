@@ -130,10 +130,6 @@ class BackendContract:
             not features.streams or callable(getattr(backend, "request", None)),
             "a backend whose features say `streams` has `request`; it has not",
         )
-        promise(
-            features.steps or not features.streams,
-            "a world whose scene is known at every control step can be stepped; its features say `streams` alone",
-        )
 
     def test_the_scene_is_known_before_one_was_set_up(self) -> None:
         """The first moves start from it."""

@@ -28,7 +28,7 @@ CONTAINER = "container"
 
 SIMULATOR_SERVICES = (
     *("get_simulator_features", "get_entities_states", "set_entity_state", "spawn_entity", "delete_entity"),
-    *("reset_simulation", "step_simulation"),
+    *("reset_simulation", "step_simulation", "set_simulation_state"),
 )
 """Services of simulation_interfaces that the graph uses."""
 
@@ -121,6 +121,20 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
     return (*processes[:-1], *([NodeProcess(together)] if together else ()), processes[-1])
 
 
+def world_parameters(session: ResolvedSession) -> dict[str, Any]:
+    """Return what a simulator of a session's robot and world is told of them."""
+    scenes, cameras = session.task.scenes, session.parameters.cameras
+    return {
+        "robot": str(session.robot_file),
+        "world": scenes.world,
+        "start_position": [float(value) for value in scenes.start_position or ()],
+        "physics_step": scenes.physics_step,
+        "cameras": [camera.name for camera in cameras],
+        "camera_widths": [camera.width for camera in cameras],
+        "camera_heights": [camera.height for camera in cameras],
+    }
+
+
 def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[GraphNode, ...]:
     """Return the nodes of a session; ``episode_manager`` is the last.
 
@@ -132,18 +146,12 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     period = 1.0 / task.control_rate
     world, named = session.world, session.parameters.world
     when_asked = world.features.embedded and session.parameters.camera_images == "when_asked"
-    start = [float(value) for value in task.scenes.start_position or ()]
     cameras, loading = session.parameters.cameras, 2.0 * timeouts.load
     simulator = {
-        "robot": robot_file,
-        "world": task.scenes.world,
-        "start_position": start,
-        "physics_step": task.scenes.physics_step,
+        **world_parameters(session),
         "spawnables": sorted(task.scenes.models.values()),
-        "cameras": [camera.name for camera in cameras],
-        "camera_widths": [camera.width for camera in cameras],
-        "camera_heights": [camera.height for camera in cameras],
         "camera_period": 0.0 if when_asked else period,
+        "real_time": not world.lockstep,
     }
     watched, limits = not world.lockstep, session.parameters.watchdog
     simulator_services = {name: f"{named.simulator.rstrip('/')}/{name}" for name in SIMULATOR_SERVICES}
@@ -153,6 +161,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "robot": robot_file,
         "backend": named.backend,
         "stream": world.streams,
+        "plays": not world.lockstep,
         "contacts_topic": robot.contacts_topic if robot.reports_contacts else "",
         "scene_period": period,
         "timeout": timeouts.set_up,
@@ -166,6 +175,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "cameras": [camera.name for camera in cameras] if world.features.moves_cameras else [],
         "step_simulation": simulator_services["step_simulation"],
         "pacing": named.pacing,
+        "streams": world.streams,
         "world_resets_robot": world.features.resets_robot,
         "sources": ["simulator", "sim_bridge"] if world.features.embedded else ["sim_bridge"],
         "steps_per_control": steps_per_control(task, task_file),

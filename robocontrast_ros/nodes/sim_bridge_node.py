@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from geometry_msgs.msg import PoseStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
@@ -18,7 +19,7 @@ from robocontrast_ros.nodes.conversions.domain import fault_to_msg, scene_to_msg
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.clock import now
-from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
+from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, subscribe
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
@@ -35,7 +36,8 @@ from robocontrast_ros.worlds.timing import Periodic
 class SimBridge(Node):
     """Serves SetupScene and GetScene of a backend; publishes `scene`.
 
-    That is once a control period of simulated time where the scene is streamed, else whenever it was asked for.
+    Where the scene is streamed, that is once a control period of simulated time, or, in a world that goes on by itself,
+    for each `tool_pose`; else whenever it was asked for.
     """
 
     threads = 2
@@ -65,6 +67,7 @@ class SimBridge(Node):
                 simulation=lambda: self._connected(robot.world_frame),
                 settle_steps=parameters.settle_steps,
                 tolerance=parameters.tolerance,
+                plays=parameters.plays,
             )
         )
         group = ReentrantCallbackGroup()
@@ -80,13 +83,16 @@ class SimBridge(Node):
 
     def _subscribe(self) -> None:
         parameters, node = self._node_parameters, self._channel.node
-        node.create_subscription(Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
+        if parameters.plays:
+            subscribe(node, PoseStamped, "tool_pose", self._on_tool_pose, LOCKSTEP)
+        else:
+            node.create_subscription(Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
         if parameters.contacts_topic:
             node.create_subscription(Contacts, parameters.contacts_topic, self._on_contacts, LOCKSTEP)
 
     def _connected(self, frame: str) -> RosSimulation:
         parameters = self._node_parameters
-        simulation = RosSimulation(self._channel.node, parameters, frame, parameters.timeout)
+        simulation = RosSimulation(self._channel.node, parameters, frame, parameters.timeout, parameters.plays)
         simulation.wait(parameters.startup_timeout)
         return simulation
 
@@ -95,6 +101,12 @@ class SimBridge(Node):
         if self._backend is not None and self._schedule.due(now):
             self._schedule.done(now)
             self._backend.request(self._on_scene, self._on_failure)
+
+    def _on_tool_pose(self, message: PoseStamped) -> None:
+        """Have the scene read: it is paired with this pose, and is later by what that takes, a few milliseconds."""
+        if self._backend is not None:
+            stamp = seconds(message.header.stamp)
+            self._backend.request(lambda _, scene: self._on_scene(stamp, scene), self._on_failure)
 
     def _on_scene(self, stamp: float, scene: Scene) -> None:
         if not self._node_parameters.contacts_topic:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMsg
@@ -19,7 +19,7 @@ from tf2_msgs.msg import TFMessage
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.images.rendering import Camera
-from robocontrast_ros.messages.decoding import pose_from_msg
+from robocontrast_ros.messages.decoding import NANOSECONDS, pose_from_msg
 from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
@@ -45,12 +45,19 @@ UNHURRIED = ("get_entities_states",)
 
 
 class Simulator(Node):
-    """Serves simulation_interfaces relative to its name; starts PAUSED, to be moved by StepSimulation."""
+    """Serves simulation_interfaces relative to its name.
+
+    It starts PAUSED, to be moved by StepSimulation, and publishes `clock`; or, in real time, PLAYING: it then stamps
+    with the system clock, as the drivers of a real robot do.
+    """
+
+    parameters_type: ClassVar[type[SimulatorParameters]] = SimulatorParameters
+    cameras_type: ClassVar[type[CameraPublishers]] = CameraPublishers
 
     def __init__(self) -> None:
         """Declare the parameters, compose the world and draw a first image of each camera."""
         super().__init__("simulator")
-        parameters = declare_record(self, SimulatorParameters)
+        self._given = parameters = declare_record(self, self.parameters_type)
         check_installed()
         profile = load_profile(parameters.robot)
         sizes = zip(parameters.cameras, parameters.camera_widths, parameters.camera_heights, strict=True)
@@ -63,7 +70,8 @@ class Simulator(Node):
             f"parameters of node '{self.get_name()}'",
         )
         self.exit_code: int | None = None
-        self._clock_publisher = self.create_publisher(ClockMsg, "clock", RECORDED)
+        self._real_time = parameters.real_time
+        self._clock_publisher = None if self._real_time else self.create_publisher(ClockMsg, "clock", RECORDED)
         self._sensors = {
             topic: self.create_publisher(message_class(kind), topic, quality)
             for topics, quality in ((profile.driver_topics, RECORDED), (profile.simulated_topics, LATCHED))
@@ -73,16 +81,16 @@ class Simulator(Node):
         transforms = Topic(profile.transforms_topic, TF_MESSAGE)
         silent = transforms not in profile.driver_topics
         self._frames = self.create_publisher(TFMessage, transforms.name, RECORDED) if silent else None
-        self._cameras = CameraPublishers(self, self._world, parameters.camera_period)
+        self._cameras = self.cameras_type(self, self._world, parameters.camera_period, self._now)
         self._commands = [
             self.create_subscription(message_class(kind), topic, self._on_command, LOCKSTEP)
             for topic, kind in profile.command_topics
         ]
-        self._control = PlayControl(self, self._world, self._on_played)
+        self._control = PlayControl(self, self._world, self._on_played, parameters.publish_period, self._real_time)
         self._publish_sensors(self._world.latched_sensors())
         self.create_service(GetSimulatorFeatures, "~/get_simulator_features", self._get_simulator_features)
         for name, (kind, answer) in {
-            **EntityServices(self._world, parameters.spawnables).answers(),
+            **EntityServices(self._world, parameters.spawnables, self._now).answers(),
             "reset_simulation": (ResetSimulation, self._reset_simulation),
             "step_simulation": (StepSimulation, self._step_simulation),
             "get_simulation_state": (GetSimulationState, self._control.get),
@@ -121,7 +129,7 @@ class Simulator(Node):
         self._world.reset(request.scope)
         if (request.scope or ResetScope.ALL) & ResetScope.TIME:
             self._cameras.reset()
-            self._clock_publisher.publish(clock_to_msg(self._world.time))
+            self._publish_clock()
 
     def _get_simulator_features(self, _: Any, response: Any) -> Any:
         response.features = SimulatorFeatures(
@@ -164,7 +172,7 @@ class Simulator(Node):
 
     def _publish(self) -> None:
         """Publish time and sensors as they are now, and see whether images of this time are due."""
-        self._clock_publisher.publish(clock_to_msg(self._world.time))
+        self._publish_clock()
         self._publish_sensors(self._world.sensors())
         self._publish_frames()
         self._cameras.time_passed()
@@ -173,11 +181,21 @@ class Simulator(Node):
         # They cost time, are not recorded, for they follow from the joint states, and mostly nobody looks.
         if self._frames is not None and self._frames.get_subscription_count():
             sensor = Sensor(self._frames.topic, "", Transforms(self._world.moving_frames()))
-            self._frames.publish(sensor_to_msg(sensor, self._world.time))
+            self._frames.publish(sensor_to_msg(sensor, self._now()))
 
     def _publish_sensors(self, sensors: Iterable[Sensor]) -> None:
         for sensor in sensors:
-            self._sensors[sensor.topic].publish(sensor_to_msg(sensor, self._world.time))
+            self._sensors[sensor.topic].publish(sensor_to_msg(sensor, self._now()))
+
+    def _publish_clock(self) -> None:
+        if self._clock_publisher is not None:
+            self._clock_publisher.publish(clock_to_msg(self._world.time))
+
+    def _now(self) -> float:
+        """Return the time of the world's present state, for stamps [s]."""
+        if not self._real_time:
+            return self._world.time
+        return self.get_clock().now().nanoseconds / NANOSECONDS - self._control.behind
 
 
 def main() -> None:

@@ -59,6 +59,14 @@ def open_bench(
             "embedded, for a session without ROS",
             "Leave `fast` out, so that the graph is started.",
         )
+    if not session.world.lockstep:
+        raise ConfigurationError(
+            str(session.source),
+            "world.pacing",
+            given.pacing,
+            "lockstep, for a session without ROS",
+            "Leave `fast` out, so that the graph is started.",
+        )
     if session.world.judge.asks:
         raise ConfigurationError(
             str(session.source),

@@ -185,8 +185,8 @@ class LoadedWorld:
 
     @property
     def streams(self) -> bool:
-        """Whether the scene is known at every control step; on the wall clock it is read when asked for alone."""
-        return self.features.streams and self.lockstep
+        """Whether the scene is known at every control step."""
+        return self.features.streams
 
 
 def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -> LoadedWorld:
@@ -205,9 +205,6 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     if pacer.steps_world and not features.steps:
         expected = f"a pacing that steps no world, for backend '{parameters.backend}' cannot be stepped"
         raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `wall_clock`.")
-    if features.embedded and not pacer.steps_world:
-        expected = f"a pacing that steps the world, for backend '{parameters.backend}' stands still otherwise"
-        raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `lockstep`.")
     if features.embedded and parameters.simulator != "simulator":
         expected = f"simulator, for backend '{parameters.backend}' has its own"
         cure = "For a simulator that runs already take `backend: simulation_interfaces`."

@@ -19,8 +19,9 @@ class BackendFeatures:
     Attributes:
         embedded: whether it works on our own simulator, which the graph then starts.
         steps: whether its world waits to be stepped; else it goes on by itself.
-        streams: whether the scene of every control step can be read; else it is known when it was set up, and when it
-            is asked for at the end of a trial.
+        streams: whether the scene of every control step can be read, of a world that goes on by itself the one at the
+            time at which it is asked for; else it is known when it was set up, and when it is asked for at the end of a
+            trial.
         resets_robot: whether setting a scene up brings the robot to its start; else the robot is sent there before a
             trial, if it is an arm, or is brought there by whoever sets scenes up.
         moves_cameras: whether cameras can be moved for a trial, by the service MoveCameras beside those of the
@@ -45,6 +46,7 @@ class BackendContext:
         simulation: connects to a simulator's standard services, and returns them.
         settle_steps: physics steps after objects were placed, before they are read, in a simulator.
         tolerance: how far an object may be from where it was put [m].
+        plays: whether the session's world goes on by itself, on the wall clock.
     """
 
     task: Task
@@ -53,6 +55,7 @@ class BackendContext:
     simulation: Callable[[], Simulation]
     settle_steps: int = 50
     tolerance: float = 0.01
+    plays: bool = False
 
 
 class SceneBackend(Protocol):
@@ -108,6 +111,7 @@ class SimulatorBackend(SimulatedScene):
             context.tolerance,
             robot.world_frame,
             robot.name if robot.mobile else "",
+            context.plays,
         )
 
 

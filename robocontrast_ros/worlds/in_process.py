@@ -76,6 +76,9 @@ class WorldSimulation:
         """What simulates and draws the world."""
         return self._world.description
 
+    def play(self, playing: bool) -> None:
+        """Do nothing: this world only waits."""
+
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose."""
         with _refusals():

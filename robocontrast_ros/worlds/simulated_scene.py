@@ -7,8 +7,8 @@ entities that exist are moved, and every pose that was set is read back.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from enum import IntEnum
 from typing import Protocol
 
@@ -26,12 +26,17 @@ class Feature(IntEnum):
     ENTITY_STATE_SETTING = 11
     SIMULATION_RESET = 20
     SIMULATION_RESET_STATE = 22
+    SIMULATION_STATE_SETTING = 25
+    SIMULATION_STATE_PAUSE = 26
     STEP_SIMULATION_SINGLE = 31
     STEP_SIMULATION_MULTIPLE = 32
 
 
 REQUIRED = (Feature.ENTITY_STATE_GETTING, Feature.ENTITY_STATE_SETTING, Feature.STEP_SIMULATION_SINGLE)
-"""Without these no scene can be set up in lockstep; the others are used where they are available."""
+"""Without these no scene can be set up; the others are used where they are available."""
+
+TO_PAUSE = (Feature.SIMULATION_STATE_SETTING, Feature.SIMULATION_STATE_PAUSE)
+"""Also required of a simulator that plays on the wall clock."""
 
 
 class SimulationError(Exception):
@@ -77,6 +82,9 @@ class Simulation(Protocol):
     def step(self, steps: int) -> None:
         """Let that many physics steps pass."""
 
+    def play(self, playing: bool) -> None:
+        """Let the world go on by itself from now on, or pause it, unless it is so already."""
+
 
 SAME_PLACE = 1e-6
 """How far apart two positions may be by rounding alone [m]."""
@@ -96,8 +104,9 @@ class SimulatedScene:
         tolerance: float,
         frame_id: str = "world",
         robot: str = "",
+        plays: bool = False,
     ) -> None:
-        """Take the simulator and the objects of a task.
+        """Take the simulator and the objects of a task; have a simulator play that goes on by itself.
 
         Args:
             simulation: the simulator's services.
@@ -106,6 +115,7 @@ class SimulatedScene:
             tolerance: how far an object, or the robot, may then be from where it was put [m].
             frame_id: the simulator's world frame.
             robot: entity of a mobile robot, whose pose is part of the scene; empty for a fixed robot.
+            plays: whether the simulator goes on by itself, and is paused only while a scene is set up.
 
         Raises:
             ConfigurationError: the simulator lacks a required feature, or the robot.
@@ -115,7 +125,9 @@ class SimulatedScene:
         self._order: tuple[str, ...] = ()
         self._model_of: dict[str, str] = {}
         self._features = simulation.features()
-        missing = [feature.name for feature in REQUIRED if feature not in self._features]
+        self._plays = plays
+        required = (*REQUIRED, *TO_PAUSE) if plays else REQUIRED
+        missing = [feature.name for feature in required if feature not in self._features]
         if missing:
             expected = f"also {', '.join(missing)}"
             cure = "Use a simulator, or a version of it, that serves them."
@@ -125,6 +137,8 @@ class SimulatedScene:
             expected = f"also '{robot}', the robot"
             cure = "Name the robot's profile as its entity in the simulator."
             raise ConfigurationError("simulator", "entities", sorted(entities), expected, cure)
+        if plays:
+            simulation.play(True)
 
     def read(self) -> tuple[float, Scene]:
         """Return the time [s] and the objects that are there; contacts are not known from states.
@@ -189,8 +203,9 @@ class SimulatedScene:
         """
         try:
             before = self._simulation.poses()[1]
-            self._place(target)
-            self._simulation.step(self._settle_steps)
+            with self._paused():
+                self._place(target)
+                self._simulation.step(self._settle_steps)
         except SimulationError as error:
             raise _failed(str(error)) from None
         stamp, scene = self.read()
@@ -200,6 +215,18 @@ class SimulatedScene:
             moved = {move.name for move in moves}
         self._verify(target, scene, moved)
         return stamp, scene
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        """Pause a world that plays: nothing must touch what is half set up."""
+        if not self._plays:
+            yield
+            return
+        self._simulation.play(False)
+        try:
+            yield
+        finally:
+            self._simulation.play(True)
 
     def _place(self, target: Scene) -> None:
         if target.frame_id != self._frame_id:

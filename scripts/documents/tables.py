@@ -27,7 +27,7 @@ from robocontrast_ros.domain import BASE
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS
 from robocontrast_ros.statistics.changes import difference_in_differences
-from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean
+from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.studies import results as study_results
@@ -1045,6 +1045,90 @@ def comparisons_table() -> str:
 def comparison_precision() -> str:
     """Return the greatest standard error of the sign test's mean numbers of pairs: ``0.2``."""
     return f"{max(line[-2] for line in result('sequential_comparison').values['comparisons']):.1f}"
+
+
+# --- worlds ---------------------------------------------------------------------------------------------------------
+
+
+def wall_clock_table() -> str:
+    """Return sessions on the wall clock beside lockstep: successes, and paired differences over test instances."""
+    head = [
+        "session",
+        "robot",
+        "pairs",
+        "solved in lockstep",
+        "on the wall clock",
+        "difference in success",
+        "in progress",
+    ]
+    lines = []
+    for found in _on_the_wall_clock().values():
+        solved_ = [round(sum(row["success"][way] for row in found["trials"])) for way in (0, 1)]
+        both = (between(_changed(found, score)) for score in ("success", "progress"))
+        lines.append([f"`{found['session']}`", found["robot"], str(len(found["trials"])), *map(str, solved_), *both])
+    return markdown([head, *lines])
+
+
+def laboratory_table() -> str:
+    """Return how well the emulated laboratory kept real time in each session, and what became of its trials.
+
+    Of times, median and 95th percentile.
+    """
+    head = ["robot", "real-time factor", "state [Hz]", "images left out", "control period [ms]"]
+    head += ["from observation to command [ms]", "void", "scored alike from the bag"]
+    lines = []
+    for found in _on_the_wall_clock().values():
+        lab = found["lab"]
+        rate = min(lab["rates"].values())
+        late = lab["images_missed"] / (lab["images"] + lab["images_missed"])
+        alike = f"{found['rescored_equal']}/{found['rescored']}"
+        lines.append(
+            [
+                found["robot"],
+                f"{lab['real_time_factor']:.3f}",
+                f"{rate:.0f}",
+                f"{100.0 * late:.0f} % of {lab['camera_rate']:g} Hz",
+                *(_milliseconds(found["pacing"].get(name)) for name in ("period", "commanded")),
+                str(len(found["void"])),
+                alike,
+            ]
+        )
+    return markdown([head, *lines])
+
+
+def _milliseconds(quantiles: Sequence[float] | None) -> str:
+    return "-" if quantiles is None else ", ".join(f"{1e3 * one:.0f}" for one in quantiles)
+
+
+def differing_trials() -> str:
+    """Return in words how many trials have another success on the wall clock than in lockstep: ``3 of 50``."""
+    rows = [row for found in _on_the_wall_clock().values() for row in found["trials"]]
+    return f"{sum(row['success'][0] != row['success'][1] for row in rows)} of {len(rows)}"
+
+
+def _on_the_wall_clock() -> Mapping[str, Any]:
+    return result("wall_clock").values["sessions"]
+
+
+def _changed(found: Mapping[str, Any], score: str) -> Estimate:
+    """Return the mean difference of a score, wall clock minus lockstep, with its interval over test instances."""
+    lockstep, wall = zip(*(row[score] for row in found["trials"]), strict=True)
+    return paired_difference(wall, lockstep, [row["base_id"] for row in found["trials"]])
+
+
+def recorded_minutes() -> str:
+    """Return for how long drivers at full rate were recorded [minutes]."""
+    return f"{result('recorder_load').values['minutes']:g}"
+
+
+def recorded_table() -> str:
+    """Return what the recorder got of what drivers published at full rate."""
+    lines = [["topic", "rate [Hz]", "not taken by the middleware", "published", "recorded", "lost"]]
+    for topic, row in result("recorder_load").values["topics"].items():
+        lost = row["published"] - row["recorded"]
+        counts_ = (row["refused"], row["published"], row["recorded"], lost)
+        lines.append([topic, f"{row['rate']:g}", *map(str, counts_)])
+    return markdown(lines)
 
 
 # --- perturbations of navigation --------------------------------------------------------------------------------------

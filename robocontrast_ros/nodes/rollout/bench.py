@@ -140,11 +140,7 @@ class RosEpisodeBench:
         self._take(policy)
         if self._inbox.topics == before:
             return
-        # A publisher keeps nothing for a subscriber that it has not discovered. A node that answers a client that was
-        # made after a subscription has discovered the subscription, too.
-        for name in self._parameters.sources:
-            with fault_without_answer(Fault.SENSOR_LOST):
-                DiscoveryProbe(self._channel.node, name).wait(self._parameters.startup_timeout)
+        self._probe_sources()
 
     def begin_recording(self, bag: str) -> None:
         """Count from now on what is published; take no step while the recorder of a bag is too far behind."""
@@ -181,8 +177,12 @@ class RosEpisodeBench:
         """Have everything published again until all of it arrives, and the scorer is there; time passes if it must.
 
         Publishers do not wait for a subscriber that they have not discovered, and in lockstep a sensor
-        message that is lost never comes again.
+        message that is lost never comes again. On the wall clock a scene is published for a `tool_pose` alone, which
+        begins with the first episode.
         """
+        if self._step is None:
+            self._probe_sources()
+        inputs = tuple(topic for topic in self._inputs if self._step is not None or topic != "scene")
         steps = 0 if self._parameters.publishes_unstepped else self._parameters.steps_per_control
 
         def step_and_capture() -> None:
@@ -193,12 +193,12 @@ class RosEpisodeBench:
         limit = self._parameters.startup_timeout
         deadline = time.monotonic() + limit
         while not (
-            self._inbox.wait_for_new(self._inputs, FIRST_CALL_PERIOD, step_and_capture)
+            self._inbox.wait_for_new(inputs, FIRST_CALL_PERIOD, step_and_capture)
             and self._surroundings.listeners > 0
             and self._channel.node.count_publishers("progress") > 0
         ):
             if time.monotonic() > deadline:
-                what = ", ".join((*self._inputs, "progress"))
+                what = ", ".join((*inputs, "progress"))
                 absent = (absence(self._channel.node, topic, Kind.TOPIC) for topic in self._silent())
                 why = "; ".join(("", *absent))
                 raise BenchFault(Fault.SENSOR_LOST, f"not all of {what} came up within {limit:g} s{why}")
@@ -206,6 +206,16 @@ class RosEpisodeBench:
     def _silent(self) -> list[str]:
         """Return the topics that nobody publishes."""
         return [topic for topic in self._inputs if not self._channel.node.count_publishers(topic)]
+
+    def _probe_sources(self) -> None:
+        """Wait until the nodes that publish images and the scene have discovered the subscriptions.
+
+        A publisher keeps nothing for a subscriber that it has not discovered. A node that answers a client that was
+        made after a subscription has discovered the subscription, too.
+        """
+        for name in self._parameters.sources:
+            with fault_without_answer(Fault.SENSOR_LOST):
+                DiscoveryProbe(self._channel.node, name).wait(self._parameters.startup_timeout)
 
     def _take(self, policy: PolicyDescription) -> None:
         """Make the controller of a policy, and subscribe to what it needs.

@@ -22,6 +22,7 @@ class RolloutParameters(LedParameters):
         default="lockstep",
         description="How time passes: `lockstep`, by StepSimulation, `wall_clock`, or a plug-in's name.",
     )
+    streams: bool = Field(default=True, description="Whether the scene of every control step is published.")
     world_resets_robot: bool = Field(
         default=True,
         description="Whether setting a scene up brings the robot to its start; else an arm is sent there.",

@@ -17,8 +17,8 @@ from robocontrast_ros.robots.profile_base import RobotProfile
 class RecorderWatch:
     """Counts the messages of each recorded topic, as far as the rollout knows of them.
 
-    In lockstep it knows how many there are on each topic of a control step. On the wall clock it knows its own, and the
-    scorer's answers; how often drivers publish is their affair.
+    In lockstep it knows how many there are on each topic of a control step. On the wall clock it knows its own, the
+    scenes that are read for them, and the scorer's answers; how often drivers publish is their affair.
 
     Attributes:
         published: messages by topic, since ``begin``.
@@ -28,9 +28,9 @@ class RecorderWatch:
         """Subscribe to the recorder's status, and count for no bag."""
         images = (topic for camera in profile.cameras for topic in (camera.images.name, camera.info_topic))
         self._images = tuple(images) if lockstep else ()
-        self._steps: tuple[str, ...] = ("tool_pose", "progress")
+        self._steps: tuple[str, ...] = ("tool_pose", "progress", *(("scene",) if parameters.streams else ()))
         if lockstep:
-            self._steps += ("clock", "scene", *(topic for topic, _ in profile.driver_topics))
+            self._steps += ("clock", *(topic for topic, _ in profile.driver_topics))
         # Where nobody is asked for images, they come at every control step.
         self._each_step = self._steps if parameters.capture_images else (*self._steps, *self._images)
         self._commands = tuple(topic for topic, _ in profile.command_topics)

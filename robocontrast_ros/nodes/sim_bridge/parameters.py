@@ -29,6 +29,11 @@ class SimBridgeParameters(LedParameters, SimulationServices):
         default=True,
         description="Whether the scene is published at every control step; else only when it was asked for.",
     )
+    plays: bool = Field(
+        default=False,
+        description="Whether the world goes on by itself: the scene of a control step is read when `tool_pose` comes, "
+        "whose stamp it gets, and a simulator is paused while a scene is set up; else it is read on `clock`.",
+    )
     clock_topic: str = Field(
         default="clock",
         description="Simulated time; `/clock` where a simulator in another namespace publishes it.",

@@ -10,13 +10,14 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 from pydantic import Field
 from rclpy.node import Node
-from simulation_interfaces.msg import EntityState, Result
+from simulation_interfaces.msg import EntityState, Result, SimulationState
 from simulation_interfaces.srv import (
     DeleteEntity,
     GetEntitiesStates,
     GetSimulatorFeatures,
     ResetSimulation,
     SetEntityState,
+    SetSimulationState,
     SpawnEntity,
     StepSimulation,
 )
@@ -49,12 +50,17 @@ class SimulationServices:
     delete_entity: str = Field(default="simulator/delete_entity", description="DeleteEntity service.")
     reset_simulation: str = Field(default="simulator/reset_simulation", description="ResetSimulation service.")
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
+    set_simulation_state: str = Field(
+        default="simulator/set_simulation_state", description="SetSimulationState service, on the wall clock alone."
+    )
 
 
 class RosSimulation:
     """A ``worlds.Simulation`` over ROS services."""
 
-    def __init__(self, node: Node, services: SimulationServices, frame_id: str, timeout: float) -> None:
+    def __init__(
+        self, node: Node, services: SimulationServices, frame_id: str, timeout: float, plays: bool = False
+    ) -> None:
         """Make the clients.
 
         Args:
@@ -62,6 +68,7 @@ class RosSimulation:
             services: their names.
             frame_id: the simulator's world frame.
             timeout: limit of each call [s].
+            plays: whether the simulator goes on by itself, and so has to be paused at times.
         """
         self.description = ""
         self._node = node
@@ -76,6 +83,7 @@ class RosSimulation:
                 (DeleteEntity, services.delete_entity),
                 (ResetSimulation, services.reset_simulation),
                 (StepSimulation, services.step_simulation),
+                *(((SetSimulationState, services.set_simulation_state),) if plays else ()),
                 # Made last and asked first: a simulator that has discovered this client has discovered those before it.
                 (GetSimulatorFeatures, services.get_simulator_features),
             )
@@ -144,13 +152,20 @@ class RosSimulation:
         """Let that many physics steps pass."""
         self._call(StepSimulation.Request(steps=steps), "to step")
 
+    def play(self, playing: bool) -> None:
+        """Let the world go on by itself from now on, or pause it, unless it is so already."""
+        state = SimulationState.STATE_PLAYING if playing else SimulationState.STATE_PAUSED
+        request = SetSimulationState.Request(state=SimulationState(state=state))
+        there = (SetSimulationState.Response.ALREADY_IN_TARGET_STATE,)
+        self._checked(self._clients[SetSimulationState], request, "to play" if playing else "to pause", there)
+
     def _call(self, request: Any, what: str) -> Any:
         kind = next(kind for kind in self._clients if isinstance(request, kind.Request))
         return self._checked(self._clients[kind], request, what)
 
-    def _checked(self, client: Any, request: Any, what: str) -> Any:
+    def _checked(self, client: Any, request: Any, what: str, fine: tuple[int, ...] = ()) -> Any:
         response = answer(client, request, Fault.SIMULATOR_LOST, self._timeout)
-        if response.result.result != Result.RESULT_OK:
+        if response.result.result not in (Result.RESULT_OK, *fine):
             result = response.result
             raise SimulationError(f"the simulator refused {what}: {result.error_message} (code {result.result})")
         return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -25,9 +26,16 @@ time than it would be without the delay: every request that can move the world h
 class CameraPublishers:
     """Draws and publishes the images of a world's cameras."""
 
-    def __init__(self, node: Node, world: World, period: float) -> None:
-        """Make the publishers; the period is the least time between two images [s], 0 for images on request only."""
-        self._world = world
+    def __init__(self, node: Node, world: World, period: float, now: Callable[[], float]) -> None:
+        """Make the publishers.
+
+        Args:
+            node: that they are made of.
+            world: whose cameras are drawn.
+            period: least time between two images [s]; 0 for images on request only.
+            now: returns the time of the world's present state, for stamps [s].
+        """
+        self._world, self._now = world, now
         interfaces = {camera.name: camera for camera in world.profile.cameras}
         self._cameras = [
             (
@@ -44,7 +52,7 @@ class CameraPublishers:
 
     def time_passed(self) -> None:
         """See whether images of the present time are due."""
-        self._due = self._schedule.due(self._world.time)
+        self._due = self._schedule.due(self._now())
 
     def draw_soon(self) -> None:
         """Draw what is due after the delay."""
@@ -60,7 +68,7 @@ class CameraPublishers:
     def draw(self) -> int:
         """Publish an image of each camera, stamped with the present time; return their number."""
         self._due = False
-        now = self._world.time
+        now = self._now()
         self._schedule.done(now)
         for camera, infos, images in self._cameras:
             infos.publish(camera_info_to_msg(self._world.cameras.info(camera.name), camera.frame_id, now))

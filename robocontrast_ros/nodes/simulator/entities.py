@@ -32,9 +32,9 @@ VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*
 class EntityServices:
     """Answers the requests: each method fills in its response, or raises an error, from which the result is made."""
 
-    def __init__(self, world: World, spawnables: Sequence[str]) -> None:
-        """Take the world, and the URIs that GetSpawnables answers with."""
-        self._world, self._spawnables = world, spawnables
+    def __init__(self, world: World, spawnables: Sequence[str], now: Callable[[], float]) -> None:
+        """Take the world, the URIs that GetSpawnables answers with, and what returns the time of its state [s]."""
+        self._world, self._spawnables, self._now = world, spawnables, now
         self._frame = world.profile.world_frame
         self._state_messages = convert.EntityStateMessages()
 
@@ -56,11 +56,11 @@ class EntityServices:
         response.entities = convert.select(self._world, request.filters)
 
     def _get_entity_state(self, request: Any, response: Any) -> None:
-        response.state = self._state(request.entity, header(self._frame, self._world.time))
+        response.state = self._state(request.entity, header(self._frame, self._now()))
 
     def _get_entities_states(self, request: Any, response: Any) -> None:
         response.entities = convert.select(self._world, request.filters)
-        now = header(self._frame, self._world.time)
+        now = header(self._frame, self._now())
         response.states = [self._state(name, now) for name in response.entities]
 
     def _state(self, name: str, now: Header) -> EntityState:

@@ -32,6 +32,18 @@ class SimulatorParameters(LedParameters):
         description="Least simulated time between two images of a camera [s]; 0 for images on request only.",
     )
 
+    real_time: bool = Field(
+        default=False,
+        description="Whether it plays from the start, stamps with the system clock and publishes no `clock`, as the "
+        "drivers of a real robot do; else it waits to be stepped.",
+    )
+    publish_period: float = Field(
+        default=0.01,
+        gt=0.0,
+        le=1.0,
+        description="Time from one publication of the sensors to the next while it plays [s].",
+    )
+
     def __post_init__(self) -> None:
         if len(self.start_position) not in (0, 3):
             raise ValueError(f"`start_position` with 3 numbers, or none, not {len(self.start_position)}")

@@ -16,7 +16,7 @@ from robocontrast_ros.worlds.mujoco.entities import ResetScope, SimulationDiverg
 from robocontrast_ros.worlds.mujoco.world import World
 
 PLAYING_PERIOD = 0.01
-"""How often the world catches up with the wall clock while it is playing [s]."""
+"""How often, at least, the world catches up with the wall clock while it is playing [s]."""
 
 LONGEST_CATCH_UP = 0.1
 """How much it catches up at once, when the machine is too slow for real time [s]."""
@@ -31,20 +31,42 @@ STATES = (
 
 
 class PlayControl:
-    """Lets the world play; it begins PAUSED."""
+    """Lets the world play; it begins PAUSED, or in real time PLAYING.
 
-    def __init__(self, node: Node, world: World, played: Callable[[], None]) -> None:
-        """Take the node, whose ``exit_code`` ends its process, the world, and what is called after it has moved."""
-        self._node, self._world, self._played = node, world, played
-        self._state = SimulationState.STATE_PAUSED
+    Attributes:
+        played: simulated time that has passed while it was playing [s].
+        lost: time by which it fell behind the wall clock for good, because the machine was too slow [s].
+    """
+
+    def __init__(
+        self, node: Node, world: World, publish: Callable[[], None], publish_period: float, real_time: bool
+    ) -> None:
+        """Take what it moves.
+
+        Args:
+            node: whose ``exit_code`` ends its process.
+            world: that plays.
+            publish: called after each period in which the world has moved; in real time also while it is paused, as a
+                robot's driver goes on.
+            publish_period: that period, in simulated time [s].
+            real_time: whether it plays from the start.
+        """
+        self._node, self._world, self._publish, self._real_time = node, world, publish, real_time
+        self._steps = max(round(publish_period / world.step_duration), 1)
+        self.played = self.lost = 0.0
         wall = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(PLAYING_PERIOD, self._play, clock=wall)
-        self._timer.cancel()
+        self._timer = node.create_timer(min(PLAYING_PERIOD, publish_period), self._pass, clock=wall)
+        self._enter(SimulationState.STATE_PLAYING if real_time else SimulationState.STATE_PAUSED)
 
     @property
     def paused(self) -> bool:
         """Whether only requests move the world."""
         return self._state == SimulationState.STATE_PAUSED
+
+    @property
+    def behind(self) -> float:
+        """How long ago the world should have been as it is now [s]; 0 unless it is playing."""
+        return time.monotonic() - self._reached if self._state == SimulationState.STATE_PLAYING else 0.0
 
     def get(self, _: Any, response: Any) -> None:
         """Answer GetSimulationState."""
@@ -64,21 +86,35 @@ class PlayControl:
     def _enter(self, state: int) -> None:
         self._state = state
         self._timer.cancel()
-        if state == SimulationState.STATE_PLAYING:
-            self._played_until = time.monotonic()
+        self._reached = time.monotonic()
+        if state == SimulationState.STATE_PLAYING or (self._real_time and self.paused):
             self._timer.reset()
         elif state == SimulationState.STATE_QUITTING:
             # The process ends when this callback has answered.
             self._node.exit_code = 0
 
-    def _play(self) -> None:
-        now, duration = time.monotonic(), self._world.step_duration
-        behind = min(now - self._played_until, LONGEST_CATCH_UP)
-        steps = int(behind / duration)
-        self._played_until = now - (behind - steps * duration)
-        try:
-            self._world.step(steps)
-        except SimulationDiverged as error:
-            self._node.get_logger().error(str(error))
-            self._enter(SimulationState.STATE_PAUSED)
-        self._played()
+    def _pass(self) -> None:
+        if self.paused:
+            self._publish()
+        else:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        period, behind = self._steps * self._world.step_duration, self.behind
+        late = max(behind - LONGEST_CATCH_UP, 0.0)
+        self._reached += late
+        self.lost += late
+        if late:
+            log, share = self._node.get_logger(), self.played / (self.played + self.lost)
+            text = f"this machine is too slow for real time: the world goes at {share:.2f} of the wall clock's speed"
+            log.warning(text, throttle_duration_sec=10.0)
+        for _ in range(int((behind - late) / period)):
+            try:
+                self._world.step(self._steps)
+            except SimulationDiverged as error:
+                self._node.get_logger().error(str(error))
+                self._enter(SimulationState.STATE_PAUSED)
+                return
+            self._reached += period
+            self.played += period
+            self._publish()

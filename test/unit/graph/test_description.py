@@ -60,7 +60,7 @@ def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock
     judged = {**elsewhere, "world.pacing": "wall_clock", "world.judge": "outside"}
     session = resolve("language_table_demo", Overrides(output=str(tmp_path), settings=judged))
     nodes = {node.name: node.parameters for node in nodes_of(session, session.new_run(0.0))}
-    assert not nodes["sim_bridge"]["stream"] and nodes["scorer"]["judge"] == "outside"
+    assert nodes["sim_bridge"]["stream"] and nodes["sim_bridge"]["plays"] and nodes["scorer"]["judge"] == "outside"
     topics = {topic for topic, _ in recorded_topics(session)}
     assert "clock" not in topics and "judgement" in topics
 
@@ -82,10 +82,16 @@ def test_a_watchdog_in_a_process_of_its_own_is_started_on_the_wall_clock_alone(t
     assert {"heartbeat", "stop", "stopped"} <= {topic for topic, _ in recorded_topics(session)}
 
 
+def test_our_own_simulator_goes_on_by_itself_on_the_wall_clock_and_waits_otherwise(tmp_path):
+    for settings, plays in (({}, False), ({"world.pacing": "wall_clock"}, True)):
+        nodes = parameters("language_table_demo", tmp_path, settings=settings)
+        assert (nodes["simulator"]["real_time"], nodes["sim_bridge"]["plays"]) == (plays, plays)
+        assert nodes["sim_bridge"]["stream"] and nodes["rollout"]["streams"], "a simulated scene is known at any time"
+
+
 @pytest.mark.parametrize(
     ("world", "key", "cure"),
     [
-        ({"backend": "embedded", "pacing": "wall_clock"}, "world.pacing", "Take `lockstep`"),
         ({"backend": "gazebo"}, "world.backend", "embedded"),
         ({"simulator": "/gzserver"}, "world.simulator", "backend: simulation_interfaces"),
         ({"judge": "me"}, "world.judge", "outside, true_scene"),

@@ -46,6 +46,12 @@ def test_a_policy_on_a_server_elsewhere_is_refused_with_the_cure():
         open_bench(session)
 
 
+def test_a_session_on_the_wall_clock_is_refused_with_the_cure():
+    session = resolve("language_table_demo", Overrides(policy="oracle", settings={"world.pacing": "wall_clock"}))
+    with pytest.raises(ConfigurationError, match=r"world\.pacing.*Leave `fast` out"):
+        open_bench(session)
+
+
 def test_a_policy_that_does_not_fit_the_robot_is_refused(tmp_path):
     session = resolve("language_table_demo", Overrides(policy="oracle"))
     with pytest.raises(ConfigurationError, match="a policy that fits robot 'franka'"):

@@ -10,7 +10,7 @@ import pytest
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.worlds.simulated_scene import REQUIRED, Feature, SimulatedScene, SimulationError
+from robocontrast_ros.worlds.simulated_scene import REQUIRED, TO_PAUSE, Feature, SimulatedScene, SimulationError
 
 MODELS = {"cup": "uri:cup", "plate": "uri:plate"}
 ALL = frozenset(int(f) for f in Feature)
@@ -61,6 +61,9 @@ class Simulator:
     def reset_state(self):
         self._do("reset", "")
 
+    def play(self, playing):
+        self._do("play", playing)
+
     def step(self, steps):
         self._do("step", steps)
         self.time += 0.002 * steps
@@ -102,6 +105,25 @@ def test_a_simulator_without_partial_reset_is_not_asked_for_one():
 def test_a_simulator_that_lacks_a_feature_is_refused_by_its_name(feature):
     with pytest.raises(ConfigurationError, match=feature.name):
         make(Simulator(features=ALL - {feature}))
+
+
+def test_a_simulator_that_goes_on_by_itself_is_paused_while_a_scene_is_set_up_even_where_that_fails():
+    simulator = Simulator(refuse=[("spawn", "plate")])
+    bridge = SimulatedScene(simulator, MODELS, 50, 0.01, plays=True)
+    assert simulator.log == [("play", True)]
+    bridge.set_up(scene(cup=(0.1, 0.0)))
+    assert simulator.log[1] == ("play", False) and simulator.log[-2:] == [("step", 50), ("play", True)]
+    with pytest.raises(BenchFault):
+        bridge.set_up(scene(plate=(0.1, 0.0)))
+    assert simulator.log[-2:] == [("spawn", "plate", "uri:plate"), ("play", True)]
+
+
+@pytest.mark.parametrize("feature", TO_PAUSE)
+def test_a_simulator_that_cannot_be_paused_is_refused_where_it_goes_on_by_itself(feature):
+    simulator = Simulator(ALL - {feature})
+    SimulatedScene(simulator, MODELS, 50, 0.01)
+    with pytest.raises(ConfigurationError, match=feature.name):
+        SimulatedScene(simulator, MODELS, 50, 0.01, plays=True)
 
 
 def test_an_object_that_does_not_stay_where_it_was_put_voids_the_set_up():

@@ -1,0 +1,148 @@
+"""Sessions on the wall clock: in the embedded simulator, and in the emulated laboratory with its drivers."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from laboratory import RATES, WORLD, laboratory
+from rosbags.highlevel import AnyReader
+from session_runs import Workplace, events_of, finished
+
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
+from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
+from robocontrast_ros.configuration import read_yaml, resolve_uri
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.events import TrialVoid
+from robocontrast_ros.sessions.resolving import resolve
+
+STEPS = 25
+KINDS = {
+    "arm": ("language_table", "franka", "oracle", "board"),
+    "arm with a hand": ("tabletop", "franka_hand", "tabletop_oracle", "top"),
+    "base": ("studio_apartment", "locobot", "vln_oracle", "camera"),
+}
+STATE = {"arm": "joint_states", "arm with a hand": "joint_states", "base": "locobot/mobile_base/odom"}
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Workplace(tmp_path)
+
+
+def write_session(place: Workplace, kind: str = "arm", robot: str = "", **changes: object):
+    """Write a session of one short trial of a kind of robot and return it."""
+    name, usual, policy, camera = KINDS[kind]
+    content = read_yaml(resolve_uri(f"package://robocontrast_ros/config/tasks/{name}.yaml"))
+    task = place.folder / f"{name}.yaml"
+    task.write_text(yaml.safe_dump({**content, "step_limit": STEPS}))
+    cameras = [{"name": camera, "width": 64, "height": 48}]
+    settings = {
+        "task": str(task),
+        "robot": robot or usual,
+        "policy": policy,
+        "test_set": {"size": 1},
+        "cameras": cameras,
+    }
+    return place.session(**{"world": WORLD, **settings, **changes})
+
+
+def bag_of(run) -> dict[str, list[float]]:
+    """Return the stamps of each topic's messages in the bag of the first trial [s]."""
+    stamps: dict[str, list[float]] = {}
+    with AnyReader([run / finished(run)[0].recording.bag]) as reader:
+        for connection, _, raw in reader.messages():
+            header = getattr(reader.deserialize(raw, connection.msgtype), "header", None)
+            stamp = header.stamp.sec + 1e-9 * header.stamp.nanosec if header else float("nan")
+            stamps.setdefault(connection.topic.strip("/"), []).append(stamp)
+    return stamps
+
+
+def is_complete(run) -> None:
+    """Check that every trial is in its bag, and that its scores are those of the journal."""
+    done = finished(run)
+    assert done and not any(isinstance(event, TrialVoid) for event in events_of(run))
+    scored = list(score_recorded(find_recorded([run])))
+    assert len(scored) == len(done)
+    for score in scored:
+        assert score.equal, (score.differences, score.problem)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_session_in_the_laboratory_ends_well_and_its_bags_hold_what_it_was_scored_by(place, kind):
+    session = write_session(place, kind)
+    with laboratory(resolve(session), place.folder) as lab:
+        code, output = place.run("evaluate", session)
+    assert code == 0, output
+    (run,) = place.runs
+    assert "simulator" not in {path.stem for path in (run / "logs").iterdir()}
+    is_complete(run)
+    stamps = bag_of(run)
+    assert "clock" not in stamps
+    assert stamps["scene"] == stamps["tool_pose"], "the scene of every control step is known"
+    assert stamps["tool_pose"][0] > 1e9, "the time of day, and no simulated time"
+    state = stamps[STATE[kind]]
+    assert state == sorted(state) and set(stamps["tool_pose"]) <= set(state)
+    assert lab["images"] > 0 and lab["published"][STATE[kind]] >= len(state)
+
+
+def test_in_the_laboratory_an_arm_is_sent_to_its_start_by_commands(place):
+    session = write_session(place, robot="ur5e")
+    with laboratory(resolve(session), place.folder, publish_period=0.01, state_rate=RATES["franka"]):
+        code, output = place.run("evaluate", session)
+    assert code == 0, output
+    (run,) = place.runs
+    is_complete(run)
+    (command,) = {topic for topic in bag_of(run) if topic.endswith("joint_trajectory")}
+    with AnyReader([run / finished(run)[0].recording.bag]) as reader:
+        wanted = [c for c in reader.connections if c.topic.strip("/") == command]
+        first = next(reader.deserialize(raw, c.msgtype) for c, _, raw in reader.messages(wanted))
+    duration = first.points[0].time_from_start
+    assert duration.sec + 1e-9 * duration.nanosec > 0.1, "the way from where a person left it takes longer than a step"
+
+
+def test_our_own_simulator_in_real_time_needs_no_laboratory(place):
+    session = write_session(place, world={"pacing": "wall_clock"})
+    code, output = place.run("evaluate", session)
+    assert code == 0, output
+    (run,) = place.runs
+    assert "simulator" in {path.stem for path in (run / "logs").iterdir()}
+    is_complete(run)
+    stamps = bag_of(run)
+    assert "clock" not in stamps and stamps["tool_pose"][0] > 1e9
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ({"state_latency": 0.05, "state_jitter": 0.02, "state_drop": 0.1, "joint_order": "reversed"}, None),
+        ({"command_latency": 0.05, "command_drop": 0.05, "camera_latency": 0.2, "camera_frame": "elsewhere"}, None),
+        ({"clock_offset": -3600.0}, Fault.SENSOR_LOST),
+    ],
+)
+def test_what_goes_wrong_in_the_laboratory_is_borne_or_makes_the_trial_void(place, wrong, fault):
+    session = write_session(place, timeouts={"sensors": 5.0})
+    with laboratory(resolve(session), place.folder, **wrong):
+        code, output = place.run("evaluate", session)
+    (run,) = place.runs
+    voids = {event.fault for event in events_of(run) if isinstance(event, TrialVoid)}
+    if fault is None:
+        assert code == 0, output
+        is_complete(run)
+    else:
+        assert code != 0 and fault in voids, output
+
+
+@pytest.mark.parametrize(
+    ("remap", "wrong"),
+    [((), {"driver": False}), (("joint_states:=elsewhere/joint_states",), {})],
+    ids=["no driver", "a driver in another namespace"],
+)
+def test_a_session_whose_robot_is_silent_does_not_start_and_says_which_topic(place, remap, wrong):
+    session = write_session(place, timeouts={"start_up": 20.0})
+    with laboratory(resolve(session), place.folder, remap, **wrong):
+        code, output = place.run("evaluate", session)
+    assert code == 3, output
+    assert "SENSOR_LOST: not all of joint_states" in output

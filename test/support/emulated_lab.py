@@ -1,0 +1,239 @@
+"""An emulated laboratory: the embedded world in real time, behind drivers that may be late, lossy or gone.
+
+A process of its own, ``python emulated_lab.py --ros-args …``; ``laboratory.py`` starts it for a session. It is the
+simulator node in real time. What differs: each driver has its rate, cameras are drawn in a thread while the world goes
+on, and what the parameters name goes wrong.
+"""
+
+from __future__ import annotations
+
+import copy
+import heapq
+import itertools
+import json
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from rclpy.node import Node
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.images.rendering import Renderer
+from robocontrast_ros.nodes.conversions.observation import array_to_image
+from robocontrast_ros.nodes.conversions.sensors import sensor_to_msg
+from robocontrast_ros.nodes.conversions.simulation import camera_info_to_msg
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.simulator.cameras import CameraPublishers
+from robocontrast_ros.nodes.simulator.parameters import SimulatorParameters
+from robocontrast_ros.nodes.simulator_node import Simulator
+from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
+from robocontrast_ros.worlds.mujoco.world import World
+
+
+@record
+class LabParameters(SimulatorParameters):
+    """Parameters of the laboratory."""
+
+    driver: bool = Field(default=True, description="Whether the robot's driver runs: publishes and takes commands.")
+    state_rate: float = Field(default=100.0, gt=0.0, le=1000.0, description="Of the driver's sensors [Hz].")
+    state_latency: float = Field(default=0.0, ge=0.0, description="From a sensor's stamp to its publication [s].")
+    state_jitter: float = Field(default=0.0, ge=0.0, description="Greatest further latency, uniform [s].")
+    state_drop: float = Field(default=0.0, ge=0.0, le=1.0, description="Share of the state's messages that are lost.")
+    joint_order: Literal["profile", "reversed"] = Field(
+        default="profile", description="Order of the joints in a message."
+    )
+    command_latency: float = Field(default=0.0, ge=0.0, description="From a command's arrival to its effect [s].")
+    command_jitter: float = Field(default=0.0, ge=0.0, description="Greatest further latency, uniform [s].")
+    command_drop: float = Field(default=0.0, ge=0.0, le=1.0, description="Share of the commands that are lost.")
+    camera_latency: float = Field(default=0.0, ge=0.0, description="From an image's stamp to its publication [s].")
+    camera_frame: str = Field(default="", description="Frame of the images; empty for the one of the profile.")
+    clock_offset: float = Field(default=0.0, description="What the robot's clock is ahead of the system clock [s].")
+    clock_jump: float = Field(default=0.0, description="By which the robot's clock jumps ahead later [s].")
+    clock_jump_after: float = Field(default=10.0, ge=0.0, description="When it does, after the start [s].")
+    seed: int = Field(default=0, ge=0, description="Of latencies and losses.")
+    report: str = Field(default="", description="File for what it did, as JSON, at its end; empty for none.")
+
+
+class Later:
+    """Calls that are due later; whoever calls ``now`` makes those that are due."""
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = itertools.count()
+        self._lock = threading.Lock()
+
+    def call(self, delay: float, action: Callable[[], None]) -> None:
+        """Have something called after a delay [s]; at once where there is none."""
+        if delay <= 0.0:
+            action()
+            return
+        with self._lock:
+            heapq.heappush(self._calls, (time.monotonic() + delay, next(self._count), action))
+
+    def now(self) -> None:
+        """Make the calls that are due."""
+        while True:
+            with self._lock:
+                if not self._calls or self._calls[0][0] > time.monotonic():
+                    return
+                _, _, action = heapq.heappop(self._calls)
+            action()
+
+
+class LabCameras(CameraPublishers):
+    """Cameras that take pictures of a copy of the world, in a thread, while the world goes on.
+
+    Attributes:
+        taken: pictures of each camera.
+        missed: how often it was time for one while the last was still being drawn.
+    """
+
+    def __init__(self, node: Node, world: World, period: float, now: Callable[[], float]) -> None:
+        super().__init__(node, world, period, now)
+        self._node, self._period, self._due_at = node, period, -math.inf
+        self._order: Any = None
+        self._ordered = threading.Condition()
+        self.taken = self.missed = 0
+        self._thread = threading.Thread(target=self._work, name="cameras", daemon=True)
+        self._closed = False
+        if self._cameras:
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, which frees its renderer."""
+        with self._ordered:
+            self._closed = True
+            self._ordered.notify()
+        if self._cameras:
+            self._thread.join(timeout=10.0)
+
+    def time_passed(self) -> None:
+        """Have a picture of each camera taken, if it is time."""
+        now = self._now()
+        if not self._cameras or not self._period or now < self._due_at:
+            return
+        # On average at the cameras' rate, whatever the period in which the world goes on.
+        self._due_at = max(self._due_at + self._period, now)
+        with self._ordered:
+            if self._order is not None:
+                self.missed += 1
+                return
+            cameras = self._world.cameras
+            names = [camera.name for camera in cameras]
+            # A copy of the data shares the model, of which there is a new one whenever objects come or go.
+            indices, infos = [cameras._index(n) for n in names], [cameras.info(n) for n in names]
+            self._order = (now, cameras._model, copy.copy(cameras._data), indices, infos)
+            self._ordered.notify()
+
+    def draw_due(self) -> None:
+        """Do nothing: the thread draws."""
+
+    def draw(self) -> int:
+        """Do nothing: the thread draws."""
+        return 0
+
+    def _work(self) -> None:
+        renderer = Renderer(tuple(self._world.cameras))
+        node, later = self._node, self._node.later
+        latency, frame = node.given.camera_latency, node.given.camera_frame
+        while True:
+            with self._ordered:
+                self._ordered.wait_for(lambda: self._order is not None or self._closed)
+                if self._closed:
+                    renderer.close()
+                    return
+                now, model, data, indices, infos = self._order
+            for (camera, info_publisher, publisher), index, info in zip(self._cameras, indices, infos, strict=True):
+                pixels, frame_id = renderer.render(model, data, camera.name, index), frame or camera.frame_id
+                messages = camera_info_to_msg(info, frame_id, now), array_to_image(pixels, frame_id, now)
+                for each, message in zip((info_publisher, publisher), messages, strict=True):
+                    later.call(latency, lambda each=each, message=message: each.publish(message))
+            self.taken += 1
+            with self._ordered:
+                self._order = None
+
+
+class EmulatedLab(Simulator):
+    """The drivers of one robot and its cameras, over a world in real time."""
+
+    parameters_type: ClassVar[type[LabParameters]] = LabParameters
+    cameras_type: ClassVar[type[LabCameras]] = LabCameras
+
+    def __init__(self) -> None:
+        self.later, self._published, self._began = Later(), Counter(), time.monotonic()
+        self._state_due = -math.inf
+        super().__init__()
+        self._began = time.monotonic()
+        self._random = np.random.default_rng(self.given.seed)
+
+    @property
+    def given(self) -> LabParameters:
+        """The parameters."""
+        return self._given
+
+    def on_end(self) -> None:
+        """End the cameras, and say what the laboratory did."""
+        self._cameras.close()
+        super().on_end()
+        if self.given.report:
+            control, cameras = self._control, self._cameras
+            passed = control.played + control.lost
+            found = {
+                "real_time_factor": control.played / passed if passed else 1.0,
+                "played": control.played,
+                "published": dict(self._published),
+                "seconds": time.monotonic() - self._began,
+                "images": cameras.taken,
+                "images_missed": cameras.missed,
+            }
+            Path(self.given.report).write_text(json.dumps(found))
+
+    def _publish(self) -> None:
+        self.later.now()
+        now = self._now()
+        due = now >= self._state_due
+        if due:
+            # On average at the driver's rate, whatever the period in which the world goes on.
+            self._state_due = max(self._state_due + 1.0 / self.given.state_rate, now)
+        for sensor in self._world.sensors():
+            # What was touched would be lost with a message that is left out.
+            if due or isinstance(sensor.value, Contacts):
+                self._publish_late(sensor, now)
+        self._cameras.time_passed()
+
+    def _publish_late(self, sensor: Sensor, now: float) -> None:
+        given = self.given
+        if not given.driver or self._happens(given.state_drop):
+            return
+        if isinstance(sensor.value, JointState) and given.joint_order == "reversed":
+            joints = sensor.value
+            turned = JointState(*(getattr(joints, field.name)[::-1] for field in fields(joints)))
+            sensor = replace(sensor, value=turned)
+        jumped = time.monotonic() - self._began >= given.clock_jump_after
+        message = sensor_to_msg(sensor, now + given.clock_offset + (given.clock_jump if jumped else 0.0))
+        self._published[sensor.topic] += 1
+        publisher = self._sensors[sensor.topic]
+        self.later.call(self._delay(given.state_latency, given.state_jitter), lambda: publisher.publish(message))
+
+    def _on_command(self, message: Any) -> None:
+        given = self.given
+        if given.driver and not self._happens(given.command_drop):
+            carry_out = super()._on_command
+            self.later.call(self._delay(given.command_latency, given.command_jitter), lambda: carry_out(message))
+
+    def _happens(self, share: float) -> bool:
+        return share > 0.0 and self._random.random() < share
+
+    def _delay(self, fixed: float, jitter: float) -> float:
+        return fixed + (jitter * self._random.random() if jitter else 0.0)
+
+
+if __name__ == "__main__":
+    run_node(EmulatedLab)
