@@ -20,6 +20,7 @@ from spinning import spun_node
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
 from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Outcome
 from robocontrast_ros.runs.events import SetUp, TrialVoid
 from robocontrast_ros.sessions.fast_mode import open_bench
@@ -142,8 +143,10 @@ def test_a_session_on_a_robot_whose_driver_takes_goals_is_void_where_it_stops_an
     bag = topics_of(run / trials[0].recording.bag)
     assert len(bag["commanded/fr3_arm_controller/joint_trajectory"]) >= 10, "the bag has what was commanded"
 
-    code, output = place.run("evaluate", session, "--set", "world.pacing=lockstep")
-    assert code == 2 and "set world.pacing to wall_clock" in output
+
+def test_a_real_robot_is_not_stepped(place):
+    with pytest.raises(ConfigurationError, match=r"ur5e_real\.yaml: `port`: got .* set world.pacing to wall_clock"):
+        resolve(place.session(robot="ur5e_real"))
 
 
 def test_a_person_who_takes_long_to_judge_does_not_keep_a_session_that_is_to_end(place):
