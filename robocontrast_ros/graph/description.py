@@ -12,6 +12,7 @@ from typing import Any
 
 from robocontrast_ros.bags.recorder_lag import history_depth
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
+from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.sessions.recording import kept_topics, recorded_topics
@@ -215,6 +216,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     manager = {
         "run": str(run.path),
         "resume": resume,
+        "rest": not world.features.resets_robot and kind_of(robot).way is not None,
         "recorder": "recorder" if recording is not None else "",
         "watchdog": WATCHDOG if watched else "",
         "setup_timeout": timeouts.set_up + 5.0,

@@ -39,4 +39,9 @@ class BenchParameters:
         gt=0.0,
         description="Silence of a running episode after which rollout counts as lost [s].",
     )
+    rest: bool = Field(
+        default=False,
+        description="Whether the robot goes to its posture of rest after each trial; else the world brings it to its "
+        "start, or a person.",
+    )
     startup_timeout: float = Field(default=120.0, gt=0.0, description="Time for the other nodes to come up [s].")

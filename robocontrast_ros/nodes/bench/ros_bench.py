@@ -10,6 +10,7 @@ from typing import Any
 
 from rclpy.client import Client
 from rclpy.node import Node
+from std_srvs.srv import Trigger
 
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial
@@ -35,7 +36,15 @@ from robocontrast_ros.nodes.conversions.domain import (
     trial_to_msg,
 )
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
-from robocontrast_ros.nodes.runtime.channel import POLL, Channel, DiscoveryProbe, PendingResponse, fault_without_answer
+from robocontrast_ros.nodes.runtime.channel import (
+    POLL,
+    Channel,
+    DiscoveryProbe,
+    NoAnswer,
+    PendingResponse,
+    fault_without_answer,
+    patient_call,
+)
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.segments import to_send
@@ -87,6 +96,7 @@ class RosBench:
         self._get_scene = node.create_client(GetScene, f"{p.sim_bridge}/get_scene")
         self._start_scoring = node.create_client(StartScoring, f"{p.scorer}/start")
         self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
+        self._rollout_rests = node.create_client(Trigger, f"{p.rollout}/rest") if p.rest else None
         self._judge = node.create_client(JudgeTrial, p.judge) if asks_judge else None
         self._recordings = RecordingClients(node, p, run_folder, recorded)
         self._policies = PolicyClients(node, p, aborted, check)
@@ -234,6 +244,7 @@ class RosBench:
             void = void or error
         if void is not None:
             raise void
+        self._rest()
         return Execution(
             result=result_from_msg(result),
             observed=Observed(
@@ -246,6 +257,22 @@ class RosBench:
             period_errors=tuple(episode.period_errors),
             waits=tuple(episode.waits),
         )
+
+    def _rest(self) -> None:
+        """Have the robot go to its posture of rest; where it has no safe way there, somebody has to move it by hand.
+
+        The trial is over and counts all the same. The next one begins only where the robot finds its way to the start.
+        """
+        if self._rollout_rests is None:
+            return
+        try:
+            limit = self._parameters.setup_timeout
+            response = patient_call(self._rollout_rests, Trigger.Request(), limit)
+            why = "" if response.success else response.message
+        except NoAnswer as error:
+            why = str(error)
+        if why:
+            self._channel.node.get_logger().warning(f"the robot stays where the trial left it: {why}")
 
     def _goal(self, trial: Trial, bag: str, start: float, scene: Scene) -> RunEpisode.Goal:
         return RunEpisode.Goal(

@@ -43,6 +43,7 @@ class Guard:
 
     Attributes:
         monitor: what the watchdog says.
+        commanding: held while the robot is commanded, or stopped because the watchdog is silent.
     """
 
     def __init__(self, node: Node, parameters: RolloutParameters, inbox: Inbox, robot: RobotPort) -> None:
@@ -55,7 +56,7 @@ class Guard:
         self._phase, self._step, self._turns, self._waiting_since = Phase.IDLE, 0, 0, 0.0
         self._sequence, self._abandoned, self._last = 0, False, time.monotonic()
         inbox.refusal = lambda: self.monitor.reason if self._phase.moves else ""
-        self._end = threading.Event()
+        self._end, self.commanding = threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
 
     def start(self, timeout: float) -> None:
@@ -148,7 +149,8 @@ class Guard:
             if self._phase.moves and not self._abandoned and self.monitor.silent:
                 self._abandoned = True
                 self._inbox.wake()
-                self._robot.stop()
+                with self.commanding:
+                    self._robot.stop()
         self._publish(Phase.ENDED)
 
     def _publish(self, phase: Phase) -> None:
@@ -181,8 +183,9 @@ class GuardedRobot:
 
     def command(self, command: RobotCommand, stamp: float) -> None:
         """Send a command, where the robot may be moved."""
-        self._guard.require_free()
-        with self._guard.turn():
+        # A command that was allowed before the stop must not be sent after it.
+        with self._guard.turn(), self._guard.commanding:
+            self._guard.require_free()
             self._robot.command(command, stamp)
 
     def hold(self, command: RobotCommand, stamp: float) -> None:
