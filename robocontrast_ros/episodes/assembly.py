@@ -75,7 +75,7 @@ class EpisodeAssembly:
 
     def _go(self, start: Pose | None, after: float) -> None:
         for command in self._robot.way(start, after):
-            self._robot.command(command, after)
+            self._robot.command(command, self._robot.state(after).stamp)
             for _ in range(math.ceil(command.duration / self._period)):
                 self._pacer.step()
 

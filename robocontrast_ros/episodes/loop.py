@@ -233,9 +233,9 @@ def _loop(
             pending = bench.request_actions(state.observation)
             done = _scored(bench, request, state, feedback)
             asked, began = actions.step, state.steps
-            while not done and state.steps < request.step_limit and not cancelled():
+            while not done and state.steps < request.step_limit:
                 goes_on = policy.late == "chunk" and actions.covered
-                if bench.answered(pending, wait=not goes_on):
+                if bench.answered(pending, wait=not goes_on) or cancelled():
                     break
                 if policy.late == "stop":
                     _give_up(bench, controller, pending, state)

@@ -62,6 +62,13 @@ class CameraInterface:
         "sensor_msgs/msg/CompressedImage as image_transport names them.",
     )
 
+    staleness: float | None = Field(
+        default=None,
+        gt=0.0,
+        description="On the wall clock: how much older than the robot's state an image may be [s]; null for half a "
+        "control period. An older one is not used, a newer one waited for.",
+    )
+
     @property
     def images(self) -> Topic:
         """Where images are received from."""

@@ -74,7 +74,7 @@ class RosEpisodeBench:
         self._robot = robot(node, profile, parameters, self._inbox, self._recorder)
         self._surroundings = TopicSurroundings(
             node,
-            profile.world_frame,
+            profile,
             parameters,
             self._inbox,
             self._recorder,
@@ -202,6 +202,10 @@ class RosEpisodeBench:
                 absent = (absence(self._channel.node, topic, Kind.TOPIC) for topic in self._silent())
                 why = "; ".join(("", *absent))
                 raise BenchFault(Fault.SENSOR_LOST, f"not all of {what} came up within {limit:g} s{why}")
+
+        if self._step is None:
+            # Before anything moves: a driver that somebody else started may be set up otherwise.
+            self._surroundings.check_cameras()
 
     def _silent(self) -> list[str]:
         """Return the topics that nobody publishes."""

@@ -36,6 +36,9 @@ class RolloutParameters(LedParameters):
     cameras: tuple[str, ...] = Field(
         default=(), description="Cameras that it can move, as the robot's profile names them."
     )
+    image_cameras: tuple[str, ...] = Field(default=(), description="Cameras of the session.")
+    image_widths: tuple[int, ...] = Field(default=(), description="Columns of the images of each [pixel].")
+    image_heights: tuple[int, ...] = Field(default=(), description="Rows of the images of each [pixel].")
     steps_per_control: int = Field(ge=1, description="Physics steps in one control period, in lockstep.")
     publishes_unstepped: bool = Field(
         default=False,

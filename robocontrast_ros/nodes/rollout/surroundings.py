@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
-from sensor_msgs.msg import Image
+from sensor_msgs.msg import CompressedImage, Image
 from std_msgs.msg import Bool
 
 from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene
@@ -26,6 +26,7 @@ from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.policies.protocol import Observation
+from robocontrast_ros.robots.profile_base import RobotProfile
 
 
 class TopicSurroundings:
@@ -41,7 +42,7 @@ class TopicSurroundings:
     def __init__(
         self,
         node: Node,
-        frame: str,
+        profile: RobotProfile,
         parameters: RolloutParameters,
         inbox: Inbox,
         recorder: RecorderWatch,
@@ -53,7 +54,7 @@ class TopicSurroundings:
 
         Args:
             node: that they are made of.
-            frame: the world frame.
+            profile: the robot.
             parameters: period and timeout.
             inbox: where messages arrive.
             recorder: counts what is published.
@@ -61,7 +62,7 @@ class TopicSurroundings:
             move: has cameras moved.
             hears_people: whether the topic `person_near` says that a person is near.
         """
-        self._frame, self._parameters = frame, parameters
+        self._frame, self._parameters = profile.world_frame, parameters
         self._inbox, self._recorder, self._capture = inbox, recorder, capture
         self.movable, self.move_cameras = parameters.cameras, move
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
@@ -71,6 +72,8 @@ class TopicSurroundings:
         if hears_people:
             node.create_subscription(Bool, "person_near", self._on_person, LOCKSTEP)
         self.cameras: Mapping[str, Topic] = {}
+        self._frames = {camera.name: camera.frame_id for camera in profile.cameras}
+        self._staleness = {camera.name: camera.staleness for camera in profile.cameras if camera.staleness is not None}
         inbox.subscribe(ProgressMsg, "progress")
 
     def need(self, cameras: Mapping[str, Topic], scene: bool) -> tuple[str, ...]:
@@ -99,9 +102,35 @@ class TopicSurroundings:
     def images(self, stamp: float) -> dict[str, Image]:
         """Return the policy's images of a time [s], as they were received, or decoded where they are compressed."""
         self._capture()
-        received = self._received(tuple(topic for topic, _ in self.cameras.values()), stamp)
+        limit, found = self._parameters.sensor_timeout, {}
+        for name, (topic, _) in self.cameras.items():
+            older = self._staleness.get(name, 0.5 * self._parameters.control_period)
+            received = self._inbox.wait((topic,), stamp - older, limit)
+            found[name] = self._decoded(received[topic])
+        return found
+
+    def check_cameras(self) -> None:
+        """Check what the drivers of the policy's cameras publish against the robot's file and the session.
+
+        Raises:
+            BenchFault: the images of one are in another frame, or of another size.
+        """
+        p = self._parameters
+        sizes = dict(zip(p.image_cameras, zip(p.image_widths, p.image_heights, strict=True), strict=True))
+        for name, (topic, _) in self.cameras.items():
+            image, frame = self._decoded(self._inbox.newest(topic)), self._frames[name]
+            if image.header.frame_id != frame:
+                words = f"are in the frame '{image.header.frame_id}', expected '{frame}', the `frame_id` in {p.robot}"
+                raise BenchFault(Fault.SENSOR_LOST, f"camera '{name}': images on {topic} {words}")
+            size = image.width, image.height
+            if size != (wanted := sizes.get(name, size)):
+                words = f"have {size[0]}x{size[1]} pixels, expected {wanted[0]}x{wanted[1]}, as the session's `cameras`"
+                raise BenchFault(Fault.SENSOR_LOST, f"camera '{name}': images on {topic} {words}")
+
+    @staticmethod
+    def _decoded(message: Image | CompressedImage) -> Image:
         try:
-            return {name: decompressed(received[topic]) for name, (topic, _) in self.cameras.items()}
+            return decompressed(message)
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
 
