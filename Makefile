@@ -35,7 +35,7 @@ bench: setup  ## time the graph against the same loop without ROS
 
 campaign: PURPOSE := tests
 campaign: setup  ## measure how long it takes to stop the robot after a fault (root: network namespaces)
-	@$(BIN)/python -m scripts.documents make stop_times --long
+	@$(BIN)/python -m benchmark.stop_times
 
 docs: PURPOSE := tests
 docs: setup  ## measure again what takes under five minutes, and put all results into the documents
