@@ -10,7 +10,7 @@ import numpy as np
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
-from robocontrast_ros.robots.kinematics import REACHED_POSITION, REACHED_TILT, Kinematics, Unreachable
+from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading
 
@@ -22,6 +22,13 @@ CLEAR = 0.5
 
 DIP = 0.01
 """How far below that, or below its ends, a link may come while it passes [m]."""
+
+REFINEMENTS = 4
+"""Further steps of inverse kinematics at each point: one is not enough where a joint comes to its limit."""
+
+WANDER, TILT = 0.005, 0.05
+"""How far the tool may be from the straight line up [m], and from pointing as it did [rad], where a joint is at its
+limit."""
 
 SAMPLE = 0.02
 """Between two points of the way the arm is checked each time a joint has turned by that much [rad]."""
@@ -76,7 +83,9 @@ def _climb(arm: Kinematics, joints: Joints) -> list[Joints]:
     points, height = [joints], low
     for above in np.linspace(low, top, max(math.ceil((top - low) / CLIMB), 0) + 1)[1:].tolist():
         motion = arm.step(points[-1], Pose((x, y, above), tool.orientation), 1.0)
-        if motion.position_error > 10 * REACHED_POSITION or motion.tilt > 10 * REACHED_TILT:
+        for _ in range(REFINEMENTS):
+            motion = arm.step(motion.positions, Pose((x, y, above), tool.orientation), 1.0)
+        if motion.position_error > WANDER or motion.tilt > TILT:
             break
         points.append(motion.positions)
         height = above

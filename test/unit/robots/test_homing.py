@@ -61,10 +61,10 @@ def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_
             joints = np.add(before, share * np.subtract(command.positions, before))
             tool = arm.tool_pose(joints)
             assert arm.clamp(joints) == pytest.approx(joints), "within the joints' limits"
-            assert arm.lowest(joints) >= lowest - 0.012
+            assert arm.lowest(joints) >= lowest - 0.02
             if tool.position[2] < clear - 0.03:
                 beside = min(np.hypot(tool.xy[0] - end.xy[0], tool.xy[1] - end.xy[1]) for end in ends)
-                assert beside < 0.02, "low above the table the tool goes straight up or down"
+                assert beside < 0.03, "low above the table the tool goes straight up or down"
         before = command.positions
 
 
