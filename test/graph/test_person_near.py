@@ -27,7 +27,7 @@ SLOWED = Intervention("velocity", "fr3_joint1", 0.9, 0.5, "rad/s", "slow", True)
 
 def surroundings(node, recorder, hears_people):
     return TopicSurroundings(
-        node, "world", PARAMETERS, Inbox(node), recorder, lambda: None, lambda offsets: None, hears_people
+        node, load_profile(ROBOT), PARAMETERS, Inbox(node), recorder, lambda: None, lambda offsets: None, hears_people
     )
 
 
