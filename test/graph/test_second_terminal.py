@@ -131,7 +131,8 @@ def test_every_parameter_of_every_node_is_listed_and_described_with_its_value_an
     _, parameters, _, runs = side_by_side
     for node, name in READ_ONLY.items():
         assert name in parameters[node]
-    assert parameters["recorder"]["kept"] == [] and parameters["simulator"]["physics_step"] == 0.002
+    assert parameters["recorder"]["kept"] == ["robot_description", "tf_static"]
+    assert parameters["simulator"]["physics_step"] == 0.002
     assert parameters["episode_manager"]["run"] == str(runs[0])
 
 
