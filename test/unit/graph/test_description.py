@@ -109,7 +109,7 @@ def test_a_robot_with_a_port_that_nobody_has_registered_is_refused(tmp_path):
     file = tmp_path / "arm.yaml"
     file.write_text(yaml.safe_dump({**robot, "port": "telepathy"}))
     with pytest.raises(
-        ConfigurationError, match="`port`: got 'telepathy', expected a known robot port: cmd_vel, .*, topics"
+        ConfigurationError, match=r"`port`: got 'telepathy', expected a known robot port: cmd_vel, .*, topics"
     ) as error:
         resolve("language_table_demo", Overrides(robot=str(file)))
     assert f"{file}: `port`" in str(error.value)
