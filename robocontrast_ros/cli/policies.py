@@ -117,6 +117,8 @@ def _places(robot: str | None, session: str | None) -> Iterable[Place]:
     files = [find_file("robots", robot, "command line", "--robot", Path.cwd())] if robot else known.values()
     for file in files:
         profile = load_profile(file)
+        if robot is None and profile.driver is not None:
+            continue  # What fits a robot in simulation fits the real one, whose file has its driver besides.
         yield Place(profile, None, {camera.name: None for camera in profile.cameras})
 
 

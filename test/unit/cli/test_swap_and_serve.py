@@ -92,13 +92,13 @@ def test_the_command_waits_for_what_comes_of_its_own_wish(folder, monkeypatch, c
     folder.journal.write_bytes(to_line(started) + to_line(PolicyRefused("new", "long ago", 0.0)))
     folder.write_graph("/episode_manager")
 
-    def asked(graph, policy):
-        assert policy == "new"
+    def asked(graph, request, manager, policy):
+        assert (request, manager, policy) == ("swap_request", "/episode_manager", "new")
         with folder.journal.open("ab") as journal:
             journal.writelines(map(to_line, events))
         return 0, "tried"
 
-    monkeypatch.setattr(swap, "_ask", asked)
+    monkeypatch.setattr(swap, "ask", asked)
     monkeypatch.setattr(swap, "find_file", lambda *_: None)
     assert swap.swap_policy(folder.path, "new", Console(width=200)) == code
     assert words in capsys.readouterr().out
