@@ -51,9 +51,12 @@ class StopMonitor:
         return f"'{self._watchdog}' is silent for {silence:.2f} s" if silence > self._limit else ""
 
     def doubt(self) -> None:
-        """Trust only what the watchdog says from now on: it may have stopped the robot, and its message may be late."""
+        """Trust only what the watchdog says from now on: it may have stopped the robot, and its message may be late.
+
+        Its silence begins anew: while this process stood still, nothing could be heard.
+        """
         with self._condition:
-            self._valid_from = time.time()
+            self._valid_from, self._heard = time.time(), time.monotonic()
 
     def confirmed(self) -> str:
         """Return ``reason``, once the watchdog was heard after the last doubt."""

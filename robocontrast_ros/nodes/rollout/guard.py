@@ -125,15 +125,19 @@ class Guard:
         """Take note that its answer was taken."""
         self._waiting_since = 0.0
 
+    def refusal(self) -> str:
+        """Return why the robot must not be moved; empty where it may. After a standstill, wait for the watchdog."""
+        if time.monotonic() - self._last > self._limit:
+            self.monitor.doubt()
+        return self.monitor.confirmed()
+
     def require_free(self) -> None:
         """Refuse to move the robot where it is stopped, or nobody watches.
 
         Raises:
             BenchFault: it is, or nobody does.
         """
-        if time.monotonic() - self._last > self._limit:
-            self.monitor.doubt()
-        if reason := self.monitor.confirmed():
+        if reason := self.refusal():
             raise BenchFault(Fault.ROBOT_STOPPED, reason)
 
     def _beat_on(self) -> None:
@@ -190,10 +194,11 @@ class GuardedRobot:
 
     def hold(self, command: RobotCommand, stamp: float) -> None:
         """End a motion; where the robot is stopped, the watchdog has done that, and where that is silent, stop it."""
-        if not self._guard.monitor.reason:
-            self._robot.hold(command, stamp)
-        else:
-            self.stop()
+        with self._guard.commanding:
+            if not self._guard.refusal():
+                self._robot.hold(command, stamp)
+                return
+        self.stop()
 
     def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
         """Return the commands to where an episode starts, or to rest, where the robot may be moved."""
@@ -203,7 +208,7 @@ class GuardedRobot:
 
     def stop(self) -> None:
         """Have the robot stop, unless the watchdog does it."""
-        if self._guard.monitor.silent or not self._guard.monitor.reason:
+        if not self._guard.refusal() or self._guard.monitor.silent:
             self._robot.stop()
 
 
