@@ -19,6 +19,9 @@ from enum import Enum, IntEnum
 ROLLOUT, LOOP, POLICY = "rollout", "loop", "policy"
 """Sources of a stop that a heartbeat tells: it is silent; the loop stands still; the policy's answer is overdue."""
 
+BEATS = 5
+"""How often the rollout and the watchdog tell each other in a control period that they are there."""
+
 REPEATED = 1.0
 """A button that is held down repeats its request; so long after the last one it counts as let go [s]."""
 

@@ -15,7 +15,7 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from robocontrast_ros.configuration import load_plugin
-from robocontrast_ros.episodes.watch import Beat, Limits, Phase, Stop, Watch
+from robocontrast_ros.episodes.watch import BEATS, Beat, Limits, Phase, Stop, Watch
 from robocontrast_ros.msg import Heartbeat, Stopped
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
@@ -62,7 +62,7 @@ class Watchdog(Node):
         self.create_service(Trigger, "~/stop", self._stop)
         self.create_service(ReleaseStop, "~/release", self._release)
         self._latched: Stop | None = None
-        self._failure, self._due, self._proven = "", 0.0, False
+        self._failure, self._due, self._stop_due, self._proven = "", 0.0, 0.0, False
         # The first line of a log takes some 50 ms of a processor, and this process lets no other have it: that was seen
         # to keep the driver from reading the stop command. So it is written now.
         self.get_logger().info(f"watches the rollout, {', '.join(inputs)}")
@@ -73,7 +73,7 @@ class Watchdog(Node):
         beat = Beat(Phase(message.phase), message.turns, seconds(message.waiting_since))
         self._watch.beat(beat, time.monotonic())
         if beat.phase is Phase.PROVING and not self._proven and self._inbox.newest(self._robot.topic) is not None:
-            # A publisher's first message may take as long as a control period: it must not be the one that counts.
+            # A publisher's first message may take long: it must not be the one that counts.
             self._command_stop()
             self._due = 0.0
             self._look()
@@ -111,13 +111,13 @@ class Watchdog(Node):
     def _look(self) -> None:
         now = time.monotonic()
         stop = self._watch.look(now)
-        changed = stop is not self._latched
-        if not changed and now < self._due:
-            return
-        if stop is not None:
+        changed, self._latched = stop is not self._latched, stop
+        if stop is not None and (changed or now >= self._stop_due):
             self._command_stop()
-        self._latched, self._due = stop, now + self._node_parameters.control_period
-        self._publish(stop, now)
+            self._stop_due = now + self._node_parameters.control_period
+        if changed or now >= self._due:
+            self._publish(stop, now)
+            self._due = now + self._node_parameters.control_period / BEATS
         if changed and stop is not None:
             self.get_logger().error(f"the robot is stopped by {stop.by}: {stop.reason}")
 
@@ -149,8 +149,7 @@ class _Uncounted:
 def main() -> None:
     """Run the node before all others that want this processor, and without memory that it shares with them.
 
-    A process that is stopped (SIGSTOP) while it holds the lock of a shared port makes others wait for a second: of 100
-    stops, two were late by that.
+    A process that is stopped (SIGSTOP) may hold a lock of memory that it shares with others, which wait for it then.
     """
     os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
     run_before_others()

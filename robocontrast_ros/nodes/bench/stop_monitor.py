@@ -12,6 +12,9 @@ from robocontrast_ros.msg import Stopped
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 
+CONFIRMATION = 0.5
+"""How long the watchdog is waited for after a doubt [s]."""
+
 HOW_TO_RELEASE = "release it with: robocontrast stop --release --by NAME"
 
 
@@ -61,7 +64,7 @@ class StopMonitor:
     def confirmed(self) -> str:
         """Return ``reason``, once the watchdog was heard after the last doubt."""
         with self._condition:
-            self._condition.wait_for(lambda: self._last is not None and self._said() >= self._valid_from, self._limit)
+            self._condition.wait_for(lambda: self._last is not None and self._said() >= self._valid_from, CONFIRMATION)
             doubtful = self._last is None or self._said() < self._valid_from
         return self.reason or (f"'{self._watchdog}' is silent" if doubtful else "")
 

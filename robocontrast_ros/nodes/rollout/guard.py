@@ -12,7 +12,7 @@ from rclpy.node import Node
 from robocontrast_ros.domain import Fault, Pose, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.ports import Images, Pacer, PendingAnswer, PolicyConnection, RobotPort
-from robocontrast_ros.episodes.watch import Phase
+from robocontrast_ros.episodes.watch import BEATS, Phase
 from robocontrast_ros.msg import Heartbeat
 from robocontrast_ros.nodes.bench.stop_monitor import StopMonitor
 from robocontrast_ros.nodes.conversions.time import time_to_msg
@@ -24,12 +24,6 @@ from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.system.scheduling import run_before_others, run_process_sooner
-
-BEATS = 5
-"""Heartbeats in a control period."""
-
-WATCHDOG_LIMIT = 5.0
-"""Silence of the watchdog after which the rollout stops the robot itself, in control periods; it speaks in each."""
 
 PROOF_TIMEOUT = 5.0
 """Time for the watchdog to tell the robot to stay, before the first motion [s]."""
@@ -51,8 +45,7 @@ class Guard:
         self._period, self._limit = parameters.control_period / BEATS, parameters.heartbeat_limit
         self._robot, self._inbox, self._watchdog = robot, inbox, parameters.watchdog
         self._publisher = node.create_publisher(Heartbeat, "heartbeat", STATE)
-        limit = WATCHDOG_LIMIT * parameters.control_period
-        self.monitor = StopMonitor(node, parameters.watchdog, limit, inbox.wake)
+        self.monitor = StopMonitor(node, parameters.watchdog, self._limit, inbox.wake)
         self._phase, self._step, self._turns, self._waiting_since = Phase.IDLE, 0, 0, 0.0
         self._sequence, self._abandoned, self._last = 0, False, time.monotonic()
         inbox.refusal = lambda: self.monitor.reason if self._phase.moves else ""

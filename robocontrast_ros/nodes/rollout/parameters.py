@@ -83,5 +83,5 @@ class RolloutParameters(LedParameters):
     heartbeat_limit: float = Field(
         default=0.06,
         gt=0.0,
-        description="Silence of the rollout's heartbeat after which the watchdog stops the robot [s].",
+        description="Silence between the rollout and the watchdog after which the other one stops the robot [s].",
     )
