@@ -33,6 +33,7 @@ from typing import Any
 import rclpy
 import yaml
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from robocontrast_ros.msg import Heartbeat, Stopped
 from robocontrast_ros.srv import ReleaseStop
 from sensor_msgs.msg import JointState
@@ -80,7 +81,8 @@ class Uncounted:
 
 def source() -> None:
     """Move the arm on and on, as a rollout does, with its heartbeat; wait where the robot is stopped."""
-    rclpy.init()
+    # A signal ends it at once, as a crash does.
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = Node("rollout")
     parameters = RolloutParameters(robot=ROBOT, steps_per_control=1, control_period=PERIOD, watchdog="watchdog")
     profile = load_profile(ROBOT)

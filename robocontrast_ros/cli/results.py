@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import track
 
 from robocontrast_ros.analysis.data.golden import golden_words
-from robocontrast_ros.analysis.data.pacing import pacing_of
+from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of
 from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
 from robocontrast_ros.analysis.figures.maps import write_maps
 from robocontrast_ros.analysis.tables.sample_size import sample_size_report
@@ -41,8 +41,8 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
             style="yellow",
         )
     events = read_journal(run.journal).events
-    if pacing := pacing_of(events).words:
-        console.print(pacing, highlight=False)
+    for words in filter(None, (pacing_of(events).words, pose_sources_of(events))):
+        console.print(words, highlight=False)
     if within is not None:
         console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
     # Paths are for copying: they must not be broken at the terminal's edge.

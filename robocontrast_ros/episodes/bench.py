@@ -70,6 +70,7 @@ class Execution:
         policy_latency: time that the policy itself took for each answer [s].
         period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
         waits: control steps that passed before each answer was there; empty where none ever did.
+        pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
         delivered: whether what the policy received is what was sent.
     """
 
@@ -81,6 +82,7 @@ class Execution:
     delivered: Delivery = Delivery.UNKNOWN
     period_errors: tuple[float, ...] = ()
     waits: tuple[int, ...] = ()
+    pose_source: str = ""
 
 
 class PolicyRefusal(Exception):

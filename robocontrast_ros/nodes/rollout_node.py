@@ -66,7 +66,7 @@ class Rollout(Node):
             handle.canceled()
         else:
             handle.succeed()
-        return _result(report, bench.published())
+        return _result(report, bench.published(), bench.pose_source)
 
     def _rest(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         bench = self._bench
@@ -118,7 +118,7 @@ def _request(goal: RunEpisode.Goal) -> EpisodeRequest:
     )
 
 
-def _result(report: EpisodeReport, published: dict[str, int]) -> RunEpisode.Result:
+def _result(report: EpisodeReport, published: dict[str, int], pose_source: str) -> RunEpisode.Result:
     return RunEpisode.Result(
         fault=fault_to_msg(report.fault, report.detail),
         steps=report.steps,
@@ -135,6 +135,7 @@ def _result(report: EpisodeReport, published: dict[str, int]) -> RunEpisode.Resu
         policy_latency=list(report.policy_latency),
         period_errors=list(report.period_errors),
         waits=list(report.waits),
+        pose_source=pose_source,
     )
 
 

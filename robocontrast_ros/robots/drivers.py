@@ -149,6 +149,10 @@ class ArmDriver(DriverSettings):
     restore_controllers: bool = Field(
         default=False, description="Whether controllers that were deactivated are activated again at the end."
     )
+    wrench: str = Field(
+        default="",
+        description="Topic of the force at the tool (geometry_msgs/WrenchStamped), for `safety.force`; empty for none.",
+    )
     universal_robots: UniversalRobots | None = Field(default=None, description="For ur_robot_driver.")
     franka: FrankaRecovery | None = Field(default=None, description="For franka_ros2.")
     hand: FrankaGripper | GripperAction | None = Field(

@@ -180,6 +180,7 @@ class TrialFinished:
         delivered: whether what the policy received is what was sent; unknown in journals of older versions.
         period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
         waits: control steps that passed before each answer was there; empty where none ever did.
+        pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
     """
 
     trial: Trial
@@ -194,6 +195,7 @@ class TrialFinished:
     delivered: Delivery = Delivery.UNKNOWN
     period_errors: tuple[float, ...] = ()
     waits: tuple[int, ...] = ()
+    pose_source: str = ""
     event: Literal["trial_finished"] = "trial_finished"
 
 

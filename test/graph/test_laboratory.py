@@ -100,7 +100,7 @@ def test_in_the_laboratory_an_arm_is_sent_to_its_start_by_commands(place):
         wanted = [c for c in reader.connections if c.topic.strip("/") == command]
         told = [reader.deserialize(raw, c.msgtype) for c, _, raw in reader.messages(wanted)]
     spans = [m.points[0].time_from_start.sec + 1e-9 * m.points[0].time_from_start.nanosec for m in told]
-    assert len(told) > finished(run)[0].result.steps + 5, "the way from where a person left it has many pieces"
+    assert len(told) > finished(run)[0].result.steps + 5, "the way from rest to the start has many pieces"
     assert min(spans) > 0.0
 
 

@@ -21,7 +21,7 @@ import rclpy
 from control_msgs.action import FollowJointTrajectory
 from domains import own_domain
 from emulated_controllers import POSITION, TRAJECTORY, VELOCITY, EmulatedControllers, PointJoints
-from geometry_msgs.msg import TransformStamped, Twist
+from geometry_msgs.msg import TransformStamped, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
@@ -107,11 +107,12 @@ class Lab:
         self.made.append(driver)
         return driver
 
-    def port(self, port: str = "follow_joint_trajectory", **driver: Any) -> Any:
+    def port(self, port: str = "follow_joint_trajectory", safety: Any = None, **driver: Any) -> Any:
         """Make a port, with these settings of its driver; what it says is read as soon as anything comes."""
         path = self.folder / f"robot{len(self.made)}.yaml"
         settings = {**{name: PORTS[name] for name in PORTS if name == port}, "answer_timeout": LONG, **driver}
-        path.write_text(yaml.safe_dump({"extends": self.robot, "port": port, "driver": settings}))
+        limits = {"safety": safety} if safety else {}
+        path.write_text(yaml.safe_dump({"extends": self.robot, "port": port, "driver": settings, **limits}))
         profile = load_profile(path)
         parameters = RolloutParameters(robot=path, steps_per_control=1, control_period=PERIOD, sensor_timeout=2.0)
         node = self.node("client")
@@ -370,6 +371,35 @@ class TestWhatIsNotThere:
         with fault() as said:
             lab.port().state(0.0)
         assert "nobody publishes /joint_states: start the robot's driver, in the same ROS_DOMAIN_ID" in said.words
+
+
+class TestForce:
+    def test_the_force_at_the_tool_is_that_of_the_drivers_topic(self, lab):
+        lab.drive()
+        robot = lab.port(wrench="force_torque_sensor_broadcaster/wrench")
+        node = lab.node("sensor")
+        publisher = node.create_publisher(WrenchStamped, "force_torque_sensor_broadcaster/wrench", 10)
+        message = WrenchStamped()
+        message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = 2.0, 3.0, -6.0
+
+        def publish() -> None:
+            message.header.stamp = node.get_clock().now().to_msg()
+            publisher.publish(message)
+
+        node.create_timer(0.01, publish)
+        assert until(lambda: robot.state(0.0)).force == pytest.approx(7.0)
+
+    def test_a_topic_that_nobody_publishes_is_named(self, lab):
+        lab.drive()
+        assert "nobody publishes /ft_data" in faulty(lab.port(wrench="ft_data"))
+
+    def test_a_limit_without_a_topic_is_refused_before_the_first_motion(self, lab):
+        lab.drive()
+        robot = lab.port(safety={"force": {"limit": 40.0}})
+        begin(robot)
+        with fault() as said:
+            robot.command(lab.to(0.1), 0.0)
+        assert "`driver.wrench`" in said.words
 
 
 class TestClocks:

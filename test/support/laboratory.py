@@ -29,15 +29,12 @@ RATES = {"franka": 30.0, "franka_hand": 30.0, "ur5e": 500.0, "ur5e_2f85": 500.0,
 CAMERA_RATE = 30.0
 """Of the cameras, as realsense2_camera has it [Hz]."""
 
-LIFTED = 0.05
-"""How far above its start the tool is after a person brought the arm back, so that it has to go there itself [m]."""
-
 
 class Laboratory(SimulatorBackend):
-    """The helper: carries objects, brings the robot back to about where it starts, and can always say what is where.
+    """The helper: carries objects, brings a base to where it starts, and can always say what is where.
 
-    The world goes on by itself and cannot be stepped by a session, cameras cannot be moved, and the arm is sent to its
-    start by commands.
+    The world goes on by itself and cannot be stepped by a session, cameras cannot be moved, and an arm is sent from its
+    posture of rest to its start, and back, by commands.
     """
 
     features: ClassVar[BackendFeatures] = BackendFeatures(streams=True)
@@ -47,12 +44,10 @@ def lab_parameters(session: ResolvedSession) -> dict[str, Any]:
     """Return the parameters of a well-behaved laboratory for a session."""
     robot: RobotProfile = session.robot
     rate = RATES.get(robot.name, 100.0)
-    found = world_parameters(session)
-    if found["start_position"]:
-        x, y, z = found["start_position"]
-        found["start_position"] = [x, y, z + LIFTED]
     return {
-        **found,
+        **world_parameters(session),
+        # An arm is at rest there when a trial begins, and has to go to its start itself.
+        "start_position": [],
         "real_time": True,
         "state_rate": rate,
         "publish_period": min(0.01, 1.0 / rate),

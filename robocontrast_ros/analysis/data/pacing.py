@@ -1,12 +1,14 @@
-"""How well the control rate was kept, where the world did not wait."""
+"""How a run went where the world did not wait: how well the control rate was kept, and what a base's pose was from."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.events import Event, TrialFinished
 
 OVERRUN = 0.01
@@ -55,6 +57,15 @@ def pacing_of(events: Iterable[Event]) -> Pacing:
     errors = [error for trial in trials for error in trial.period_errors]
     waits = [wait for trial in trials for wait in trial.waits]
     return _pacing(errors, waits, sum(len(trial.policy_latency) for trial in trials))
+
+
+def pose_sources_of(events: Iterable[Event]) -> str:
+    """Return where the driver had a base's pose from, in one sentence; empty where its file leaves no choice."""
+    counts = Counter(e.pose_source for e in events if isinstance(e, TrialFinished) and e.pose_source)
+    if not counts:
+        return ""
+    trials = "; ".join(f"{source} in {counted(number, 'trial', 'trials')}" for source, number in counts.most_common())
+    return f"Pose of the base: {trials}."
 
 
 def pacing_of_trial(trial: TrialFinished) -> Pacing:

@@ -105,6 +105,7 @@ _EXECUTION: Columns = {
         "waits",
     ),
     "overruns": (pl.Int64, "control periods more than 10 ms too long; null where the world waits"),
+    "pose_source": (pl.String, "where the driver has a base's pose from; null where the robot's file leaves no choice"),
     "observed_instruction": (pl.String, "the words that the policy says it received; null where it does not say"),
     "segments_digest": (
         pl.String,
@@ -231,6 +232,7 @@ def _results(event: TrialFinished | TrialVoid, scores: Sequence[ScoreSpec]) -> d
         "wall_time_s": event.wall_time,
         **_latency(event.policy_latency),
         **_pacing(event),
+        "pose_source": event.pose_source or None,
         "observed_instruction": event.observed.instruction if event.observed.known else None,
         "segments_digest": event.observed.segments_digest or _pictures(event),
         "image_digest": event.observed.image_digest,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robocontrast_ros.analysis.data.pacing import pacing_of
+from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of
 from robocontrast_ros.analysis.estimates.latency import latencies
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
@@ -132,6 +132,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "clutter": clutter_section(run, results, attempts),
         "latencies": latencies(journal.events),
         "pacing": pacing_of(journal.events).words,
+        "pose_sources": pose_sources_of(journal.events),
         "loaded": policies_loaded(journal.events),
         "sequential": sequential,
         "sequential_symbol": find_spec(summary.scores, sequential.score).symbol if sequential else "",

@@ -256,6 +256,7 @@ class RosBench:
             delivered=Delivery(episode.delivered),
             period_errors=tuple(episode.period_errors),
             waits=tuple(episode.waits),
+            pose_source=episode.pose_source,
         )
 
     def _rest(self) -> None:

@@ -126,6 +126,11 @@ class RosEpisodeBench:
         self._server.close()
         self._channel.close()
 
+    @property
+    def pose_source(self) -> str:
+        """Where the driver has a base's pose from, in words; empty where the robot's file leaves no choice."""
+        return getattr(self._robot, "pose_source", "")
+
     def follow_policy(self) -> None:
         """Ask which policy serves; where it is another than before, connect to what it needs.
 

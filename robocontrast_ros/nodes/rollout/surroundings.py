@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from geometry_msgs.msg import PoseStamped
@@ -28,6 +30,9 @@ from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.robots.profile_base import RobotProfile
 
+PERSON_LIMIT = 1.0
+"""Silence of `person_near`, once it was heard, after which a person counts as near [s]."""
+
 
 class TopicSurroundings:
     """The ``episodes.ports.Surroundings`` of a graph.
@@ -36,7 +41,6 @@ class TopicSurroundings:
         cameras: the policy's cameras, by name -> where their images come from.
         movable: names of the cameras that can be moved.
         move_cameras: moves them.
-        person_near: whether a person is near, by the newest message; false before the first.
     """
 
     def __init__(
@@ -68,7 +72,7 @@ class TopicSurroundings:
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
         self._shown = node.create_publisher(ObservationMsg, SHOWN.name, RECORDED)
         self._safety = node.create_publisher(SafetyIntervention, SAFETY.name, RECORDED)
-        self.person_near = False
+        self._person_near, self._person_heard = False, math.inf
         if hears_people:
             node.create_subscription(Bool, "person_near", self._on_person, LOCKSTEP)
         self.cameras: Mapping[str, Topic] = {}
@@ -145,8 +149,13 @@ class TopicSurroundings:
             self._safety.publish(intervention_to_msg(each, stamp))
             self._recorder.intervened()
 
+    @property
+    def person_near(self) -> bool:
+        """Whether a person is near: by the newest message, or because none comes any more; not before the first."""
+        return self._person_near or time.monotonic() - self._person_heard > PERSON_LIMIT
+
     def _on_person(self, message: Bool) -> None:
-        self.person_near = message.data
+        self._person_near, self._person_heard = message.data, time.monotonic()
 
     def progress(self, stamp: float) -> Progress:
         """Return the score of a time [s]."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import polars as pl
 import pytest
 from line_world import LineBench, line_evaluation
 
+from robocontrast_ros.analysis.data.pacing import pose_sources_of
 from robocontrast_ros.analysis.data.trials import COLUMNS, trials_table, write_trials
 from robocontrast_ros.domain import Fault, ScoreSpec
 from robocontrast_ros.domain.scores import TAKEN
@@ -60,6 +62,17 @@ def test_the_policys_latency_is_in_every_row_that_counts(events):
     for column, seconds in (("median", 0.11), ("p95", 0.20), ("max", 0.21)):
         assert counting[f"policy_latency_{column}_s"].to_list() == pytest.approx([seconds] * len(counting))
     assert table.filter(~pl.col("counts"))["policy_latency_max_s"].null_count() == len(table) - len(counting)
+
+
+def test_where_a_base_has_its_pose_from_is_in_every_row_and_in_one_sentence(events):
+    assert trials_table(events)["pose_source"].null_count() == len(trials_table(events))
+    assert pose_sources_of(events) == ""
+    finished = [e for e in events if isinstance(e, TrialFinished)]
+    sources = ["odometry (odom)", *["map -> base by tf"] * (len(finished) - 1)]
+    told = [replace(e, pose_source=source) for e, source in zip(finished, sources, strict=True)]
+    assert trials_table([events[0], *told])["pose_source"].to_list() == sources
+    others = f"map -> base by tf in {len(finished) - 1} trials"
+    assert pose_sources_of(told) == f"Pose of the base: {others}; odometry (odom) in 1 trial."
 
 
 def test_the_costs_of_the_rows_add_up_to_what_was_spent(events):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
+from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters, Controllers
-from robocontrast_ros.nodes.rollout.drivers.faults import interface, robot_fault
+from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, interface, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.goals import Goals
 from robocontrast_ros.nodes.rollout.drivers.hands import awaited, make_hand
 from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
@@ -22,6 +26,10 @@ from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.state_estimation import JointReading, Reading
+
+WRENCH_AGE = 0.1
+"""How much older than the joints the force at the tool may be [s]."""
 
 RECOVERY_TIMEOUT = 15.0
 """How long a Franka may take to recover from an error [s]."""
@@ -50,10 +58,19 @@ class ArmRobot(DriverRobot):
         self._gripper = None
         if profile.gripper_command is not None and self._hand is None:
             self._gripper = node.create_publisher(Float64MultiArray, profile.gripper_command.topic, RECORDED)
+        if driver.wrench:
+            inbox.subscribe(WrenchStamped, driver.wrench)
         self._recovery = None
         if driver.franka is not None and driver.franka.recover:
             kind = interface("franka_msgs/action/ErrorRecovery")
             self._recovery = Goals(node, kind, driver.franka.error_recovery), kind
+
+    def state(self, after: float) -> Reading:
+        """Return the first reading later than a time [s], with the force at the tool where the driver reports it."""
+        reading = super().state(after)
+        if self._driver.wrench and isinstance(reading, JointReading):
+            return replace(reading, force=self._force(reading.stamp))
+        return reading
 
     def close(self) -> None:
         """Activate again what was deactivated, where that is wanted."""
@@ -62,6 +79,11 @@ class ArmRobot(DriverRobot):
 
     def _prepare(self) -> None:
         self._check_joints()
+        if self._profile.safety.force.limit is not None and not self._driver.wrench:
+            raise robot_fault(
+                "the robot's file limits the force (`safety.force.limit`), but nothing says what it is: name the "
+                "driver's topic of geometry_msgs/WrenchStamped as `driver.wrench`"
+            )
         if self._modes is not None:
             self._modes.check(self._timeout)
         if self._controllers is not None:
@@ -71,6 +93,17 @@ class ArmRobot(DriverRobot):
         if self._hand is not None:
             self._hand.check(self._timeout)
             self._hand.forget()
+
+    def _force(self, stamp: float) -> float:
+        """Return the force at the tool of about a time [s], its size [N]."""
+        topic, since = self._driver.wrench, stamp - WRENCH_AGE
+        try:
+            force = self._inbox.wait((topic,), since, self._parameters.sensor_timeout)[topic].wrench.force
+        except BenchFault as fault:
+            if fault.fault is not Fault.SENSOR_LOST or self._node.count_publishers(topic):
+                raise
+            raise self._unready(absence(self._node, topic, Kind.TOPIC)) from None
+        return math.hypot(force.x, force.y, force.z)
 
     def _check_driver(self) -> None:
         """Check what moves the joints."""
