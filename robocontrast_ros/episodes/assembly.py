@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 from robocontrast_ros.domain import Fault, Observed, Pose, Progress, RobotState, Segment
@@ -16,8 +18,19 @@ from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.segments import as_told
 from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.homing import farthest_joint
 from robocontrast_ros.robots.safety.filter import SafetyFilter
 from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator
+
+ARRIVED = 0.05
+"""How far a joint may be from the end of a piece of its way when the next one begins [rad]."""
+
+REPEAT = 1.0
+"""How late a robot is when a piece of its way is commanded again [s]."""
+
+SLOWEST, LATE = 9.0, 5.0
+"""A piece of the way that takes longer than it should by this factor, and this time [s], does not end any more: a
+robot's own speed slider may slow it down."""
 
 
 class EpisodeAssembly:
@@ -47,20 +60,21 @@ class EpisodeAssembly:
         self.sent, self._asked = Observed(), False
         self._safety, self._state, self.interventions = safety, RobotState(0.0, Pose()), Counter[str]()
 
-    def begin(self, request: EpisodeRequest) -> None:
+    def begin(self, request: EpisodeRequest, cancelled: Callable[[], bool] = lambda: False) -> None:
         """Move the cameras that stand elsewhere, and bring the robot to its start, where the world has not.
 
-        The estimator is told where that is.
+        The estimator is told where that is. A way that is cancelled ends with ABORTED.
         """
         self._filters = Filters(request.filters, request.seed)
         self._safety.begin()
         self.interventions = Counter[str]()
         if offsets := self._filters.offsets(self._surroundings.movable):
             self._surroundings.move_cameras(offsets)
+        self._robot.prepare()
         self._pacer.begin()
         if self._robot.homes:
             self._pacer.step()
-            self._go(request.start_pose, request.start)
+            self._go(request.start_pose, request.start, cancelled)
         self._estimator.begin(request.start_pose)
 
     def rest(self) -> None:
@@ -70,14 +84,40 @@ class EpisodeAssembly:
             BenchFault: ROBOT_NOT_READY where there is no way that was checked.
         """
         if self._robot.homes:
+            self._robot.prepare()
             self._pacer.begin()
             self._go(None, self._stamp)
 
-    def _go(self, start: Pose | None, after: float) -> None:
+    def _go(self, start: Pose | None, after: float, cancelled: Callable[[], bool] = lambda: False) -> None:
         for command in self._robot.way(start, after):
-            self._robot.command(command, self._robot.state(after).stamp)
-            for _ in range(math.ceil(command.duration / self._period)):
-                self._pacer.step()
+            after = self._go_one_piece(command, after, cancelled)
+
+    def _go_one_piece(self, command: RobotCommand, after: float, cancelled: Callable[[], bool]) -> float:
+        """Return when the robot has arrived: the next piece was checked from there."""
+        after = self._robot.state(after).stamp
+        self._robot.command(command, after)
+        # A command can be lost.
+        again = math.ceil((command.duration + REPEAT) / self._period)
+        for number in itertools.count(1):
+            if cancelled():
+                raise BenchFault(Fault.ABORTED, "somebody stopped the trial while the robot was on its way")
+            self._pacer.step()
+            late = number * self._period - command.duration
+            if late < 0.0:
+                continue
+            reading = self._robot.state(after)
+            after, off = reading.stamp, farthest_joint(command, reading)
+            if off <= ARRIVED:
+                break
+            if late > SLOWEST * command.duration + LATE:
+                raise BenchFault(
+                    Fault.ROBOT_NOT_READY,
+                    f"on its way the robot is still {off:.2f} rad from where it was sent, {late:.1f} s after it "
+                    "should be there: is its speed slider down, or something in its way?",
+                )
+            if number % again == 0:
+                self._robot.command(command, after)
+        return after
 
     def reset_policy(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
         """Tell the policy the instruction, or its segments where it takes them."""

@@ -107,8 +107,8 @@ class EpisodeBench(Protocol):
     period_errors: tuple[float, ...]
     interventions: Mapping[str, int]
 
-    def begin(self, request: EpisodeRequest) -> None:
-        """Prepare for an episode: the robot is, or should be, at the request's start pose."""
+    def begin(self, request: EpisodeRequest, cancelled: Callable[[], bool]) -> None:
+        """Prepare for an episode: the robot is, or should be, at the request's start pose, or is brought there."""
 
     def reset_policy(self, instruction: str, seed: int, segments: tuple[Segment, ...]) -> None:
         """Give the policy the instruction, or its segments where it takes them; raises PolicyFault when it fails."""
@@ -217,7 +217,7 @@ def _loop(
     feedback: Callable[[int, Progress], None],
     cancelled: Callable[[], bool],
 ) -> None:
-    bench.begin(request)
+    bench.begin(request, cancelled)
     bench.reset_policy(request.instruction, request.seed, request.segments)
     bench.step()
     controller.reset(_observe(bench, state).robot)

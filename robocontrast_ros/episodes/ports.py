@@ -30,6 +30,9 @@ class RobotPort(Protocol):
 
     homes: bool
 
+    def prepare(self) -> None:
+        """Check the driver, and have it ready to move the robot, before an episode's first motion, or one to rest."""
+
     def state(self, after: float) -> Reading:
         """Return the first reading later than a time [s], in the clock of the stamps; wait for it."""
 

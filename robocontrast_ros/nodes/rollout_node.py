@@ -1,8 +1,10 @@
-"""rollout: the robot's closed loop at the control rate, in lockstep with the simulator."""
+"""rollout: the robot's closed loop at the control rate."""
 
 from __future__ import annotations
 
 import contextlib
+import threading
+from collections.abc import Iterator
 from functools import partial
 
 from rclpy.action import ActionServer, CancelResponse
@@ -34,7 +36,7 @@ FEEDBACK_EVERY = 10
 class Rollout(Node):
     """Serves RunEpisode."""
 
-    threads = 2
+    threads = 3  # an episode, another one that waits for its end, and what cancels it
 
     def __init__(self) -> None:
         """Declare the parameters; wait for the policy server and check that it fits the robot."""
@@ -42,6 +44,7 @@ class Rollout(Node):
         self._bench = RosEpisodeBench(self, declare_record(self, RolloutParameters))
         self._diagnostics = Diagnostics(self, self._bench.profile.name)
         self._diagnostics.add(self._bench.reports)
+        self._busy = threading.Lock()
         self._server = ActionServer(
             self,
             RunEpisode,
@@ -59,8 +62,8 @@ class Rollout(Node):
 
     def _run(self, handle: ServerGoalHandle) -> RunEpisode.Result:
         bench, request = self._bench, _request(handle.request)
-        bench.begin_recording(handle.request.recording)
-        with contextlib.nullcontext() if bench.guard is None else bench.guard.episode():
+        with self._episode():
+            bench.begin_recording(handle.request.recording)
             report = self._report(handle, request)
         if handle.is_cancel_requested:
             handle.canceled()
@@ -69,14 +72,20 @@ class Rollout(Node):
         return _result(report, bench.published(), bench.pose_source)
 
     def _rest(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        bench = self._bench
         try:
-            with contextlib.nullcontext() if bench.guard is None else bench.guard.episode():
-                bench.episode.rest()
+            with self._episode():
+                self._bench.episode.rest()
         except BenchFault as error:
             response.message = error.detail
         response.success = not response.message
         return response
+
+    @contextlib.contextmanager
+    def _episode(self) -> Iterator[None]:
+        """Have nothing else move the robot: one that was given up may still be on its way."""
+        guard = self._bench.guard
+        with self._busy, contextlib.nullcontext() if guard is None else guard.episode():
+            yield
 
     def _report(self, handle: ServerGoalHandle, request: EpisodeRequest) -> EpisodeReport:
         bench = self._bench

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.commands import JointTrajectoryCommand
+from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.state_estimation import JointReading
+from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
 CLIMB = 0.02
 """How far the tool goes straight up or down from one point of the way to the next [m]."""
@@ -32,6 +32,9 @@ limit."""
 
 SAMPLE = 0.02
 """Between two points of the way the arm is checked each time a joint has turned by that much [rad]."""
+
+PIECE_TIME, MOST_PIECES = 0.04, 60
+"""Where the elbow turns: time of a piece at the joints' greatest speed [s], and the most pieces between two points."""
 
 SETTLE = 1.0
 """Time for a hand to open before the arm goes up [s]."""
@@ -76,18 +79,37 @@ def way_of_arm(
     return tuple(commands)
 
 
+def farthest_joint(command: RobotCommand, reading: Reading) -> float:
+    """Return how far the joint that is farthest from where a command sends it is from there [rad].
+
+    Infinite where a reading lacks a joint; 0 for commands of another kind, which send no joint anywhere.
+    """
+    if not isinstance(command, JointTrajectoryCommand) or not isinstance(reading, JointReading):
+        return 0.0
+    at = dict(zip(reading.names, reading.positions, strict=True))
+    wanted = zip(command.names, command.positions, strict=True)
+    return max(abs(at.get(name, math.inf) - position) for name, position in wanted)
+
+
 def _climb(arm: Kinematics, joints: Joints) -> list[Joints]:
     """Return the points of the way straight up, as far as the workspace and the arm go, the first where the arm is."""
     tool, top = arm.tool_pose(joints), arm.profile.workspace.z[1]
     x, y, low = tool.position
     points, height = [joints], low
     for above in np.linspace(low, top, max(math.ceil((top - low) / CLIMB), 0) + 1)[1:].tolist():
-        motion = arm.step(points[-1], Pose((x, y, above), tool.orientation), 1.0)
+        target = Pose((x, y, above), tool.orientation)
+        motion = arm.step(points[-1], target, 1.0)
         for _ in range(REFINEMENTS):
-            motion = arm.step(motion.positions, Pose((x, y, above), tool.orientation), 1.0)
+            motion = arm.step(motion.positions, target, 1.0)
         if motion.position_error > WANDER or motion.tilt > TILT:
             break
-        points.append(motion.positions)
+        pieces = [motion.positions]
+        if not _is_straight(arm, points[-1], motion.positions, (x, y)):
+            # An arm of seven joints turns its elbow on its way: by little at a time.
+            pieces = _slowly(arm, points[-1], target)
+            if not all(_is_straight(arm, a, b, (x, y)) for a, b in itertools.pairwise([points[-1], *pieces])):
+                break
+        points.extend(pieces)
         height = above
     if height < CLEAR * top:
         raise Unreachable(
@@ -95,6 +117,33 @@ def _climb(arm: Kinematics, joints: Joints) -> list[Joints]:
             f"{CLEAR * top:.3f} m: bring it to a place above the table by hand"
         )
     return points
+
+
+def _slowly(arm: Kinematics, joints: Joints, target: Pose) -> list[Joints]:
+    """Return points that are near each other, on the way to a pose of the tool and the posture that goes with it."""
+    found = [joints]
+    for _ in range(MOST_PIECES):
+        motion = arm.step(found[-1], target, PIECE_TIME)
+        found.append(motion.positions)
+        if max(abs(a - b) for a, b in zip(*found[-2:], strict=True)) < SAMPLE and motion.position_error < WANDER:
+            break
+    return found[1:]
+
+
+def _is_straight(arm: Kinematics, before: Joints, after: Joints, xy: tuple[float, float]) -> bool:
+    """Return whether tool and links stay where they may on the straight way in joint space between two points."""
+    least = min(arm.lowest(before), arm.lowest(after)) - DIP
+    for share in _samples(before, after):
+        between = _between(before, after, share)
+        x, y, _ = arm.tool_pose(between).position
+        if math.dist((x, y), xy) > WANDER or arm.lowest(between) < least:
+            return False
+    return True
+
+
+def _samples(before: Joints, after: Joints) -> list[float]:
+    longest = max(abs(a - b) for a, b in zip(after, before, strict=True))
+    return np.linspace(0.0, 1.0, math.ceil(longest / SAMPLE) + 1).tolist()
 
 
 def _check_passage(arm: Kinematics, before: Joints, after: Joints) -> None:
@@ -105,8 +154,7 @@ def _check_passage(arm: Kinematics, before: Joints, after: Joints) -> None:
     """
     # A link beside the table may be lower than what stands on it.
     least = min(CLEAR * arm.profile.workspace.z[1], arm.lowest(before), arm.lowest(after)) - DIP
-    longest = max(abs(a - b) for a, b in zip(after, before, strict=True))
-    for share in np.linspace(0.0, 1.0, math.ceil(longest / SAMPLE) + 1).tolist():
+    for share in _samples(before, after):
         height = arm.lowest(_between(before, after, share))
         if height < least:
             raise Unreachable(

@@ -314,8 +314,8 @@ class Session:
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
                     raise
-                # A person stopped it, or releases it: no number of attempts says that it cannot work.
-                retries += fault.fault is not Fault.ROBOT_STOPPED
+                # Where a person releases it, no number of attempts says that it cannot work.
+                retries += fault.fault is not Fault.ROBOT_STOPPED or not self._stopped()
                 if retries > self._evaluation.void_retries:
                     detail = (
                         f"trial {trial.trial_id} was void {retries} times in a row, the last time because of "
@@ -349,13 +349,17 @@ class Session:
         self._await_release()
         self._policies.notice_other()
 
+    def _stopped(self) -> str:
+        """Return why the robot is stopped; empty where it is not."""
+        return self._bench.stopped() if isinstance(self._bench, StoppableBench) else ""
+
     def _await_release(self) -> None:
         """Wait while the robot is stopped.
 
         Raises:
             BenchFault: the session was aborted meanwhile, or nobody watches the robot any more.
         """
-        if not isinstance(self._bench, StoppableBench) or not (reason := self._bench.stopped()):
+        if not (reason := self._stopped()):
             return
         self._append(Paused(self._clock(), reason))
         self._report(SessionState.PAUSED, reason)

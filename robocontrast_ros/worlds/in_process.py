@@ -127,6 +127,9 @@ class WorldRobot:
         """Take the world, and the period of a control step [s]."""
         self._world, self._period = world, period
 
+    def prepare(self) -> None:
+        """Do nothing: it is always ready."""
+
     def state(self, after: float) -> Reading:
         """Return the present reading."""
         return self._world.reading()

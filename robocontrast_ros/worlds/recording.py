@@ -155,7 +155,7 @@ class _Cameras:
 class _RecordedRobot:
     def __init__(self, robot: RobotPort, profile: RobotProfile, recording: TrialRecording, period: float) -> None:
         self._robot, self._profile, self._recording, self._period = robot, profile, recording, period
-        self.homes = robot.homes
+        self.homes, self.prepare = robot.homes, robot.prepare
 
     def state(self, after: float) -> Reading:
         return self._robot.state(after)

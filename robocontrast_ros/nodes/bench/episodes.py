@@ -96,6 +96,9 @@ class EpisodeClient:
             now = time.monotonic()
             limit = ABORT_TIMEOUT if aborted or stopped else silence
             if now - self._last_heard > limit:
+                if cancel is not None:
+                    # The next episode waits until this one has ended.
+                    cancel()
                 if stopped and not aborted:
                     raise BenchFault(Fault.ROBOT_STOPPED, stopped)
                 fault = Fault.ABORTED if aborted else Fault.SENSOR_LOST

@@ -54,6 +54,9 @@ from robocontrast_ros.tasks.protocol import Task, robot_start
 WATCHDOG_LIMIT = 5.0
 """Silence of the watchdog after which the session waits for it [s]; the rollout stops the robot much sooner."""
 
+REST_REMINDER = 30.0
+"""How often a robot that is on its way to its posture of rest is asked after [s]."""
+
 START_UP_POLL = 0.5
 """How often the wait for the other nodes checks whether the session was aborted [s]."""
 
@@ -266,14 +269,21 @@ class RosBench:
         """
         if self._rollout_rests is None:
             return
-        try:
-            limit = self._parameters.setup_timeout
-            response = patient_call(self._rollout_rests, Trigger.Request(), limit)
-            why = "" if response.success else response.message
-        except NoAnswer as error:
-            why = str(error)
-        if why:
-            self._channel.node.get_logger().warning(f"the robot stays where the trial left it: {why}")
+        log = self._channel.node.get_logger()
+        while True:
+            try:
+                # Asked again, the rollout brings a robot that is at rest to where it is.
+                response = patient_call(self._rollout_rests, Trigger.Request(), REST_REMINDER)
+            except NoAnswer as error:
+                # Nobody may set a scene up while the robot moves.
+                if self._aborted() or not self._rollout_rests.service_is_ready():
+                    log.warning(f"the robot may still be on its way to its posture of rest: {error}")
+                    return
+                log.warning("the robot is on its way to its posture of rest")
+                continue
+            if not response.success:
+                log.warning(f"the robot stays where the trial left it: {response.message}")
+            return
 
     def _goal(self, trial: Trial, bag: str, start: float, scene: Scene) -> RunEpisode.Goal:
         return RunEpisode.Goal(

@@ -45,10 +45,11 @@ class Guard:
         self._period, self._limit = parameters.control_period / BEATS, parameters.heartbeat_limit
         self._robot, self._inbox, self._watchdog = robot, inbox, parameters.watchdog
         self._publisher = node.create_publisher(Heartbeat, "heartbeat", STATE)
-        self.monitor = StopMonitor(node, parameters.watchdog, self._limit, inbox.wake)
+        self.monitor = StopMonitor(node, parameters.watchdog, self._limit, self._changed)
         self._phase, self._step, self._turns, self._waiting_since = Phase.IDLE, 0, 0, 0.0
         self._sequence, self._abandoned, self._last = 0, False, time.monotonic()
-        inbox.refusal = lambda: self.monitor.reason if self._phase.moves else ""
+        self._refused = ""
+        inbox.refusal = lambda: (self._refused or self.monitor.reason) if self._phase.moves else ""
         self._end, self.commanding = threading.Event(), threading.Lock()
         self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
 
@@ -65,19 +66,22 @@ class Guard:
             raise BenchFault(Fault.ROBOT_STOPPED, f"'{self._watchdog}' is not there after {timeout:g} s")
 
     def close(self) -> None:
-        """End the heartbeat in order, so that nobody takes the silence for a death."""
+        """End the heartbeat in order, so that the watchdog does not stop the robot; one that still moves is stopped."""
+        if self._phase.moves:
+            self._stop()
         self._end.set()
         if self._thread.is_alive():
             self._thread.join(timeout=1.0)
 
     @contextlib.contextmanager
     def episode(self) -> Iterator[None]:
-        """Have an episode begin; it ends with this context."""
-        self._step, self._abandoned, self._phase = 0, False, Phase.BEGINNING
+        """Have an episode begin; it ends with this context. Once it was stopped it stays so, also after a release."""
+        self._step, self._abandoned, self._refused, self._waiting_since = 0, False, "", 0.0
+        self._phase = Phase.BEGINNING
         try:
             yield
         finally:
-            self._phase = Phase.IDLE
+            self._phase, self._waiting_since = Phase.IDLE, 0.0
 
     def prove(self) -> None:
         """Before the first motion, have the watchdog tell the robot to stay: so its way to the driver is known to work.
@@ -122,7 +126,10 @@ class Guard:
         """Return why the robot must not be moved; empty where it may. After a standstill, wait for the watchdog."""
         if time.monotonic() - self._last > self._limit:
             self.monitor.doubt()
-        return self.monitor.confirmed()
+        reason = self._refused or self.monitor.confirmed()
+        if reason and self._phase.moves:
+            self._refused = reason
+        return reason
 
     def require_free(self) -> None:
         """Refuse to move the robot where it is stopped, or nobody watches.
@@ -147,8 +154,21 @@ class Guard:
                 self._abandoned = True
                 self._inbox.wake()
                 with self.commanding:
-                    self._robot.stop()
+                    self._stop()
         self._publish(Phase.ENDED)
+
+    def _changed(self) -> None:
+        """Take note that the stop has come or gone."""
+        if reason := self.monitor.reason:
+            if self._phase.moves:
+                self._refused = reason
+            self._robot.let_go()
+        self._inbox.wake()
+
+    def _stop(self) -> None:
+        """Stop the robot, as far as its driver is there."""
+        with contextlib.suppress(BenchFault):
+            self._robot.stop()
 
     def _publish(self, phase: Phase) -> None:
         since = self._waiting_since
@@ -172,6 +192,12 @@ class GuardedRobot:
         """Take the driver's port."""
         self._robot, self._guard = robot, guard
         self.homes = robot.homes
+
+    def prepare(self) -> None:
+        """Have the driver ready, where the robot may be moved."""
+        self._guard.require_free()
+        with self._guard.turn():
+            self._robot.prepare()
 
     def state(self, after: float) -> Reading:
         """Return the first reading later than a time [s]."""

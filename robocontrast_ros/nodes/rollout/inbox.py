@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +33,7 @@ class Inbox:
         self._latest: dict[str, tuple[float, Any]] = {}
         self._received: Counter[str] = Counter()
         self._backwards: dict[str, float] = {}
+        self._behind: dict[str, float] = {}
         self.topics: frozenset[str] = frozenset()
 
     def subscribe(self, kind: type, topic: str) -> None:
@@ -72,6 +74,11 @@ class Inbox:
         with self._changed:
             return self._latest.get(topic, (0.0, None))[1]
 
+    def behind(self, topic: str) -> float:
+        """Return by how much the stamp of a topic's newest message was behind this machine's clock on arrival [s]."""
+        with self._changed:
+            return self._behind.get(topic, 0.0)
+
     def stepped_back(self, topic: str) -> float:
         """Return by how much the stamps of a topic went back at most since this was asked last [s]; 0 if not."""
         with self._changed:
@@ -93,7 +100,7 @@ class Inbox:
             back = self._latest.get(topic, (stamp, None))[0] - stamp
             if back > self._backwards.get(topic, 0.0):
                 self._backwards[topic] = back
-            self._latest[topic] = (stamp, message)
+            self._latest[topic], self._behind[topic] = (stamp, message), time.time() - stamp
             self._received[topic] += 1
             self._changed.notify_all()
         self._heard(topic)

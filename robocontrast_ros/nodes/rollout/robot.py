@@ -38,6 +38,12 @@ class TopicRobot:
         self.homes = self._way is not None and not parameters.world_resets_robot
         inbox.subscribe(message_class(profile.state.type), self.topic)
 
+    def prepare(self) -> None:
+        """Do nothing: a driver with two topics cannot be asked."""
+
+    def let_go(self) -> None:
+        """Send nothing more without a new command; here nothing is sent by itself."""
+
     def state(self, after: float) -> Reading:
         """Return the first reading that is later than a time [s] by at least half a control period."""
         due = after + 0.5 * self._parameters.control_period
@@ -66,8 +72,16 @@ class TopicRobot:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
 
     def stop(self) -> None:
-        """Have the robot stay where its newest reading has it; without one it was never moved."""
+        """Have the robot stay where its newest reading has it.
+
+        Raises:
+            BenchFault: ROBOT_FAULT; nobody takes commands, or there is no reading.
+        """
         message = self._inbox.newest(self.topic)
-        if message is not None:
-            reading = reading_from_msg(message)
-            self.command(stop_command(self._profile, reading, self._parameters.control_period), reading.stamp)
+        if message is None:
+            raise BenchFault(Fault.ROBOT_FAULT, f"nothing was received on {self.topic} yet")
+        for topic, publisher in self._publishers.items():
+            if not publisher.get_subscription_count():
+                raise BenchFault(Fault.ROBOT_FAULT, f"nobody takes commands on {topic}")
+        reading = reading_from_msg(message)
+        self.command(stop_command(self._profile, reading, self._parameters.control_period), reading.stamp)

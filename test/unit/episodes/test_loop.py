@@ -81,7 +81,7 @@ class Line:
         if fault is not None:
             raise fault
 
-    def begin(self, request):
+    def begin(self, request, cancelled):
         self._do("begin")
         self.began.append(request.start_pose)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Fault, Observed, Pose
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
+from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.episodes.pacing import WallClock
 from robocontrast_ros.episodes.thinking import ThoughtOver
@@ -98,19 +99,31 @@ WAY = tuple(JointTrajectoryCommand(("j",), (position,), duration) for position, 
 class Robot:
     """A port that remembers what it was told."""
 
-    def __init__(self, homes: bool) -> None:
-        self.homes, self.asked, self.sent = homes, [], []
+    def __init__(self, homes: bool, lag: int = 0) -> None:
+        self.homes, self.asked, self.sent, self.prepared = homes, [], [], 0
+        self.at, self.lag, self._behind, self.repeated = 0.0, lag, 0, 0
+
+    def prepare(self):
+        self.prepared += 1
 
     def way(self, start, after):
         self.asked.append((start, after))
         return WAY
 
     def state(self, after):
-        return JointReading(after + 0.1, (), ())
+        self._behind -= 1
+        if self.sent and self._behind < 0:
+            (self.at,) = self.sent[-1].positions
+        return JointReading(after + 0.1, ("j",), (self.at,))
 
     def command(self, command, stamp):
         assert stamp > self.asked[-1][1]
+        if self.sent and command is self.sent[-1]:
+            self.repeated += 1
+            return
+        assert not self.sent or self.at == self.sent[-1].positions[0], "the piece before has ended"
         self.sent.append(command)
+        self._behind = self.lag
 
 
 class Counting:
@@ -152,6 +165,34 @@ def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_f
     episode.rest()
     assert robot.asked[1:] == ([(None, 0.0)] if homes else []), "and back to its posture of rest"
     assert len(robot.sent) == (4 if homes else 0)
+    assert robot.prepared == (2 if homes else 1)
+
+
+def homing(lag):
+    robot, pacer = Robot(True, lag), Counting()
+    safety = make_safety_filter(load_profile("franka"), 0.1)
+    return EpisodeAssembly(robot, Estimator(), pacer, Alone(), None, 0.1, safety), robot, pacer
+
+
+REQUEST = EpisodeRequest("0000", "go", 1, 10, True, 7.0, Pose.planar(0.3, 0.1))
+
+
+def test_a_robot_that_is_slow_on_its_way_is_waited_for_before_the_next_piece():
+    episode, robot, pacer = homing(5)
+    episode.begin(REQUEST)
+    assert robot.sent == list(WAY) and pacer.steps > 1 + 3 + 1 + 5
+
+
+def test_a_robot_that_does_not_arrive_is_sent_nowhere_else_and_one_whose_trial_is_cancelled_stops_at_once():
+    episode, robot, _ = homing(10**6)
+    with pytest.raises(BenchFault, match=r"0\.10 rad from where it was sent") as raised:
+        episode.begin(REQUEST)
+    assert raised.value.fault is Fault.ROBOT_NOT_READY and robot.sent == [WAY[0]]
+    assert robot.repeated > 2, "a command can be lost"
+    episode, robot, pacer = homing(0)
+    with pytest.raises(BenchFault) as raised:
+        episode.begin(REQUEST, lambda: pacer.steps > 2)
+    assert raised.value.fault is Fault.ABORTED and robot.sent == [WAY[0]]
 
 
 def test_stopping_is_staying_where_the_reading_is():

@@ -109,6 +109,8 @@ class ArmRobot(DriverRobot):
         """Check what moves the joints."""
 
     def _problem(self) -> str:
+        if self._hand is not None and (since := self._hand.unanswered()) > self._timeout:
+            return f"the hand has neither accepted nor rejected a goal for {since:.1f} s: restart its driver"
         return self._modes.problem() if self._modes is not None else ""
 
     def _send(self, command: RobotCommand) -> None:

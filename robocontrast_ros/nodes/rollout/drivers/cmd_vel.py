@@ -88,6 +88,10 @@ class CmdVelRobot(DriverRobot):
             )
         return OdometryReading(reading.stamp, compose(correction, reading.pose))
 
+    def let_go(self) -> None:
+        """End what is sent between two control steps."""
+        self._stream.play(None)
+
     def close(self) -> None:
         """End the stream."""
         self._stream.close()

@@ -93,10 +93,12 @@ class Goals:
         """Cancel every goal of the action, whoever sent it, without waiting; then call a function.
 
         The zero id stands for all goals (``action_msgs/srv/CancelGoal``).
+
+        Raises:
+            BenchFault: ROBOT_FAULT; the action is not there.
         """
         if not self._cancel.service_is_ready():
-            done()
-            return
+            raise robot_fault(f"the action '{self.name}' is not there")
         self._cancel.call_async(CancelGoal.Request()).add_done_callback(lambda _: done())
 
     def _on_answer(self, identity: bytes, answer: Any, rejected: Callable[[], None], ended: Ended) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Collection
 from typing import Any
 
 from action_msgs.msg import GoalStatus
@@ -44,8 +45,17 @@ class Hand:
         self._send(position, before)
 
     def forget(self) -> None:
-        """Take the next position to be another one: somebody else may have moved the hand."""
+        """Take the next position to be another one, and no answers: somebody else may have moved the hand."""
         self._position = math.nan
+        for goals in self._actions():
+            goals.forget()
+
+    def unanswered(self) -> float:
+        """Return for how long a goal has been neither accepted nor rejected [s]; 0 where none is."""
+        return max(goals.unanswered() for goals in self._actions())
+
+    def _actions(self) -> Collection[Goals]:
+        raise NotImplementedError
 
     def _send(self, position: float, before: float) -> None:
         raise NotImplementedError
@@ -71,6 +81,9 @@ class FrankaHand(Hand):
             if not result.success:
                 raise robot_fault(f"the hand was not homed: {result.error or 'it says no more'}")
             self._homed = True
+
+    def _actions(self) -> Collection[Goals]:
+        return self._goals.values()
 
     def _send(self, position: float, before: float) -> None:
         width = self._hand.width([position] * len(self._hand.joints))
@@ -106,6 +119,9 @@ class ActionHand(Hand):
     def check(self, timeout: float) -> None:
         """Make sure that the action is there."""
         self._goals.check(timeout)
+
+    def _actions(self) -> Collection[Goals]:
+        return (self._goals,)
 
     def _send(self, position: float, before: float) -> None:
         goal = self._kind.Goal()

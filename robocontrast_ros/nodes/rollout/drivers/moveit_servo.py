@@ -69,6 +69,11 @@ class MoveItServoRobot(ArmRobot):
         self._at: tuple[float, ...] | None = None
         self._stream = Stream(settings.rate, self._trouble)
 
+    def let_go(self) -> None:
+        """End what is sent between two control steps."""
+        self._stream.play(None)
+        self._at = None
+
     def close(self) -> None:
         """End the stream, and let the driver go."""
         self._stream.close()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-
 from rclpy.node import Node
 
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds
@@ -39,7 +36,21 @@ class DriverRobot(TopicRobot):
         self._node, self._driver = node, profile.driver
         self._timeout = profile.driver.answer_timeout
         self._trouble = Trouble()
-        self._ready = False
+        self._ready = self._moved = False
+
+    def prepare(self) -> None:
+        """Check the driver, and have it ready.
+
+        Raises:
+            BenchFault: ROBOT_FAULT, with the cure; or it is silent.
+        """
+        self._ready = self._moved = False
+        self._trouble.clear()
+        # A driver that has died since has a newest state, too.
+        message = self._inbox.newest(self.topic)
+        self.state(seconds(message.header.stamp) if message is not None else 0.0)
+        self._prepare()
+        self._ready = True
 
     def state(self, after: float) -> Reading:
         """Return the first reading that is later than a time [s], unless the driver has a fault.
@@ -50,32 +61,29 @@ class DriverRobot(TopicRobot):
         try:
             reading = super().state(after)
         except BenchFault as fault:
+            if fault.fault is Fault.ROBOT_STOPPED:
+                # What the watchdog's stop ended is no fault of the driver.
+                self._trouble.clear()
+                raise
             self._watch()
             raise self._explained(fault) from None
         self._watch()
-        if problem := self._clock_problem(reading.stamp):
+        if problem := self._clock_problem():
             raise self._unready(problem)
         return reading
 
     def command(self, command: RobotCommand, stamp: float) -> None:
-        """Check the driver before the first motion; then send a command."""
+        """Send a command; the driver is checked first, where that was not done since its last fault."""
         if not self._ready:
-            self._trouble.clear()
-            self._prepare()
-            self._ready = True
+            self.prepare()
         self._watch()
         self._record(command, stamp)
+        self._moved = True
         self._send(command)
 
-    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
-        """Have the driver checked again before the robot goes to its start, or to its posture of rest."""
-        self._ready = False
-        self._trouble.clear()
-        return super().way(start, after)
-
     def hold(self, command: RobotCommand, stamp: float) -> None:
-        """End a motion; a robot that was never moved is left alone."""
-        if self._ready:
+        """End a motion; a robot that was not moved is left alone."""
+        if self._moved:
             self._record(command, stamp)
             self._halt(command)
 
@@ -130,11 +138,11 @@ class DriverRobot(TopicRobot):
         message = self._inbox.newest(self.topic)
         if message is None and fault.fault is Fault.SENSOR_LOST and not self._node.count_publishers(self.topic):
             return self._unready(absence(self._node, self.topic, Kind.TOPIC))
-        problem = self._clock_problem(seconds(message.header.stamp)) if message is not None else ""
+        problem = self._clock_problem() if message is not None else ""
         return self._unready(problem) if problem else fault
 
-    def _clock_problem(self, stamp: float) -> str:
-        """Return what is wrong with the driver's clock, by a stamp of the state [s]."""
+    def _clock_problem(self) -> str:
+        """Return what is wrong with the driver's clock, by the newest stamp of the state."""
         tolerance = self._driver.clock_tolerance
         if tolerance is None:
             return ""
@@ -143,7 +151,7 @@ class DriverRobot(TopicRobot):
                 f"the stamps of {self.topic} went back by {back:.3f} s: the clock of the robot's "
                 "computer was set, or two drivers publish; let one clock follow the other steadily (chrony)"
             )
-        behind = time.time() - stamp
+        behind = self._inbox.behind(self.topic)
         if abs(behind) > tolerance:
             return (
                 f"the stamps of {self.topic} are {abs(behind):.3f} s {'behind' if behind > 0 else 'ahead of'} this "

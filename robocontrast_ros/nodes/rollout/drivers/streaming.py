@@ -50,6 +50,11 @@ class StreamingRobot(ArmRobot):
         self._at: list[float] | None = None
         self._stream = Stream(self._settings.rate, self._trouble)
 
+    def let_go(self) -> None:
+        """End what is sent between two control steps."""
+        self._stream.play(None)
+        self._at = None
+
     def close(self) -> None:
         """End the stream, and let the driver go."""
         self._stream.close()
@@ -103,7 +108,8 @@ class StreamingRobot(ArmRobot):
         if not self._order:
             # Another process asked for the stop, and the order of the joints is not known yet: the next stop has it.
             self._parameters_of.request("joints", self._learn)
-        elif self._settings.interface == "velocity":
+            raise robot_fault(f"the order of the joints of '{self._controller}' is not known yet")
+        if self._settings.interface == "velocity":
             self._publish([0.0] * len(self._order))
         elif isinstance(command, JointTrajectoryCommand):
             there = dict(zip(command.names, command.positions, strict=True))
