@@ -148,7 +148,8 @@ class Watch:
         """Return the stop that is on, after a look at what is silent.
 
         Only what two looks in a row find silent stops the robot: between them, the caller takes what has arrived
-        meanwhile. So a watch that got no processor for a while takes nobody for dead whose messages wait.
+        meanwhile. So a watch that got no processor for a while does not stop the robot because of messages that have
+        arrived but were not read yet.
         """
         if self.stop is None:
             source, reason = self._silent(now)
