@@ -3,8 +3,8 @@
 It knows no ROS and no robot: it is told what was heard, and is asked again and again whether the robot must be stopped.
 All times are of a steady clock [s], and are given by the caller.
 
-    NOT_ARMED --first heartbeat--> WATCHING --silence, or somebody asks--> STOPPED
-    NOT_ARMED <--last heartbeat--- WATCHING <--released, cause gone------- STOPPED
+    not armed --first heartbeat--> watching --silence, or somebody asks--> stopped
+    not armed <--last heartbeat--- watching <--released, cause gone------- stopped
 
 Somebody may ask for a stop before the watch is armed, too.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import IntEnum
 
 ROLLOUT, LOOP, POLICY = "rollout", "loop", "policy"
 """Sources of a stop that a heartbeat tells: it is silent; the loop stands still; the policy's answer is overdue."""
@@ -24,14 +24,6 @@ BEATS = 5
 
 REPEATED = 1.0
 """A button that is held down repeats its request; so long after the last one it counts as let go [s]."""
-
-
-class State(Enum):
-    """Where the watch stands."""
-
-    NOT_ARMED = "not armed"
-    WATCHING = "watching"
-    STOPPED = "stopped"
 
 
 class Phase(IntEnum):
@@ -115,13 +107,6 @@ class Watch:
         self._beaten = self._turned = self._waiting = self._moving = self._asked = 0.0
         self._heard: dict[str, float] = {}
         self._suspected = ""
-
-    @property
-    def state(self) -> State:
-        """Where the watch stands."""
-        if self.stop is not None:
-            return State.STOPPED
-        return State.NOT_ARMED if self._beat is None else State.WATCHING
 
     def beat(self, beat: Beat, now: float) -> None:
         """Take a heartbeat. The last of a rollout that ends in order disarms the watch."""
