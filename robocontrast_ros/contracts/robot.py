@@ -6,6 +6,7 @@ import math
 import re
 
 import numpy as np
+import yaml
 
 from robocontrast_ros.configuration import dump_record, parse_record
 from robocontrast_ros.contracts.checking import once, promise, refuses
@@ -69,7 +70,7 @@ class RobotContract:
         """As runs do, which keep it."""
         profile = self.profile()
         promise(
-            parse_record(type(profile), dump_record(profile), self.robot) == profile,
+            parse_record(type(profile), yaml.safe_load(yaml.safe_dump(dump_record(profile))), self.robot) == profile,
             "a profile that is written down and read again is the same",
         )
 

@@ -3,8 +3,8 @@
 It knows no ROS and no robot: it is told what was heard, and is asked again and again whether the robot must be stopped.
 All times are of a steady clock [s], and are given by the caller.
 
-    NOT_ARMED --first heartbeat--> WATCHING --silence, or somebody asks--> STOPPED
-    NOT_ARMED <--last heartbeat--- WATCHING <--released, cause gone------- STOPPED
+    not armed --first heartbeat--> watching --silence, or somebody asks--> stopped
+    not armed <--last heartbeat--- watching <--released, cause gone------- stopped
 
 Somebody may ask for a stop before the watch is armed, too.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import IntEnum
 
 ROLLOUT, LOOP, POLICY = "rollout", "loop", "policy"
 """Sources of a stop that a heartbeat tells: it is silent; the loop stands still; the policy's answer is overdue."""
@@ -24,14 +24,6 @@ BEATS = 5
 
 REPEATED = 1.0
 """A button that is held down repeats its request; so long after the last one it counts as let go [s]."""
-
-
-class State(Enum):
-    """Where the watch stands."""
-
-    NOT_ARMED = "not armed"
-    WATCHING = "watching"
-    STOPPED = "stopped"
 
 
 class Phase(IntEnum):
@@ -116,13 +108,6 @@ class Watch:
         self._heard: dict[str, float] = {}
         self._suspected = ""
 
-    @property
-    def state(self) -> State:
-        """Where the watch stands."""
-        if self.stop is not None:
-            return State.STOPPED
-        return State.NOT_ARMED if self._beat is None else State.WATCHING
-
     def beat(self, beat: Beat, now: float) -> None:
         """Take a heartbeat. The last of a rollout that ends in order disarms the watch."""
         before, self._beat = self._beat, None if beat.phase is Phase.ENDED else beat
@@ -148,7 +133,8 @@ class Watch:
         """Return the stop that is on, after a look at what is silent.
 
         Only what two looks in a row find silent stops the robot: between them, the caller takes what has arrived
-        meanwhile. So a watch that got no processor for a while takes nobody for dead whose messages wait.
+        meanwhile. So a watch that got no processor for a while does not stop the robot because of messages that have
+        arrived but were not read yet.
         """
         if self.stop is None:
             source, reason = self._silent(now)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
-import rclpy
-from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
-from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, NoAnswer, call, first_call, wait_for
+from robocontrast_ros.nodes.request import TIMEOUT, run_request
+from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, call, first_call, wait_for
 from robocontrast_ros.srv import ReleaseStop
-
-TIMEOUT = 20.0
-"""Limit of finding the watchdog, and of its answer [s]."""
 
 
 def main() -> None:
@@ -24,21 +18,8 @@ def main() -> None:
     The exit code is 0 when the robot is stopped, or released, 1 when the release is refused, 3 without an answer.
     """
     watchdog, what, *words = sys.argv[1:]
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    owner = Node(f"stop_request_{os.getpid()}", enable_rosout=False, start_parameter_services=False)
-    channel = Channel(owner)
-    try:
-        accepted, said = (_stop if what == "stop" else _release)(channel, watchdog, *words)
-    except NoAnswer as error:
-        print(error)
-        code = 3
-    else:
-        print(said)
-        code = 0 if accepted else 1
-    channel.close()
-    owner.destroy_node()
-    rclpy.try_shutdown()
-    raise SystemExit(code)
+    ask = _stop if what == "stop" else _release
+    run_request("stop_request", lambda channel: ask(channel, watchdog, *words))
 
 
 def _stop(channel: Channel, watchdog: str) -> tuple[bool, str]:

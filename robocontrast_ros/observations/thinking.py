@@ -1,8 +1,8 @@
 """Filters of the time between what a policy is shown and what it does: the world goes on while it thinks.
 
 In lockstep the world waits for the policy, so that one which takes two seconds for an answer does as well as one that
-takes two milliseconds. These say what the same policy does where the world does not wait. Whole control steps pass: an
-answer counts from the first one that begins after its time, so a latency flatters nobody.
+takes two milliseconds. These say what the same policy does where the world does not wait. Times are rounded up to
+whole control steps: an answer counts from the first one that begins after its time.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import gzip
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +25,7 @@ from robocontrast_ros.analysis.estimates.understanding import Verdict
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS
+from robocontrast_ros.robots.drivers import ArmDriver, BaseDriver
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import Estimate
@@ -1170,6 +1171,28 @@ def node_parameters(node: str) -> str:
         default = "required" if info.is_required() else _shown(info.get_default())
         rows.append((f"`{field.name}`", _ros_type(hints[field.name]), default, info.description))
     return markdown(rows)
+
+
+def driver_keys() -> str:
+    """Return the table of the keys below `driver` in a robot's file, from the records that declare them."""
+    rows = dict.fromkeys(row for record in (ArmDriver, BaseDriver) for row in _keys(record, "driver"))
+    return markdown([("key", "default", "description"), *rows])
+
+
+def _keys(record: type, prefix: str) -> list[tuple[str, str, str]]:
+    """Return key, default and description of a record's keys; those of its records in place of theirs."""
+    hints, rows = get_type_hints(record), []
+    for field in fields(record):
+        info, key = record.__pydantic_fields__[field.name], f"{prefix}.{field.name}"
+        if records := [each for each in get_args(hints[field.name]) if is_dataclass(each)]:
+            for each in records:
+                (kind,) = get_args(get_type_hints(each)["type"]) if len(records) > 1 else ("",)
+                where = f"With `type: {kind}`: " if kind else ""
+                rows += [(name, default, where + words) for name, default, words in _keys(each, key)]
+        else:
+            default = "required" if info.is_required() else _shown(info.get_default(call_default_factory=True))
+            rows.append((f"`{key}`", default, info.description))
+    return rows
 
 
 _ROS_TYPES = {bool: "bool", int: "integer", float: "double", str: "string", Path: "string"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
@@ -10,12 +12,14 @@ import yaml
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.node import Node
 from robocontrast_ros.msg import Judgement
 from robocontrast_ros.srv import JudgeTrial
 from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import CameraInfo, CompressedImage
 from session_runs import Workplace, finished
 from spinning import spun_node
+from trajectory_msgs.msg import JointTrajectory
 
 from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.domain import Outcome
@@ -25,6 +29,7 @@ from robocontrast_ros.policies.serving.runner import image_digest
 RATE = 20.0
 """Of the camera [Hz]; the control rate is 10 Hz."""
 IMAGE, INFO = "camera/camera/color/image_raw", "camera/camera/color/camera_info"
+FRAME = "camera_color_optical_frame"
 
 
 def picture() -> np.ndarray:
@@ -36,22 +41,71 @@ def picture() -> np.ndarray:
     return pixels
 
 
-def test_compressed_images_are_decoded_for_the_policy_and_recorded_as_they_came(tmp_path):
-    place = Workplace(tmp_path)
-    task, robot = tmp_path / "line.yaml", tmp_path / "arm.yaml"
+def write_session(place: Workplace, **changes: object) -> Path:
+    """Write a session of a policy that looks at images, of an arm whose camera's images come compressed."""
+    task, robot = place.folder / "line.yaml", place.folder / "arm.yaml"
     task.write_text("task: wall_clock_line:WallClockLine\n")
-    camera = {"name": "board", "image_topic": IMAGE, "info_topic": INFO, "frame_id": "camera_color_optical_frame"}
-    robot.write_text(yaml.safe_dump({"extends": "franka", "cameras": [{**camera, "transport": "compressed"}]}))
-    session = place.session(
+    camera = {"name": "board", "image_topic": IMAGE, "info_topic": INFO, "frame_id": FRAME, "transport": "compressed"}
+    robot.write_text(yaml.safe_dump({"extends": "franka", "cameras": [camera]}))
+    return place.session(
         world={"backend": "wall_clock_line:Helper", "pacing": "wall_clock", "judge": "outside"},
         task=str(task),
         robot=str(robot),
         policy=place.policy("LookOn", "wall_clock_line"),
         stop_on_success=False,
         test_set={"size": 2},
+        **changes,
     )
+
+
+def encoded() -> bytes:
+    """Return the picture as JPEG."""
     done, jpeg = cv2.imencode(".jpg", picture()[..., ::-1])
     assert done
+    return jpeg.tobytes()
+
+
+def film(node: Node, jpeg: bytes, frame: str = FRAME) -> None:
+    """Publish an image again and again, as the camera's driver."""
+    images = node.create_publisher(CompressedImage, f"{IMAGE}/compressed", recorded(10_000))
+    infos = node.create_publisher(CameraInfo, INFO, recorded(1000))
+
+    def publish() -> None:
+        image = CompressedImage(format="rgb8; jpeg compressed bgr8", data=jpeg)
+        image.header.stamp = node.get_clock().now().to_msg()
+        info = CameraInfo(width=64, height=48)
+        image.header.frame_id = info.header.frame_id = frame
+        info.header.stamp = image.header.stamp
+        infos.publish(info)
+        images.publish(image)
+
+    node.create_timer(1.0 / RATE, publish)
+
+
+@pytest.mark.parametrize(
+    ("frame", "width", "words"),
+    [
+        ("elsewhere", 64, f"are in the frame 'elsewhere', expected '{FRAME}', the `frame_id` in"),
+        (FRAME, 128, "have 64x48 pixels, expected 128x48, as the session's `cameras`"),
+    ],
+    ids=["frame", "size"],
+)
+def test_images_of_another_frame_or_size_end_a_session_before_anything_moves(tmp_path, frame, width, words):
+    place = Workplace(tmp_path)
+    session = write_session(place, cameras=[{"name": "board", "width": width, "height": 48}])
+    with spun_node("camera") as node:
+        told: list[JointTrajectory] = []
+        node.create_subscription(JointTrajectory, "fr3_arm_controller/joint_trajectory", told.append, 10)
+        film(node, encoded(), frame)
+        code, output = place.run("evaluate", session)
+    assert code == 3, output
+    assert f"SENSOR_LOST: camera 'board': images on {IMAGE}/compressed {words}" in output
+    assert not told
+
+
+def test_compressed_images_are_decoded_for_the_policy_and_recorded_as_they_came(tmp_path):
+    place, jpeg = Workplace(tmp_path), encoded()
+    session = write_session(place)
     reports: list[DiagnosticArray] = []
 
     def judge(_: JudgeTrial.Request, response: JudgeTrial.Response) -> JudgeTrial.Response:
@@ -60,27 +114,15 @@ def test_compressed_images_are_decoded_for_the_policy_and_recorded_as_they_came(
 
     with spun_node("camera") as node:
         node.create_service(JudgeTrial, "judge/judge_trial", judge)
-        images = node.create_publisher(CompressedImage, f"{IMAGE}/compressed", recorded(10_000))
-        infos = node.create_publisher(CameraInfo, INFO, recorded(1000))
         node.create_subscription(DiagnosticArray, "diagnostics", reports.append, 10)
-
-        def publish() -> None:
-            image = CompressedImage(format="rgb8; jpeg compressed bgr8", data=jpeg.tobytes())
-            image.header.stamp = node.get_clock().now().to_msg()
-            info = CameraInfo(width=64, height=48)
-            image.header.frame_id = info.header.frame_id = camera["frame_id"]
-            info.header.stamp = image.header.stamp
-            infos.publish(info)
-            images.publish(image)
-
-        node.create_timer(1.0 / RATE, publish)
+        film(node, jpeg)
         code, output = place.run("evaluate", session)
         assert code == 0, output
 
     (run,) = place.runs
     trials = finished(run)
     assert [event.result.outcome for event in trials] == [Outcome.SUCCESS] * 2, "it saw the colours that were sent"
-    decoded = cv2.imdecode(jpeg, cv2.IMREAD_COLOR)[..., ::-1]
+    decoded = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)[..., ::-1]
     assert {event.observed.image_digest for event in trials} == {image_digest({"board": decoded})}
     bag = run / trials[0].recording.bag
     with AnyReader([bag]) as reader:
@@ -88,7 +130,7 @@ def test_compressed_images_are_decoded_for_the_policy_and_recorded_as_they_came(
         assert connection.msgtype == "sensor_msgs/msg/CompressedImage"
         received = [reader.deserialize(raw, connection.msgtype) for _, _, raw in reader.messages([connection])]
         assert not any(c.topic.endswith("image_raw") for c in reader.connections)
-    assert len(received) > 10 and all(bytes(message.data) == jpeg.tobytes() for message in received)
+    assert len(received) > 10 and all(bytes(message.data) == jpeg for message in received)
     assert all(np.array_equal(image.pixels, decoded) for image in read_images(bag))
     code, output = place.run("picture", bag, "--to", tmp_path / "trial.png")
     assert code == 0, output

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 import threading
 import time
@@ -42,6 +41,8 @@ from robocontrast_ros.robots.profile import load_profile
 PERIOD = 0.1
 LONG = 60.0
 """How long a test waits for what has to come [s]."""
+PATIENT = {"answer_timeout": LONG, "clock_tolerance": LONG}
+"""Of a driver on a machine where any process may get no processor for seconds."""
 
 UR = {"universal_robots": {}}
 PORTS = {
@@ -108,14 +109,16 @@ class Lab:
         self.made.append(driver)
         return driver
 
-    def port(self, port: str = "follow_joint_trajectory", safety: Any = None, **driver: Any) -> Any:
+    def port(
+        self, port: str = "follow_joint_trajectory", safety: Any = None, period: float = PERIOD, **driver: Any
+    ) -> Any:
         """Make a port, with these settings of its driver; what it says is read as soon as anything comes."""
         path = self.folder / f"robot{len(self.made)}.yaml"
-        settings = {**{name: PORTS[name] for name in PORTS if name == port}, "answer_timeout": LONG, **driver}
+        settings = {**{name: PORTS[name] for name in PORTS if name == port}, **PATIENT, **driver}
         limits = {"safety": safety} if safety else {}
         path.write_text(yaml.safe_dump({"extends": self.robot, "port": port, "driver": settings, **limits}))
         profile = load_profile(path)
-        parameters = RolloutParameters(robot=path, steps_per_control=1, control_period=PERIOD, sensor_timeout=2.0)
+        parameters = RolloutParameters(robot=path, steps_per_control=1, control_period=period, sensor_timeout=2.0)
         node = self.node("client")
         kind = load_plugin("robot_ports", port, "test", "port")
         robot = kind(node, profile, parameters, Inbox(node), RecorderWatch(node, profile, parameters, False))
@@ -275,7 +278,7 @@ class TestFollowJointTrajectory:
         assert driver.seen.switches == [([TRAJECTORY], [])]
 
     def test_goals_without_an_answer_are_a_fault(self, lab):
-        driver, robot = lab.drive(), lab.port(answer_timeout=1.0)
+        driver, robot = lab.drive(), lab.port(answer_timeout=5.0)
         driver.misbehaviour.silent = True
         robot.command(lab.to(0.1), begin(robot))
         assert "neither accepted nor rejected a motion" in faulty(robot)
@@ -406,14 +409,13 @@ class TestForce:
 class TestClocks:
     def test_a_clock_that_is_off_is_told(self, lab):
         lab.drive().misbehaviour.clock_offset = -20.0
-        robot = lab.port()
-        words = faulty(robot)
+        words = faulty(lab.port(clock_tolerance=1.0))
         assert "behind this machine's clock, more than `driver.clock_tolerance` (1 s)" in words
 
     def test_a_clock_that_goes_back_is_told(self, lab):
         driver, robot = lab.drive(), lab.port()
         until(lambda: begin(robot))
-        driver.misbehaviour.clock_offset = -0.5
+        driver.misbehaviour.clock_offset = -20.0
         assert "the stamps of joint_states went back by" in faulty(robot)
 
     def test_in_simulated_time_no_clock_is_compared(self, lab):
@@ -463,20 +465,26 @@ class TestStreaming:
         names = load_profile("ur5e").joint_names
         driver, robot = lab.drive(active=(POSITION,), order=names[::-1]), lab.port("streaming")
         stamp = begin(robot)
-        robot.command(lab.to(0.05, 0.5), stamp)
+        robot.command(lab.to(0.05, 4.0), stamp)
         until(lambda: lab.off(0.05) < 1e-6)
+        home = load_profile("ur5e").home[::-1]
         streamed = [values for name, values in driver.seen.streamed if name == POSITION]
-        steps = [max(abs(a - b) for a, b in zip(*pair, strict=True)) for pair in itertools.pairwise(streamed)]
-        assert len(streamed) > 10 and max(steps) < 0.04, "a controller that jumps is given no jumps"
-        assert streamed[-1] == pytest.approx([p + 0.05 for p in load_profile("ur5e").home][::-1])
+        shifts = [values[0] - home[0] for values in streamed]
+        assert len(shifts) > 10 and shifts == sorted(shifts), "a controller that jumps is given no jumps"
+        for shift, values in zip(shifts, streamed, strict=True):
+            assert values == pytest.approx([position + shift for position in home]), (
+                "all joints are as far on their way"
+            )
+        assert shifts[0] < 0.05 and shifts[-1] == pytest.approx(0.05)
         robot.command(lab.to(0.1, 0.2), stamp)
         until(lambda: lab.off(0.1) < 1e-6)
 
     def test_velocities_bring_the_joints_there_and_end_with_zeros(self, lab):
         driver = lab.drive(active=(POSITION,))
         robot = lab.port("streaming", streaming={"controller": VELOCITY, "interface": "velocity"})
-        robot.command(lab.to(0.05, 0.5), begin(robot))
+        robot.command(lab.to(0.05, 5.0), begin(robot))
         until(lambda: driver.seen.streamed and not any(driver.seen.streamed[-1][1]))
+        # At 1 cm a second: only a stream that stands still for seconds has it go as far beyond.
         assert lab.off(0.05) < 0.02
         assert driver.seen.switches == [([VELOCITY], [POSITION])]
 
@@ -523,12 +531,9 @@ class TestFrankaHand:
     def test_it_is_homed_once_grasps_to_close_and_moves_to_open(self, hand_lab):
         driver, robot = hand_lab.drive(), hand_lab.port(**self.HAND)
         stamp = begin(robot)
-        for position in (0.04, 0.04, 0.0, 0.0, 0.04):
+        for position, count in ((0.04, 2), (0.04, 2), (0.0, 3), (0.0, 3), (0.04, 4)):
             robot.command(self.closing(hand_lab, position), stamp)
-            count = len(driver.seen.hand)
-            time.sleep(0.05)
-            assert len(driver.seen.hand) >= count
-        until(lambda: len(driver.seen.hand) == 4)
+            until(lambda count=count: len(driver.seen.hand) >= count)
         assert driver.seen.hand == [("homing", 0.0), ("move", 0.08), ("grasp", 0.0), ("move", 0.08)]
 
     def test_what_its_driver_says_is_told(self, hand_lab):
@@ -561,8 +566,9 @@ class TestMoveItServo:
         first = until(lambda: len(driver.seen.twists) > 2 and driver.seen.twists[0])
         assert driver.seen.servo == ["switch_command_type", "pause_servo"]
         linear = first.twist.linear
-        # 2 cm in half a second along the world's y, which is base_link's.
-        assert (linear.x, linear.y, linear.z) == pytest.approx((0.0, 0.04, 0.0), abs=0.004)
+        # 2 cm in half a second along the world's y, which is base_link's. Where the first one is late, the arm, which
+        # does not move here, is off by up to 2 cm, which adds up to 4 cm/s.
+        assert (linear.x, linear.z) == pytest.approx((0.0, 0.0), abs=0.004) and 0.036 < linear.y < 0.084
         assert first.header.frame_id == "base_link"
         stamp = first.header.stamp.sec + 1e-9 * first.header.stamp.nanosec
         assert abs(time.time() - stamp) < LONG
@@ -579,7 +585,7 @@ class TestMoveItServo:
     def test_the_services_of_another_release_are_told(self, lab):
         lab.drive()
         settings = {**PORTS["moveit_servo"], "api": "start_servo"}
-        robot = lab.port("moveit_servo", moveit_servo=settings, answer_timeout=2.0)
+        robot = lab.port("moveit_servo", moveit_servo=settings, answer_timeout=5.0)
         begin(robot)
         with fault() as said:
             robot.command(lab.to(0.01), 0.0)
@@ -619,16 +625,17 @@ class TestCmdVel:
         with ExitStack() as stack:
             yield Lab(tmp_path, stack, "locobot")
 
-    def port(self, lab: Lab, **settings: Any) -> tuple[Base, Any]:
+    def port(self, lab: Lab, period: float = PERIOD) -> tuple[Base, Any]:
         base = Base(lab.node("base"))
-        return base, lab.port("cmd_vel", cmd_vel={"rate": 50.0, **settings})
+        return base, lab.port("cmd_vel", period=period, cmd_vel={"rate": 50.0})
 
     def test_a_velocity_is_repeated_while_it_holds_and_followed_by_zeros(self, base_lab):
-        base, robot = self.port(base_lab)
+        base, robot = self.port(base_lab, period=1.5)
         robot.command(TwistCommand(0.3, 0.1), begin(robot))
         until(lambda: base.twists and base.twists[-1].linear.x == 0.0)
         moving = [twist for twist in base.twists if twist.linear.x]
-        assert len(moving) >= 3 and all(twist.angular.z == 0.1 for twist in moving)
+        assert len(moving) >= 3, "it holds for three seconds"
+        assert all((twist.linear.x, twist.angular.z) == (0.3, 0.1) for twist in moving)
 
     def test_where_no_localiser_runs_the_pose_is_odometry_and_says_so(self, base_lab):
         base, robot = self.port(base_lab)
@@ -653,7 +660,7 @@ class TestCmdVel:
         _, robot = self.port(base_lab)
         base_lab.made.clear()
         path = base_lab.folder / "robot.yaml"
-        driver = {"cmd_vel": {}, "answer_timeout": 1.0}
+        driver = {"cmd_vel": {}, **PATIENT, "answer_timeout": 1.0}
         command = {"topic": "base/cmd_vel", "type": "geometry_msgs/msg/Twist", "timeout": 1.0}
         path.write_text(yaml.safe_dump({"extends": "locobot", "port": "cmd_vel", "command": command, "driver": driver}))
         profile = load_profile(path)

@@ -53,7 +53,6 @@ class LabParameters(SimulatorParameters):
     command_jitter: float = Field(default=0.0, ge=0.0, description="Greatest further latency, uniform [s].")
     command_drop: float = Field(default=0.0, ge=0.0, le=1.0, description="Share of the commands that are lost.")
     camera_latency: float = Field(default=0.0, ge=0.0, description="From an image's stamp to its publication [s].")
-    camera_frame: str = Field(default="", description="Frame of the images; empty for the one of the profile.")
     clock_offset: float = Field(default=0.0, description="What the robot's clock is ahead of the system clock [s].")
     clock_jump: float = Field(default=0.0, description="By which the robot's clock jumps ahead later [s].")
     clock_jump_after: float = Field(default=10.0, ge=0.0, description="When it does, after the start [s].")
@@ -142,7 +141,7 @@ class LabCameras(CameraPublishers):
     def _work(self) -> None:
         renderer = Renderer(tuple(self._world.cameras))
         node, later = self._node, self._node.later
-        latency, frame = node.given.camera_latency, node.given.camera_frame
+        latency = node.given.camera_latency
         while True:
             with self._ordered:
                 self._ordered.wait_for(lambda: self._order is not None or self._closed)
@@ -151,8 +150,8 @@ class LabCameras(CameraPublishers):
                     return
                 now, model, data, indices, infos = self._order
             for (camera, info_publisher, publisher), index, info in zip(self._cameras, indices, infos, strict=True):
-                pixels, frame_id = renderer.render(model, data, camera.name, index), frame or camera.frame_id
-                messages = camera_info_to_msg(info, frame_id, now), array_to_image(pixels, frame_id, now)
+                pixels = renderer.render(model, data, camera.name, index)
+                messages = camera_info_to_msg(info, camera.frame_id, now), array_to_image(pixels, camera.frame_id, now)
                 for each, message in zip((info_publisher, publisher), messages, strict=True):
                     later.call(latency, lambda each=each, message=message: each.publish(message))
             self.taken += 1

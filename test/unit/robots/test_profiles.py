@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transforms3d.quaternions import quat2mat
 
-from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, parse_record, resolve_uri
 from robocontrast_ros.robots.end_effectors.rod import Rod
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
@@ -47,10 +47,8 @@ class TestLocobot(BaseContract):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_profile_is_named_after_its_file_and_survives_writing_and_reading(path: Path):
-    profile = load_profile(str(path))
-    assert profile.name == path.stem
-    assert parse_record(type(profile), yaml.safe_load(yaml.safe_dump(dump_record(profile))), "copy") == profile
+def test_every_profile_is_named_after_its_file(path: Path):
+    assert load_profile(str(path)).name == path.stem
 
 
 def transform(a: float, d: float, alpha: float, theta: float, convention: str) -> np.ndarray:

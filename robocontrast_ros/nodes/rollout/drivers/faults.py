@@ -43,15 +43,6 @@ class Trouble:
             detail, self._detail = self._detail, ""
             return detail
 
-    def raise_it(self) -> None:
-        """Tell it once.
-
-        Raises:
-            BenchFault: ROBOT_FAULT, where something went wrong.
-        """
-        if detail := self.clear():
-            raise robot_fault(detail)
-
 
 def interface(type_name: str) -> Any:
     """Return the class of a type such as ``franka_msgs/action/Move``, of a package that only some robots need.

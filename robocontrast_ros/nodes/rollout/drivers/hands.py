@@ -11,7 +11,7 @@ from action_msgs.msg import GoalStatus
 from rclpy.node import Node
 
 from robocontrast_ros.nodes.rollout.drivers.faults import Trouble, interface, robot_fault
-from robocontrast_ros.nodes.rollout.drivers.goals import Goals, status_in_words
+from robocontrast_ros.nodes.rollout.drivers.goals import Goals
 from robocontrast_ros.robots.drivers import FrankaGripper, GripperAction
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
@@ -137,9 +137,7 @@ class ActionHand(Hand):
     def _ended(self, number: int, status: int, result: Any) -> None:
         # Replaced goals are aborted, too; a hand that holds something stalls.
         if number == self._newest and status == GoalStatus.STATUS_ABORTED and not result.stalled:
-            self._trouble.report(
-                f"'{self._goals.name}' {status_in_words(status)} its goal at {result.position:g}: its log says why"
-            )
+            self._trouble.report(f"'{self._goals.name}' aborted its goal at {result.position:g}: its log says why")
 
 
 def awaited(goals: Goals, goal: Any, timeout: float) -> tuple[int, Any]:
