@@ -43,6 +43,7 @@ from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.pacing import WallClock
+from robocontrast_ros.graph.description import NO_SHARED_MEMORY
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds
@@ -82,6 +83,7 @@ class Uncounted:
 def source() -> None:
     """Move the arm on and on, as a rollout does, with its heartbeat; wait where the robot is stopped."""
     # A signal ends it at once, as a crash does.
+    tune_middleware(shared_memory=False)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = Node("rollout")
     parameters = RolloutParameters(robot=ROBOT, steps_per_control=1, control_period=PERIOD, watchdog="watchdog")
@@ -258,7 +260,7 @@ class Rig:
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
         main = "from robocontrast_ros.nodes.watchdog_node import main; main()"
         with open(self._folder / "watchdog.log", "ab") as log:
-            words = [sys.executable, "-c", main, "--ros-args", "--params-file", str(file)]
+            words = [sys.executable, "-c", main, NO_SHARED_MEMORY, "--ros-args", "--params-file", str(file)]
             self._watchdog = subprocess.Popen(words, stdout=log, stderr=log, preexec_fn=ordinary)
 
     def kill_source(self) -> None:

@@ -17,6 +17,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.sessions.recording import kept_topics, recorded_topics
 from robocontrast_ros.sessions.resolving import ResolvedSession
+from robocontrast_ros.system.sockets import receive_limit, wanted_limit
 
 LEADER = "episode_manager"
 """The node whose end is the session's end."""
@@ -26,6 +27,9 @@ WATCHDOG = "watchdog"
 
 CONTAINER = "container"
 """The process with the nodes that may be composed."""
+
+NO_SHARED_MEMORY = "--no-shared-memory"
+"""Argument of an executable whose process shares no memory with others."""
 
 SIMULATOR_SERVICES = (
     *("get_simulator_features", "get_entities_states", "set_entity_state", "spawn_entity", "delete_entity"),
@@ -52,9 +56,15 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class NodeProcess:
-    """One or more nodes in a process of their own."""
+    """One or more nodes in a process of their own.
+
+    Attributes:
+        nodes: what runs in it.
+        shared_memory: whether messages may come and go through memory that it shares with other processes.
+    """
 
     nodes: tuple[GraphNode, ...]
+    shared_memory: bool = True
 
     @property
     def composed(self) -> bool:
@@ -69,7 +79,8 @@ class NodeProcess:
     @property
     def arguments(self) -> list[str]:
         """Arguments of the executable, besides those of ROS."""
-        return [node.name for node in self.nodes] if self.composed else []
+        names = [node.name for node in self.nodes] if self.composed else []
+        return names if self.shared_memory else [*names, NO_SHARED_MEMORY]
 
     def write_parameters(self, folder: Path, namespace: str = "") -> Path:
         """Write the ROS parameter file of the process's nodes and return its path.
@@ -111,15 +122,21 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
     """Return the processes of a session, each with its nodes.
 
     So that no fault spreads, the simulator, the recorder, the watchdog and the episode manager have processes of their
-    own, and so has the policy server, unless the session says otherwise.
+    own, and so has the policy server, unless the session says otherwise. Where the robot moves by itself, the two
+    that command it share no memory with others: a process that is stopped may hold a lock of it for a second. But
+    images come to ``rollout`` in shared memory where the machine's socket buffers are too small for them.
     """
+    watched = not session.world.lockstep
     composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
     if session.parameters.policy_server.composed:
         composed.add("policy_server")
     nodes = nodes_of(session, run, resume)
     together = tuple(node for node in nodes if node.name in composed)
-    processes = [NodeProcess((node,)) for node in nodes if node.name not in composed]
-    return (*processes[:-1], *([NodeProcess(together)] if together else ()), processes[-1])
+    groups = [(node,) for node in nodes if node.name not in composed]
+    groups = [*groups[:-1], *([together] if together else ()), groups[-1]]
+    images = [(camera.width, camera.height) for camera in session.parameters.cameras]
+    unshared = {WATCHDOG, "rollout"} if receive_limit() >= wanted_limit(images) else {WATCHDOG}
+    return tuple(NodeProcess(group, not (watched and unshared & {node.name for node in group})) for group in groups)
 
 
 def world_parameters(session: ResolvedSession) -> dict[str, Any]:

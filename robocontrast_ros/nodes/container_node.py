@@ -7,6 +7,7 @@ import sys
 from rclpy.utilities import remove_ros_args
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.graph.description import NO_SHARED_MEMORY
 from robocontrast_ros.nodes.policy_server_node import PolicyServer
 from robocontrast_ros.nodes.rollout_node import Rollout
 from robocontrast_ros.nodes.runtime.intra_process import hand_over
@@ -31,7 +32,7 @@ SWITCH_INTERVAL = 0.0005
 
 def main() -> None:
     """Run the nodes that the arguments name, each with its own parameters."""
-    wanted = remove_ros_args(sys.argv)[1:]
+    wanted = [word for word in remove_ros_args(sys.argv)[1:] if word != NO_SHARED_MEMORY]
     for name in wanted or [""]:
         if name not in COMPOSABLE:
             refuse(

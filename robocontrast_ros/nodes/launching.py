@@ -20,7 +20,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchDescription, LaunchDescriptionEntity
-from robocontrast_ros.graph.description import CONTAINER, LEADER, processes_of
+from robocontrast_ros.graph.description import CONTAINER, LEADER, NO_SHARED_MEMORY, processes_of
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS, launched_session
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.nodes.runtime.main import AT_ONCE, END_WITH_PARENT
@@ -41,17 +41,18 @@ def process_launch(executable: str) -> LaunchDescription:
     """Describe the launch of one executable of ours; its end ends the launch.
 
     Args:
-        executable: its name; `container` takes the names of its nodes as an argument.
+        executable: its name; `container` takes the names of its nodes among its arguments.
     """
     arguments = [
         DeclareLaunchArgument("params_file", description="ROS parameter file of the node."),
         DeclareLaunchArgument("namespace", default_value="", description=ARGUMENTS["namespace"].description),
         DeclareLaunchArgument("log_level", default_value="info", description=ARGUMENTS["log_level"].description),
+        DeclareLaunchArgument(
+            "arguments",
+            default_value="",
+            description=f"With spaces: of `{CONTAINER}` the names of its nodes; {NO_SHARED_MEMORY} for any.",
+        ),
     ]
-    if executable == CONTAINER:
-        arguments.append(
-            DeclareLaunchArgument("nodes", description="Names of the nodes to run in it, with spaces between.")
-        )
     return LaunchDescription([*arguments, OpaqueFunction(function=_process, args=[executable])])
 
 
@@ -69,7 +70,7 @@ def _process(context: LaunchContext, executable: str) -> list[LaunchDescriptionE
             executable=executable,
             namespace=given("namespace"),
             parameters=[given("params_file")],
-            arguments=given("nodes").split() if executable == CONTAINER else [],
+            arguments=given("arguments").split(),
             ros_arguments=["--log-level", given("log_level")],
             additional_env={**pin(dict(os.environ)), END_WITH_PARENT: str(os.getpid())},
             output="screen",
@@ -105,7 +106,7 @@ def _session(context: LaunchContext, file: Path) -> list[LaunchDescriptionEntity
                 "params_file": str(process.write_parameters(folder, launched.domain.namespace)),
                 "namespace": launched.domain.namespace,
                 "log_level": launched.log_level,
-                **({"nodes": " ".join(process.arguments)} if process.arguments else {}),
+                "arguments": " ".join(process.arguments),
             }.items(),
         )
         for process in processes_of(launched.session, launched.run, launched.resume)

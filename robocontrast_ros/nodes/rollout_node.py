@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -18,6 +19,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
+from robocontrast_ros.graph.description import NO_SHARED_MEMORY
 from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg, segments_from_msg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, progress_to_msg
@@ -28,6 +30,7 @@ from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
+from robocontrast_ros.system.sockets import wanted_limit
 
 FEEDBACK_EVERY = 10
 """Control steps from one feedback to the next: it shows that the episode goes on; `progress` has every step."""
@@ -41,7 +44,15 @@ class Rollout(Node):
     def __init__(self) -> None:
         """Declare the parameters; wait for the policy server and check that it fits the robot."""
         super().__init__("rollout")
-        self._bench = RosEpisodeBench(self, declare_record(self, RolloutParameters))
+        parameters = declare_record(self, RolloutParameters)
+        if parameters.watchdog and NO_SHARED_MEMORY not in sys.argv:
+            sizes = zip(parameters.image_widths, parameters.image_heights, strict=True)
+            self.get_logger().warning(
+                "images come through shared memory, since net.core.rmem_max is too small for them: a stop may come a"
+                " second late when this process stands still. Cure: `sysctl -w net.core.rmem_max="
+                f"{wanted_limit(sizes)}`, also on the robot's computer"
+            )
+        self._bench = RosEpisodeBench(self, parameters)
         self._diagnostics = Diagnostics(self, self._bench.profile.name)
         self._diagnostics.add(self._bench.reports)
         self._busy = threading.Lock()

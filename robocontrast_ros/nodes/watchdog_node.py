@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from functools import partial
 from typing import Any
@@ -147,11 +146,7 @@ class _Uncounted:
 
 
 def main() -> None:
-    """Run the node before all others that want this processor, and without memory that it shares with them.
-
-    A process that is stopped (SIGSTOP) may hold a lock of memory that it shares with others, which wait for it then.
-    """
-    os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
+    """Run the node before all others that want this processor."""
     run_before_others()
     run_node(Watchdog)
 

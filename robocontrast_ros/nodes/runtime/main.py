@@ -18,6 +18,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.graph.description import NO_SHARED_MEMORY
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor
 from robocontrast_ros.nodes.runtime.middleware import tune_middleware
 from robocontrast_ros.runs.journal import JournalError
@@ -60,7 +61,7 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
             wait for other nodes; ``pause`` is how long messages may wait to be taken together [s]. Each node is
             served before the next one is made.
     """
-    tune_middleware()
+    tune_middleware(shared_memory=NO_SHARED_MEMORY not in sys.argv)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     signals = _Signals()
     _end_with_parent()

@@ -7,9 +7,10 @@ import os
 from robocontrast_ros.configuration import resolve_uri
 
 _VARIABLES = ("FASTDDS_DEFAULT_PROFILES_FILE", "FASTRTPS_DEFAULT_PROFILES_FILE")
+_DISCOVERY = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 
 
-def tune_middleware() -> None:
+def tune_middleware(shared_memory: bool = True) -> None:
     """Set the heartbeat period of Fast DDS publishers to 0.1 s; call it before ROS is initialised.
 
     A subscriber that missed messages learns that from the publisher's next message or heartbeat. In lockstep no next
@@ -18,6 +19,18 @@ def tune_middleware() -> None:
 
     A user's own settings for Fast DDS are kept. Fast DDS 2 (Humble, Jazzy) and other middlewares do not read the
     variable: there it takes longer, and nothing is lost.
+
+    Args:
+        shared_memory: whether messages to and from the same machine may go through memory that processes share. A
+            process that is stopped (SIGSTOP) may hold a lock of it, for which others then wait a second.
     """
-    if not any(os.environ.get(variable) for variable in _VARIABLES):
-        os.environ[_VARIABLES[0]] = str(resolve_uri("package://robocontrast_ros/config/fast_dds.xml"))
+    local = not shared_memory and os.environ.get(_DISCOVERY) == "LOCALHOST"
+    if not shared_memory:
+        os.environ.setdefault("FASTDDS_BUILTIN_TRANSPORTS", "UDPv4")
+    if any(os.environ.get(variable) for variable in _VARIABLES):
+        return
+    if local:
+        # rmw_fastrtps adds shared memory itself for this range. The profile finds the same processes, and no others.
+        os.environ[_DISCOVERY] = "SUBNET"
+    name = "fast_dds_loopback.xml" if local else "fast_dds.xml"
+    os.environ[_VARIABLES[0]] = str(resolve_uri(f"package://robocontrast_ros/config/{name}"))

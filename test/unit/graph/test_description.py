@@ -10,6 +10,7 @@ import yaml
 from robocontrast_ros.bags.recorder_lag import history_depth
 from robocontrast_ros.configuration import ConfigurationError, read_yaml, resolve_uri
 from robocontrast_ros.graph.description import (
+    NO_SHARED_MEMORY,
     GraphNode,
     NodeProcess,
     checked_namespace,
@@ -19,6 +20,7 @@ from robocontrast_ros.graph.description import (
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.recording import recorded_topics
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.system.sockets import wanted_limit
 
 
 def parameters(name: str, tmp_path, **overrides) -> dict[str, dict[str, object]]:
@@ -216,3 +218,18 @@ def test_a_policy_server_elsewhere_is_not_started_and_found_by_its_name(tmp_path
     assert "policy_server" not in nodes
     assert nodes["rollout"]["policy_server"] == nodes["episode_manager"]["policy_server"] == "policy_server"
     assert "policy_server" in parameters("language_table_demo", tmp_path)
+
+
+@pytest.mark.parametrize(("limit", "unshared"), [(4194304.0, ["watchdog", "container"]), (212992.0, ["watchdog"])])
+def test_what_commands_a_robot_on_the_wall_clock_shares_memory_where_its_images_need_that(
+    tmp_path, monkeypatch, limit, unshared
+):
+    monkeypatch.setattr("robocontrast_ros.graph.description.receive_limit", lambda: limit)
+    lockstep = resolve("language_table_demo", Overrides(output=str(tmp_path)))
+    assert all(process.shared_memory for process in processes_of(lockstep, lockstep.new_run(0.0)))
+    wall_clock = {"world.backend": "simulation_interfaces", "world.pacing": "wall_clock", "world.judge": "outside"}
+    session = resolve("language_table_demo", Overrides(output=str(tmp_path), settings=wall_clock))
+    assert wanted_limit([(c.width, c.height) for c in session.parameters.cameras]) > 212992
+    processes = processes_of(session, session.new_run(1.0))
+    assert [each.name for each in processes if not each.shared_memory] == unshared
+    assert all((NO_SHARED_MEMORY in each.arguments) != each.shared_memory for each in processes)
