@@ -496,6 +496,17 @@ class TestStreaming:
         until(lambda: _stands(lab))
         assert 0.0 < lab.off(0.0) < 1.0
 
+    def test_a_stream_that_is_let_go_ends_where_it_is_and_the_next_command_begins_another(self, lab):
+        driver, robot = lab.drive(active=(POSITION,)), lab.port("streaming")
+        stamp = begin(robot)
+        robot.command(lab.to(2.0, 40.0), stamp)
+        until(lambda: len(driver.seen.streamed) > 5)
+        robot.let_go()
+        until(lambda: _stands(lab))
+        assert 0.0 < lab.off(0.0) < 1.0
+        robot.command(lab.to(0.0, 0.5), robot.state(stamp).stamp)
+        until(lambda: lab.off(0.0) < 1e-6)
+
     def test_another_process_stops_velocities_though_it_never_moved_the_robot(self, lab):
         driver = lab.drive(active=(VELOCITY,))
         settings = {"controller": VELOCITY, "interface": "velocity"}
