@@ -255,7 +255,7 @@ class Rig:
 
     def start_watchdog(self) -> None:
         """Begin a watchdog, as a session does."""
-        parameters = {"robot": str(ROBOT), "steps_per_control": 1, "control_period": PERIOD, "loop_limit": 5.0}
+        parameters = {"robot": str(ROBOT), "control_period": PERIOD, "loop_limit": 5.0}
         file = self._folder / "watchdog.yaml"
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
         main = "from robocontrast_ros.nodes.watchdog_node import main; main()"

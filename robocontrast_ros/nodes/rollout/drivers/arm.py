@@ -21,7 +21,7 @@ from robocontrast_ros.nodes.rollout.drivers.hands import awaited, make_hand
 from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
 from robocontrast_ros.nodes.rollout.drivers.universal_robots import UniversalRobotsState
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand
@@ -44,7 +44,7 @@ class ArmRobot(DriverRobot):
         self,
         node: Node,
         profile: ManipulatorProfile,
-        parameters: RolloutParameters,
+        parameters: PortParameters,
         inbox: Inbox,
         recorder: RecorderWatch,
     ) -> None:

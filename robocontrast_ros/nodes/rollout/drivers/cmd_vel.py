@@ -13,7 +13,7 @@ from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream
 from robocontrast_ros.nodes.rollout.drivers.transforms import Transforms, compose
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
@@ -38,7 +38,7 @@ class CmdVelRobot(DriverRobot):
         self,
         node: Node,
         profile: DifferentialDriveProfile,
-        parameters: RolloutParameters,
+        parameters: PortParameters,
         inbox: Inbox,
         recorder: RecorderWatch,
     ) -> None:

@@ -15,7 +15,7 @@ from robocontrast_ros.nodes.rollout.drivers.faults import interface
 from robocontrast_ros.nodes.rollout.drivers.goals import Goals, status_in_words
 from robocontrast_ros.nodes.rollout.drivers.universal_robots import constant
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
@@ -36,7 +36,7 @@ class FollowJointTrajectoryRobot(ArmRobot):
         self,
         node: Node,
         profile: ManipulatorProfile,
-        parameters: RolloutParameters,
+        parameters: PortParameters,
         inbox: Inbox,
         recorder: RecorderWatch,
     ) -> None:

@@ -15,7 +15,7 @@ from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParamet
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, await_subscriber, interface, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.channel import NoAnswer, first_call
 from robocontrast_ros.nodes.runtime.qos import RECORDED
@@ -43,7 +43,7 @@ class MoveItServoRobot(ArmRobot):
         self,
         node: Node,
         profile: ManipulatorProfile,
-        parameters: RolloutParameters,
+        parameters: PortParameters,
         inbox: Inbox,
         recorder: RecorderWatch,
     ) -> None:

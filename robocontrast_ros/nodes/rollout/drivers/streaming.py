@@ -10,7 +10,7 @@ from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParamet
 from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream, Tick
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
@@ -34,7 +34,7 @@ class StreamingRobot(ArmRobot):
         self,
         node: Node,
         profile: ManipulatorProfile,
-        parameters: RolloutParameters,
+        parameters: PortParameters,
         inbox: Inbox,
         recorder: RecorderWatch,
     ) -> None:
