@@ -37,6 +37,10 @@ class DriverRobot(TopicRobot):
         self._timeout = profile.driver.answer_timeout
         self._trouble = Trouble()
         self._ready = self._moved = False
+        self._connect()
+
+    def _connect(self) -> None:
+        """Make what talks to the driver, once the state is subscribed to."""
 
     def prepare(self) -> None:
         """Check the driver, and have it ready.
