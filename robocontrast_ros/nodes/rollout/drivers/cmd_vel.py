@@ -9,8 +9,9 @@ from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber
 from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream
-from robocontrast_ros.nodes.rollout.drivers.transforms import Transforms, compose
+from robocontrast_ros.nodes.rollout.drivers.transforms import Transforms
 from robocontrast_ros.nodes.runtime.qos import RECORDED
+from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.state_estimation import OdometryReading, Reading
