@@ -50,6 +50,7 @@ from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.recorder_watch import Uncounted
 from robocontrast_ros.nodes.rollout.robot import TopicRobot
 from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer, call
 from robocontrast_ros.nodes.runtime.middleware import tune_middleware
@@ -71,13 +72,6 @@ TIMEOUT = 60.0
 NO_FAULT = "no_fault"
 FAULTS = ("killed", "stopped", "cut", "watchdog_killed")
 ROOT = Path(__file__).resolve().parents[1]
-
-
-class Uncounted:
-    """Takes the place of the recorder's watch."""
-
-    def command(self, topic: str) -> None:
-        """Count nothing."""
 
 
 def source() -> None:
@@ -255,7 +249,7 @@ class Rig:
 
     def start_watchdog(self) -> None:
         """Begin a watchdog, as a session does."""
-        parameters = {"robot": str(ROBOT), "steps_per_control": 1, "control_period": PERIOD, "loop_limit": 5.0}
+        parameters = {"robot": str(ROBOT), "control_period": PERIOD, "loop_limit": 5.0}
         file = self._folder / "watchdog.yaml"
         file.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
         main = "from robocontrast_ros.nodes.watchdog_node import main; main()"

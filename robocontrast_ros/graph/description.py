@@ -186,8 +186,15 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,
     }
-    rollout = {
+    port = {
         "robot": robot_file,
+        "world_resets_robot": world.features.resets_robot,
+        "control_period": period,
+        "sensor_timeout": timeouts.sensors,
+        "heartbeat_limit": limits.rollout * period,
+    }
+    rollout = {
+        **port,
         "capture_images": "simulator/capture_images" if when_asked else "",
         "move_cameras": f"{named.simulator.rstrip('/')}/move_cameras" if world.features.moves_cameras else "",
         "cameras": [camera.name for camera in cameras] if world.features.moves_cameras else [],
@@ -197,27 +204,23 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "image_heights": simulator["camera_heights"],
         "pacing": named.pacing,
         "streams": world.streams,
-        "world_resets_robot": world.features.resets_robot,
         "sources": ["simulator", "sim_bridge"] if world.features.embedded else ["sim_bridge"],
         "steps_per_control": steps_per_control(task, task_file),
         # How often that takes depends on the machine; stamps must not.
         "publishes_unstepped": world.features.embedded,
-        "control_period": period,
         # The policy server answers within the policy's limit; after that, the server is lost.
         "policy_timeout": timeouts.policy + 5.0,
         "load_timeout": loading,
         "policy_server": session.parameters.policy_server.node,
         "simulator_timeout": timeouts.sensors,
-        "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,
         "recorder": "recorder",
         "recording_timeout": timeouts.recording,
         "image_depth": history_depth(max([3 * c.width * c.height for c in cameras], default=0)),
         "watchdog": WATCHDOG if watched else "",
-        "heartbeat_limit": limits.rollout * period,
     }
     watchdog = {
-        **rollout,
+        **port,
         "loop_limit": limits.loop,
         # A second after the rollout itself takes the policy server for lost.
         "policy_limit": timeouts.policy + 6.0,

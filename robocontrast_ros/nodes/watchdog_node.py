@@ -18,6 +18,7 @@ from robocontrast_ros.episodes.watch import BEATS, Beat, Limits, Phase, Stop, Wa
 from robocontrast_ros.msg import Heartbeat, Stopped
 from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.recorder_watch import Uncounted
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, STATE
@@ -49,7 +50,7 @@ class Watchdog(Node):
         )
         port = load_plugin("robot_ports", profile.port, str(parameters.robot), "port")
         self._inbox = Inbox(self, self._hear)
-        self._robot = port(self, profile, parameters, self._inbox, _Uncounted())
+        self._robot = port(self, profile, parameters, self._inbox, Uncounted())
         self.create_subscription(Heartbeat, "heartbeat", self._beat, STATE)
         for name, topic in cameras.items():
             heard = partial(self._heard, f"camera/{name}")
@@ -136,13 +137,6 @@ class Watchdog(Node):
             message.since = time_to_msg(time.time() - (now - stop.since))
             message.source, message.reason, message.by = stop.source, stop.reason, stop.by
         self._publisher.publish(message)
-
-
-class _Uncounted:
-    """Takes the place of the recorder's watch: nobody waits for what the watchdog publishes."""
-
-    def command(self, topic: str) -> None:
-        """Count nothing."""
 
 
 def main() -> None:

@@ -13,20 +13,35 @@ from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
 
 
 @record
-class RolloutParameters(LedParameters):
-    """Parameters of the rollout."""
+class PortParameters(LedParameters):
+    """Parameters of each node that has a port to the robot's driver."""
 
     robot: Path = Field(description="Parameter file of the robot.")
+    world_resets_robot: bool = Field(
+        default=True,
+        description="Whether setting a scene up brings the robot to its start; else an arm is sent there.",
+    )
+    control_period: float = Field(gt=0.0, description="Time of one control step [s].")
+    sensor_timeout: float = Field(
+        default=10.0, gt=0.0, description="Wait for the sensors and the score of a control step [s]."
+    )
+    heartbeat_limit: float = Field(
+        default=0.06,
+        gt=0.0,
+        description="Silence between the rollout and the watchdog after which the other one stops the robot [s].",
+    )
+
+
+@record
+class RolloutParameters(PortParameters):
+    """Parameters of the rollout."""
+
     policy_server: str = Field(default="policy_server", description="Name of the policy server's node.")
     pacing: str = Field(
         default="lockstep",
         description="How time passes: `lockstep`, by StepSimulation, `wall_clock`, or a plug-in's name.",
     )
     streams: bool = Field(default=True, description="Whether the scene of every control step is published.")
-    world_resets_robot: bool = Field(
-        default=True,
-        description="Whether setting a scene up brings the robot to its start; else an arm is sent there.",
-    )
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
     capture_images: str = Field(
         default="",
@@ -45,7 +60,6 @@ class RolloutParameters(LedParameters):
         description="Whether the simulator publishes, too, when it is asked for no steps: the other nodes are then "
         "discovered before any time has passed.",
     )
-    control_period: float = Field(gt=0.0, description="Time of one control step [s].")
     policy_timeout: float = Field(
         default=15.0, gt=0.0, description="Silence after which the policy server counts as gone [s]."
     )
@@ -62,9 +76,6 @@ class RolloutParameters(LedParameters):
     simulator_timeout: float = Field(
         default=30.0, gt=0.0, description="Silence after which the simulator counts as gone [s]."
     )
-    sensor_timeout: float = Field(
-        default=10.0, gt=0.0, description="Wait for the sensors and the score of a control step [s]."
-    )
     startup_timeout: float = Field(default=90.0, gt=0.0, description="Time for the other nodes to come up [s].")
     recorder: str = Field(default="recorder", description="Name of the recorder's node.")
     recording_timeout: float = Field(
@@ -79,9 +90,4 @@ class RolloutParameters(LedParameters):
     watchdog: str = Field(
         default="",
         description="Name of the watchdog's node, without which the robot is not moved; empty in lockstep.",
-    )
-    heartbeat_limit: float = Field(
-        default=0.06,
-        gt=0.0,
-        description="Silence between the rollout and the watchdog after which the other one stops the robot [s].",
     )

@@ -78,3 +78,10 @@ class RecorderWatch:
 
     def _report(self, message: RecordingStatus) -> None:
         self._lag.report(message.bag, {each.topic: each.count for each in message.received})
+
+
+class Uncounted:
+    """Takes the place of a ``RecorderWatch`` where nobody waits for what is published."""
+
+    def command(self, topic: str) -> None:
+        """Count nothing."""

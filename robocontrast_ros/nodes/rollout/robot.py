@@ -12,7 +12,7 @@ from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import RobotCommand
@@ -26,7 +26,7 @@ class TopicRobot:
     """The ``episodes.ports.RobotPort`` of a driver with a topic for its state and one for commands."""
 
     def __init__(
-        self, node: Node, profile: RobotProfile, parameters: RolloutParameters, inbox: Inbox, recorder: RecorderWatch
+        self, node: Node, profile: RobotProfile, parameters: PortParameters, inbox: Inbox, recorder: RecorderWatch
     ) -> None:
         """Make the publisher and the subscription."""
         self._profile, self._parameters, self._inbox, self._recorder = profile, parameters, inbox, recorder

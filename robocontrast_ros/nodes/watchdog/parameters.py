@@ -5,12 +5,12 @@ from __future__ import annotations
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.parameters import PortParameters
 
 
 @record
-class WatchdogParameters(RolloutParameters):
-    """Parameters of the watchdog: those of the rollout, for the robot's port is made from them, and its limits."""
+class WatchdogParameters(PortParameters):
+    """Parameters of the watchdog: those of the robot's port, and its limits."""
 
     loop_limit: float = Field(
         default=1.0, gt=0.0, description="Standstill of the control loop after which the robot is stopped [s]."

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import WrenchStamped
-from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from robocontrast_ros.domain import Fault
@@ -20,9 +19,6 @@ from robocontrast_ros.nodes.rollout.drivers.goals import Goals
 from robocontrast_ros.nodes.rollout.drivers.hands import awaited, make_hand
 from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
 from robocontrast_ros.nodes.rollout.drivers.universal_robots import UniversalRobotsState
-from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
-from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
@@ -40,30 +36,26 @@ class ArmRobot(DriverRobot):
 
     _controller = ""
 
-    def __init__(
-        self,
-        node: Node,
-        profile: ManipulatorProfile,
-        parameters: RolloutParameters,
-        inbox: Inbox,
-        recorder: RecorderWatch,
-    ) -> None:
-        """Connect to controllers, hand, and the maker's own topics."""
-        super().__init__(node, profile, parameters, inbox, recorder)
-        driver = profile.driver
+    _profile: ManipulatorProfile
+
+    def _connect(self) -> None:
+        super()._connect()
+        driver = self._profile.driver
         manager = driver.controller_manager
-        self._controllers = Controllers(node, manager, self._timeout) if manager and self._controller else None
-        self._modes = UniversalRobotsState(node, driver.universal_robots) if driver.universal_robots else None
-        self._hand = make_hand(node, profile, self._trouble)
+        self._controllers = Controllers(self._node, manager, self._timeout) if manager and self._controller else None
+        self._modes = UniversalRobotsState(self._node, driver.universal_robots) if driver.universal_robots else None
+        self._hand = make_hand(self._node, self._profile, self._trouble)
         self._gripper = None
-        if profile.gripper_command is not None and self._hand is None:
-            self._gripper = node.create_publisher(Float64MultiArray, profile.gripper_command.topic, RECORDED)
+        if self._profile.gripper_command is not None and self._hand is None:
+            self._gripper = self._node.create_publisher(
+                Float64MultiArray, self._profile.gripper_command.topic, RECORDED
+            )
         if driver.wrench:
-            inbox.subscribe(WrenchStamped, driver.wrench)
+            self._inbox.subscribe(WrenchStamped, driver.wrench)
         self._recovery = None
         if driver.franka is not None and driver.franka.recover:
             kind = interface("franka_msgs/action/ErrorRecovery")
-            self._recovery = Goals(node, kind, driver.franka.error_recovery), kind
+            self._recovery = Goals(self._node, kind, driver.franka.error_recovery), kind
 
     def state(self, after: float) -> Reading:
         """Return the first reading later than a time [s], with the force at the tool where the driver reports it."""

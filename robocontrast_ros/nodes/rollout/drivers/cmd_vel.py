@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import time
 
-from rclpy.node import Node
-
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber
 from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream
-from robocontrast_ros.nodes.rollout.drivers.transforms import Transforms, compose
-from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
-from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.rollout.drivers.transforms import Transforms
 from robocontrast_ros.nodes.runtime.qos import RECORDED
+from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.state_estimation import OdometryReading, Reading
@@ -34,19 +30,15 @@ class CmdVelRobot(DriverRobot):
         pose_source: what the base's pose comes from, in words.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        profile: DifferentialDriveProfile,
-        parameters: RolloutParameters,
-        inbox: Inbox,
-        recorder: RecorderWatch,
-    ) -> None:
-        """Make the publisher, and subscribe to transforms."""
-        super().__init__(node, profile, parameters, inbox, recorder)
-        self._settings = profile.driver.cmd_vel
-        self._publisher = node.create_publisher(message_class(profile.command.type), profile.command.topic, RECORDED)
-        self._transforms = Transforms(node, profile.transforms_topic, profile.static_transforms_topic)
+    _profile: DifferentialDriveProfile
+
+    def _connect(self) -> None:
+        super()._connect()
+        self._settings = self._profile.driver.cmd_vel
+        self._publisher = self._node.create_publisher(
+            message_class(self._profile.command.type), self._profile.command.topic, RECORDED
+        )
+        self._transforms = Transforms(self._node, self._profile.transforms_topic, self._profile.static_transforms_topic)
         self._stream = Stream(self._settings.rate, self._trouble)
         self._localised: bool | None = None
 

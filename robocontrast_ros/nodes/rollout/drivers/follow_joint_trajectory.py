@@ -6,7 +6,6 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Time
-from rclpy.node import Node
 
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.rollout.drivers.arm import ArmRobot
@@ -14,9 +13,6 @@ from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParamet
 from robocontrast_ros.nodes.rollout.drivers.faults import interface
 from robocontrast_ros.nodes.rollout.drivers.goals import Goals, status_in_words
 from robocontrast_ros.nodes.rollout.drivers.universal_robots import constant
-from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
-from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
@@ -32,20 +28,14 @@ class FollowJointTrajectoryRobot(ArmRobot):
     INVALID_GOAL; a goal that is cancelled ends where the arm then is, or where it can come to a halt.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        profile: ManipulatorProfile,
-        parameters: RolloutParameters,
-        inbox: Inbox,
-        recorder: RecorderWatch,
-    ) -> None:
-        """Make the clients."""
-        self._controller = profile.driver.follow_joint_trajectory.controller
-        super().__init__(node, profile, parameters, inbox, recorder)
+    _profile: ManipulatorProfile
+
+    def _connect(self) -> None:
+        self._controller = self._profile.driver.follow_joint_trajectory.controller
+        super()._connect()
         self._kind = interface("control_msgs/action/FollowJointTrajectory")
-        self._goals = Goals(node, self._kind, f"{self._controller}/follow_joint_trajectory")
-        self._parameters_of = ControllerParameters(node, self._controller, self._timeout)
+        self._goals = Goals(self._node, self._kind, f"{self._controller}/follow_joint_trajectory")
+        self._parameters_of = ControllerParameters(self._node, self._controller, self._timeout)
         self._newest, self._rejected = 0, False
         self._stopped: dict[str, float] = {}
 

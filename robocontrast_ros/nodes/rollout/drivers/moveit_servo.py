@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from geometry_msgs.msg import TwistStamped
-from rclpy.node import Node
 from transforms3d.quaternions import rotate_vector
 
 from robocontrast_ros.domain import Pose
@@ -14,9 +13,6 @@ from robocontrast_ros.nodes.rollout.drivers.arm import ArmRobot
 from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, await_subscriber, interface, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream
-from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
-from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.channel import NoAnswer, first_call
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
@@ -39,33 +35,27 @@ class MoveItServoRobot(ArmRobot):
     Servo solves for the joints itself, so that an arm of seven joints may turn its elbow otherwise than was commanded.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        profile: ManipulatorProfile,
-        parameters: RolloutParameters,
-        inbox: Inbox,
-        recorder: RecorderWatch,
-    ) -> None:
-        """Make publisher and clients."""
-        super().__init__(node, profile, parameters, inbox, recorder)
-        self._settings = settings = profile.driver.moveit_servo
+    _profile: ManipulatorProfile
+
+    def _connect(self) -> None:
+        super()._connect()
+        self._settings = settings = self._profile.driver.moveit_servo
         self._twists = f"{settings.node}/delta_twist_cmds"
-        self._publisher = node.create_publisher(TwistStamped, self._twists, RECORDED)
-        self._parameters_of = ControllerParameters(node, settings.node, self._timeout)
+        self._publisher = self._node.create_publisher(TwistStamped, self._twists, RECORDED)
+        self._parameters_of = ControllerParameters(self._node, settings.node, self._timeout)
         if settings.api == "services":
             kind, pause = interface("moveit_msgs/srv/ServoCommandType"), interface("std_srvs/srv/SetBool")
             self._starts = (
-                (node.create_client(kind, f"{settings.node}/switch_command_type"), kind.Request(command_type=1)),
-                (node.create_client(pause, f"{settings.node}/pause_servo"), pause.Request(data=False)),
+                (self._node.create_client(kind, f"{settings.node}/switch_command_type"), kind.Request(command_type=1)),
+                (self._node.create_client(pause, f"{settings.node}/pause_servo"), pause.Request(data=False)),
             )
         else:
             kind = interface("std_srvs/srv/Trigger")
-            self._starts = ((node.create_client(kind, f"{settings.node}/start_servo"), kind.Request()),)
-        self._kinematics = Kinematics(profile)
+            self._starts = ((self._node.create_client(kind, f"{settings.node}/start_servo"), kind.Request()),)
+        self._kinematics = Kinematics(self._profile)
         # From `world`, in which poses are, to the planning frame.
-        self._yaw = settings.frame_yaw - profile.base_yaw
-        self._in_flange = profile.end_effector.tool_pose
+        self._yaw = settings.frame_yaw - self._profile.base_yaw
+        self._in_flange = self._profile.end_effector.tool_pose
         self._at: tuple[float, ...] | None = None
         self._stream = Stream(settings.rate, self._trouble)
 

@@ -10,7 +10,7 @@ from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, Trouble, absence, robot_fault
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.robot import TopicRobot
 from robocontrast_ros.robots.commands import RobotCommand
@@ -29,7 +29,7 @@ class DriverRobot(TopicRobot):
     """
 
     def __init__(
-        self, node: Node, profile: RobotProfile, parameters: RolloutParameters, inbox: Inbox, recorder: RecorderWatch
+        self, node: Node, profile: RobotProfile, parameters: PortParameters, inbox: Inbox, recorder: RecorderWatch
     ) -> None:
         """Subscribe to the state."""
         super().__init__(node, profile, parameters, inbox, recorder)
@@ -37,6 +37,10 @@ class DriverRobot(TopicRobot):
         self._timeout = profile.driver.answer_timeout
         self._trouble = Trouble()
         self._ready = self._moved = False
+        self._connect()
+
+    def _connect(self) -> None:
+        """Make what talks to the driver, once the state is subscribed to."""
 
     def prepare(self) -> None:
         """Check the driver, and have it ready.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from rclpy.node import Node
 from std_msgs.msg import Float64MultiArray
 
 from robocontrast_ros.nodes.rollout.drivers.arm import ArmRobot
 from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters
 from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream, Tick
-from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
-from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
@@ -30,22 +26,16 @@ class StreamingRobot(ArmRobot):
     joints lag behind it. Such a controller keeps its last command for ever: velocities are followed by zeros.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        profile: ManipulatorProfile,
-        parameters: RolloutParameters,
-        inbox: Inbox,
-        recorder: RecorderWatch,
-    ) -> None:
-        """Make the publisher."""
-        self._settings = profile.driver.streaming
+    _profile: ManipulatorProfile
+
+    def _connect(self) -> None:
+        self._settings = self._profile.driver.streaming
         self._controller = self._settings.controller
-        super().__init__(node, profile, parameters, inbox, recorder)
+        super()._connect()
         self._commands = f"{self._controller}/commands"
-        self._publisher = node.create_publisher(Float64MultiArray, self._commands, RECORDED)
-        self._parameters_of = ControllerParameters(node, self._controller, self._timeout)
-        self._limits = {joint.name: joint.velocity for joint in profile.joints}
+        self._publisher = self._node.create_publisher(Float64MultiArray, self._commands, RECORDED)
+        self._parameters_of = ControllerParameters(self._node, self._controller, self._timeout)
+        self._limits = {joint.name: joint.velocity for joint in self._profile.joints}
         self._order: tuple[str, ...] = ()
         self._at: list[float] | None = None
         self._stream = Stream(self._settings.rate, self._trouble)

@@ -6,12 +6,12 @@ import threading
 
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from transforms3d.quaternions import rotate_vector
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.domain.rotations import turned, unit
+from robocontrast_ros.domain.rotations import unit
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.objects.frames import compose
 
 DEPTH = 100
 """As tf2's own listener."""
@@ -61,11 +61,3 @@ class Transforms:
                     continue
                 stamp = None if static else seconds(each.header.stamp)
                 self._parents[each.child_frame_id.strip("/")] = (each.header.frame_id.strip("/"), pose, stamp)
-
-
-def compose(outer: Pose, inner: Pose) -> Pose:
-    """Return a pose given in a frame, whose own pose is the other one."""
-    x, y, z, w = outer.orientation
-    moved = rotate_vector(inner.position, (w, x, y, z))
-    position = tuple(a + float(b) for a, b in zip(outer.position, moved, strict=True))
-    return Pose(position, turned(inner.orientation, outer.orientation))
