@@ -24,7 +24,7 @@ from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import CameraInfo, JointState
 from session_runs import Workplace, events_of, finish, node_pids, wait_until
 from spinning import spun_node
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -47,10 +47,12 @@ class Witness:
         self._told: list[tuple[float, float, tuple[float, ...]]] = []
         self.states: list[Stopped] = []
         self.films = True
+        self.first: list[tuple[float, bool]] = []
         self._places: dict[tuple[float, ...], float] = {}
         self._lock = threading.Lock()
         node.create_subscription(JointState, "joint_states", self._on_state, RECORDED)
         node.create_subscription(JointTrajectory, COMMANDS, self._on_command, RECORDED)
+        node.create_subscription(Bool, "first_command", self._on_first, LATCHED)
         node.create_subscription(Stopped, "stopped", self.states.append, LATCHED)
         self.button = node.create_publisher(String, "stop", LOCKSTEP)
         self.stop = node.create_client(Trigger, "watchdog/stop")
@@ -61,6 +63,9 @@ class Witness:
     def _on_state(self, message) -> None:
         with self._lock:
             self._places.setdefault(tuple(message.position), seconds(message.header.stamp))
+
+    def _on_first(self, message, info: dict[str, Any]) -> None:
+        self.first.append((1e-9 * info["source_timestamp"], message.data))
 
     def _on_command(self, message, info: dict[str, Any]) -> None:
         """Take note of a command, with the time at which it was sent: this process may be slow to take it."""
@@ -159,9 +164,11 @@ def pauses(run: Path) -> list[Paused]:
 def test_anybody_stops_the_robot_and_a_person_releases_it_by_name_and_the_session_goes_on(tmp_path):
     place = Workplace(tmp_path)
     with running(place) as (_, run, witness):
-        (first, *_) = [event for event in events_of(run) if isinstance(event, SetUp)]
-        assert witness.commands[0][0] > first.time, "nothing was commanded before the set-up was confirmed"
-        assert witness.commands[0][1], "and first it was told to stay, which proves the watchdog's way to it"
+        (set_up, *_) = [event for event in events_of(run) if isinstance(event, SetUp)]
+        wait_until(lambda: witness.first, "what the arm was told first")
+        (told_at, stays), *_ = witness.first
+        assert told_at > set_up.time, "nothing was commanded before the set-up was confirmed"
+        assert stays, "and first it was told to stay, which proves the watchdog's way to it"
 
         def by_topic() -> None:
             witness.button.publish(String(data="the red button"))

@@ -22,9 +22,14 @@ def spun_node(name: str) -> Iterator[Node]:
     executor.add_node(node)
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
-    yield node
-    executor.shutdown(timeout_sec=2.0)
-    thread.join(timeout=60.0)
-    assert not thread.is_alive(), "the executor ends when it is shut down"
-    node.destroy_node()
-    rclpy.shutdown(context=context)
+    try:
+        yield node
+    finally:
+        executor.shutdown(timeout_sec=2.0)
+        thread.join(timeout=60.0)
+        assert not thread.is_alive(), "the executor ends when it is shut down"
+        # An action server that is only dropped stays in the graph, and with it what nobody can use any more.
+        for waitable in list(node.waitables):
+            waitable.destroy()
+        node.destroy_node()
+        rclpy.shutdown(context=context)

@@ -17,11 +17,12 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory
 
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
-from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
+from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.worlds.backends import BackendContext, BackendFeatures
@@ -90,7 +91,10 @@ class BackAndForth(PushOn):
 
 
 class Arm:
-    """An arm's driver, with joints that are where its trajectory has them."""
+    """An arm's driver, with joints that are where its trajectory has them.
+
+    On ``first_command`` it says whether the first thing that it was told is to stay where it is.
+    """
 
     def __init__(self, context: BackendContext, moved) -> None:
         self._kinematics, self._names = Kinematics(context.robot), context.robot.joint_names
@@ -101,6 +105,8 @@ class Arm:
         rclpy.init(context=self._context)
         self._node = Node("arm_driver", context=self._context)
         self._states = self._node.create_publisher(JointState, context.robot.state.topic, RECORDED)
+        self._first = self._node.create_publisher(Bool, "first_command", LATCHED)
+        self._told = False
         self._node.create_subscription(JointTrajectory, context.robot.command.topic, self._on_command, LOCKSTEP)
         self._node.create_timer(1.0 / RATE, self._publish)
         self._executor = SingleThreadedExecutor(context=self._context)
@@ -122,6 +128,10 @@ class Arm:
         command = command_from_msg(message)
         order = [command.names.index(name) for name in self._names]
         self._from, self._to = self._joints(), tuple(command.positions[i] for i in order)
+        if not self._told:
+            # Latched: whoever finds this driver later than its commander does hears of it, too.
+            self._told = True
+            self._first.publish(Bool(data=self._from == self._to))
         self._began, self._duration = time.monotonic(), max(command.duration, 1.0 / RATE)
 
     def _publish(self) -> None:

@@ -100,6 +100,8 @@ class Channel:
         self._executor.shutdown(timeout_sec=1.0)
         if self._thread.is_alive():
             self._thread.join(timeout=1.0)
+        for waitable in list(self.node.waitables):
+            waitable.destroy()
         self.node.destroy_node()
 
     def _spin(self) -> None:
