@@ -5,9 +5,10 @@ session starts it; and an emulated driver of an arm, here in this process. The s
 (SIGSTOP), or cut off from the network (it is on a host of its own, a network namespace, whose cable is pulled); then
 the watchdog itself is killed. A time is from the stamp of the last heartbeat that reached the driver's host, until the
 middleware has the stop command for the driver; after the watchdog's death, from its last message. Then a time without
-any fault, on a machine whose processors are all busy.
+any fault, on a machine whose processors are all busy. Then the same faults in sessions as a user starts them, with
+policy server, bench, recorder and scenes; only the driver is emulated here.
 
-    python -m benchmark.stop_times        (--trials 3 --minutes 0.1 --keep FOLDER)
+    python -m benchmark.stop_times        (--trials 3 --sessions 1 --minutes 0.1 --keep FOLDER)
 
 Root makes network namespaces; without root, there is no `cut`.
 """
@@ -71,7 +72,13 @@ TIMEOUT = 60.0
 """Of anything that is waited for [s]."""
 NO_FAULT = "no_fault"
 FAULTS = ("killed", "stopped", "cut", "watchdog_killed")
+SESSION = "session_"
+"""Before a fault's name: it is caused in a session and not on the rig."""
+PARTS = (*FAULTS, NO_FAULT, *(SESSION + fault for fault in FAULTS))
 ROOT = Path(__file__).resolve().parents[1]
+SUPPORT = ROOT / "test" / "support"
+ROLLOUT_ON = "ROLLOUT_ON"
+"""Environment variable: the words, as JSON, that run a command on the rollout's host."""
 
 
 def source() -> None:
@@ -241,6 +248,11 @@ class Rig:
         self._watchdog: subprocess.Popen[bytes] | None = None
         self.source = 0
 
+    def start(self) -> None:
+        """Begin both."""
+        self.start_watchdog()
+        self.start_source()
+
     def start_source(self) -> None:
         """Begin a source."""
         self._zygote.stdin.write("source\n")
@@ -273,8 +285,81 @@ class Rig:
             process.wait()
 
 
+def evaluate() -> None:
+    """Run `robocontrast evaluate`, with the rollout on a host of its own."""
+    from robocontrast_ros.cli import main, processes
+
+    on_this_host, other = processes.node_command, json.loads(os.environ[ROLLOUT_ON])
+    processes.node_command = lambda name, *words, **more: [
+        *(other if name == "rollout" else ()),
+        *on_this_host(name, *words, **more),
+    ]
+    sys.argv[1:] = ["evaluate", sys.argv[-1]]
+    main.app()
+
+
+class Session:
+    """A session on the wall clock whose policy moves the arm on and on; a process that is killed ends it."""
+
+    def __init__(self, driver: Driver, folder: Path, host: Sequence[str] = ()) -> None:
+        from session_runs import Workplace
+
+        self.driver, self._host = driver, host
+        self._place = Workplace(folder)
+        task = folder / "line.yaml"
+        task.write_text("task: wall_clock_line:EndlessLine\n")
+        self._file = self._place.session(
+            world={"backend": "wall_clock_line:Onlooker", "pacing": "wall_clock"},
+            composed=False,
+            task=str(task),
+            policy=self._place.policy("BackAndForth", "wall_clock_line"),
+            cameras=[],
+            watchdog={"loop": 5.0},
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def source(self) -> int:
+        """Process of the rollout."""
+        return self._pid("rollout")
+
+    def start(self) -> None:
+        """Begin a session, once the one before has ended."""
+        self.close()
+        environment = os.environ | {ROLLOUT_ON: json.dumps(self._host)}
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SUPPORT), environment.get("PYTHONPATH")]))
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmark.stop_times", "--evaluate", str(self._file)],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            preexec_fn=ordinary,
+        )
+
+    start_source = start_watchdog = start
+
+    def kill_source(self) -> None:
+        """End the rollout without a chance to say so."""
+        os.kill(self.source, signal.SIGKILL)
+
+    def kill_watchdog(self) -> None:
+        """End the watchdog in the same way."""
+        os.kill(self._pid("watchdog"), signal.SIGKILL)
+
+    def close(self) -> None:
+        """End the session, which may be about to end itself."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+            self._process.wait(TIMEOUT)
+
+    def _pid(self, node: str) -> int:
+        from session_runs import node_pids
+
+        return node_pids(self._place.runs[-1])[node]
+
+
 @contextmanager
-def made_rig(host: Sequence[str] = ()) -> Iterator[Rig]:
+def made_rig(host: Sequence[str] = (), kind: type[Rig] | type[Session] = Rig) -> Iterator[Rig | Session]:
     with ExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         domain = held.enter_context(Domain("stop_times"))
@@ -282,15 +367,14 @@ def made_rig(host: Sequence[str] = ()) -> Iterator[Rig]:
         os.environ.update(environment)
         driver = Driver()
         held.callback(driver.close)
-        rig = Rig(driver, folder, host)
+        rig = kind(driver, folder, host)
         held.callback(rig.close)
-        rig.start_watchdog()
-        rig.start_source()
+        rig.start()
         driver.moving()
         yield rig
 
 
-def measure(rig: Rig, fault: str, cable: str, draw: random.Random) -> float:
+def measure(rig: Rig | Session, fault: str, cable: str, draw: random.Random) -> float:
     """Cause a fault at a random time, and return the time until the stop [s]; leave the arm moving."""
     driver = rig.driver
     time.sleep(draw.uniform(0.3, 0.3 + 2.0 * PERIOD))
@@ -332,21 +416,20 @@ def pull(cable: str, state: str) -> None:
     subprocess.run(["ip", "-n", host, "link", "set", interface, state], check=True)
 
 
-def series(fault: str, trials: int, seed: int, host: Sequence[str] = (), cable: str = "") -> list[float]:
-    draw = random.Random(f"{seed} {fault}")
-    with made_rig(host) as rig:
+def series(name: str, trials: int, seed: int, host: Sequence[str] = (), cable: str = "") -> list[float]:
+    draw, fault = random.Random(f"{seed} {name}"), name.removeprefix(SESSION)
+    with made_rig(host, Rig if name == fault else Session) as rig:
         return [measure(rig, fault, cable, draw) for _ in range(trials)]
 
 
-def cut_series(trials: int, seed: int) -> list[float]:
-    """Measure in two network namespaces: driver and watchdog on the one host, the source on the other."""
-    sys.path.insert(0, str(ROOT / "test" / "support"))
+def cut_series(name: str, trials: int, seed: int) -> list[float]:
+    """Measure in two network namespaces: driver and watchdog on the one host, the rollout on the other."""
     from two_hosts import two_hosts
 
     with two_hosts() as (here, there):
-        name = there[there.index("exec") + 1]
-        words = ["--part", "cut", "--trials", str(trials), "--seed", str(seed)]
-        words += ["--host", json.dumps(there), "--cable", f"{name}/{name}0"]
+        other = there[there.index("exec") + 1]
+        words = ["--part", name, "--trials", str(trials), "--seed", str(seed)]
+        words += ["--host", json.dumps(there), "--cable", f"{other}/{other}0"]
         done = subprocess.run(
             [*here, sys.executable, "-m", "benchmark.stop_times", *words],
             cwd=ROOT,
@@ -382,8 +465,8 @@ def false_alarms(minutes: float) -> dict[str, Any]:
 
 def part(name: str, trials: int, minutes: float, seed: int) -> Any:
     """Return the times of a fault [s], or what was counted without one, in a process of its own: ROS begins anew."""
-    if name == "cut":
-        return cut_series(trials, seed)
+    if name.endswith("cut"):
+        return cut_series(name, trials, seed)
     words = ["--part", name, "--trials", str(trials), "--minutes", str(minutes), "--seed", str(seed)]
     program = [sys.executable, "-m", "benchmark.stop_times", *words]
     done = subprocess.run(program, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
@@ -393,18 +476,24 @@ def part(name: str, trials: int, minutes: float, seed: int) -> Any:
 def main() -> None:
     """Run the campaign, or one part of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trials", type=int, default=100, help="faults of each kind")
+    parser.add_argument("--trials", type=int, default=100, help="faults of each kind on the rig")
+    parser.add_argument("--sessions", type=int, default=10, help="faults of each kind in sessions")
     parser.add_argument("--minutes", type=float, default=5.0, help="time without a fault, under load")
     parser.add_argument("--seed", type=int, default=19)
     parser.add_argument("--keep", type=Path, help="folder of the parts that are done; an interrupted campaign goes on")
-    parser.add_argument("--only", nargs="*", choices=(*FAULTS, NO_FAULT), default=(*FAULTS, NO_FAULT))
+    parser.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--sources", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--part", choices=(*FAULTS, NO_FAULT), help=argparse.SUPPRESS)
+    parser.add_argument("--evaluate", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--host", default="[]", help=argparse.SUPPRESS)
     parser.add_argument("--cable", default="", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    # The sessions' task, policy and scenes are those of the tests.
+    sys.path.insert(0, str(SUPPORT))
     if given.sources:
         serve_sources()
+    elif given.evaluate:
+        evaluate()
     elif given.part == NO_FAULT:
         print(json.dumps(false_alarms(given.minutes)))
     elif given.part:
@@ -416,7 +505,8 @@ def main() -> None:
             if kept is not None and kept.is_file():
                 outcome = json.loads(kept.read_text(encoding="utf-8"))
             else:
-                outcome = part(name, given.trials, given.minutes, given.seed)
+                trials = given.sessions if name.startswith(SESSION) else given.trials
+                outcome = part(name, trials, given.minutes, given.seed)
             if kept is not None:
                 kept.write_text(json.dumps(outcome), encoding="utf-8")
             if name == NO_FAULT:

@@ -79,6 +79,12 @@ class LongLine(WallClockLine):
     step_limit = 600
 
 
+class EndlessLine(WallClockLine):
+    """The same with trials that take an hour."""
+
+    step_limit = 36_000
+
+
 class BackAndForth(PushOn):
     """Moves the tool along the line and back again, all the time."""
 
@@ -183,6 +189,22 @@ class Helper:
             for name in self._scene.names:
                 if before <= x_of(self._scene, name) < self._tool + AHEAD:
                     self._scene = self._scene.moved(name, Pose((self._tool + AHEAD, 0.0, 0.0)))
+
+
+class Absent:
+    """No arm: another process has its driver."""
+
+    def __init__(self, context: BackendContext, moved) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Onlooker(Helper):
+    """A helper at an arm that is not here."""
+
+    arm = Absent
 
 
 class LookOn(PushOn):
