@@ -134,12 +134,16 @@ class Driver:
     """An emulated driver of an arm: publishes where its joints are, and takes note of what it is told."""
 
     def __init__(self) -> None:
+        settings = dict(os.environ)
         tune_middleware()
         # As ros2_control's controller manager does.
         run_before_others()
         rclpy.init()
         self._owner = Node("driver")
         self._channel = Channel(self._owner)
+        # The driver's settings are its own: a process that is started here and has them already would keep them.
+        for name in os.environ.keys() - settings.keys():
+            del os.environ[name]
         node, profile = self._channel.node, load_profile(ROBOT)
         self._names, self._positions = profile.joint_names, tuple(profile.home)
         self._goal, self._speed = self._positions, 0.0
