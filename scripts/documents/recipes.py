@@ -163,7 +163,27 @@ PROMPTED_LEVELS = "docs/images/prompted_levels.png"
 ASKED = "docs/images/tabletop_asked.png"
 OVERVIEW_ON_TABLE = "docs/images/tabletop_overview.png"
 
+STOPPING = (
+    "benchmark/stop_times.py",
+    "config/fast_dds.xml",
+    "config/fast_dds_loopback.xml",
+    "config/robots/franka.yaml",
+    "robocontrast_ros/episodes/watch.py",
+    "robocontrast_ros/nodes/rollout/guard.py",
+    "robocontrast_ros/nodes/runtime/middleware.py",
+    "robocontrast_ros/nodes/watchdog_node.py",
+    "test/support/wall_clock_line.py",
+)
+
 RECIPES = (
+    Recipe(
+        "stop_times",
+        Pace.LONG,
+        "python -m benchmark.stop_times",
+        making.campaign,
+        STOPPING,
+        small="--trials 3 --sessions 1 --minutes 0.1",
+    ),
     Recipe(
         "demo",
         Pace.QUICK,

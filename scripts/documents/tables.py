@@ -9,13 +9,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -1210,6 +1211,36 @@ def _shown(default: Any) -> str:
     if isinstance(default, tuple):
         return f"`[{', '.join(map(str, default))}]`"
     return f"`{default}`" if default != "" else "empty"
+
+
+FAULTS_OF_RIG: Mapping[str, str] = {
+    "killed": "rollout killed (SIGKILL)",
+    "stopped": "rollout stopped (SIGSTOP)",
+    "cut": "rollout cut off from the network",
+    "watchdog_killed": "watchdog killed: the rollout stops the robot",
+}
+
+
+def stop_times(where: Literal["", "session_"] = "") -> str:
+    """Return the table of the times from the last heartbeat to the stop at the driver's input.
+
+    Args:
+        where: empty for the rig, `session_` for sessions.
+    """
+    found = _read(Source.folder, "stop_times").measured
+    rows = [("fault", "n", "median [ms]", "95 % within [ms]", "worst [ms]", "over one control period")]
+    for fault, words in FAULTS_OF_RIG.items():
+        times = sorted(found["times"][where + fault])
+        at = [times[math.ceil(share * len(times)) - 1] for share in (0.5, 0.95, 1.0)]
+        over = sum(time > found["period"] for time in times)
+        rows.append((words, str(len(times)), *(f"{1e3 * time:.0f}" for time in at), f"{over} of {len(times)}"))
+    return markdown(rows)
+
+
+def false_alarms() -> str:
+    """Return how many stops without a fault there were, in words."""
+    found = _read(Source.folder, "stop_times").measured["no_fault"]
+    return f"{found['stops']} in {found['minutes']:g} minutes"
 
 
 def launch_arguments() -> str:
