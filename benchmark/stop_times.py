@@ -277,6 +277,9 @@ class Rig:
         """End the source without a chance to say so."""
         os.kill(self.source, signal.SIGKILL)
 
+    def reconnected(self) -> None:
+        """Do nothing: a source that was cut off goes on."""
+
     def kill_watchdog(self) -> None:
         """End the watchdog in the same way."""
         self._watchdog.kill()
@@ -340,7 +343,8 @@ class Session:
             preexec_fn=ordinary,
         )
 
-    start_source = start_watchdog = start
+    # A session ends after three void trials in a row, so that one that was cut off again and again does not go on.
+    start_source = start_watchdog = reconnected = start
 
     def kill_source(self) -> None:
         """End the rollout without a chance to say so."""
@@ -407,6 +411,7 @@ def measure(rig: Rig | Session, fault: str, cable: str, draw: random.Random) -> 
     elif fault == "cut":
         time.sleep(0.2)
         pull(cable, "up")
+        rig.reconnected()
     else:
         rig.start_watchdog()
     if fault != "watchdog_killed":
