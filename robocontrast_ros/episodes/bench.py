@@ -72,6 +72,7 @@ class Execution:
         waits: control steps that passed before each answer was there; empty where none ever did.
         pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
         delivered: whether what the policy received is what was sent.
+        left: the scene after the robot went to rest, which may have moved something; None where it did not go.
     """
 
     result: RecordedResult
@@ -83,6 +84,7 @@ class Execution:
     period_errors: tuple[float, ...] = ()
     waits: tuple[int, ...] = ()
     pose_source: str = ""
+    left: Scene | None = None
 
 
 class PolicyRefusal(Exception):

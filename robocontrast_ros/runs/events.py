@@ -181,6 +181,7 @@ class TrialFinished:
         period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
         waits: control steps that passed before each answer was there; empty where none ever did.
         pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
+        left: the scene after the robot went to rest, which may have moved something; None where it did not go.
     """
 
     trial: Trial
@@ -196,7 +197,13 @@ class TrialFinished:
     period_errors: tuple[float, ...] = ()
     waits: tuple[int, ...] = ()
     pose_source: str = ""
+    left: Scene | None = None
     event: Literal["trial_finished"] = "trial_finished"
+
+    @property
+    def scene_left(self) -> Scene:
+        """The scene in which the next trial finds the objects."""
+        return self.left or self.result.final_scene
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ class History:
             self.finished.append(event)
             self.served.append(self.policy)
             self.pending_cost = 0.0
-            self.scene, self.running = event.result.final_scene, None
+            self.scene, self.running = event.scene_left, None
         elif isinstance(event, PolicyLoaded):
             self.policy = event
             self.first_policy = self.first_policy or event

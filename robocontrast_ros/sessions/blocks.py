@@ -95,7 +95,7 @@ def blocks_of(events: Iterable[Event]) -> tuple[Block, ...]:
         elif isinstance(event, TrialFinished):
             block = blocks[event.trial.block]
             block.costs.append(costs)
-            block.final, costs = event.result.final_scene, []
+            block.final, costs = event.scene_left, []
     return tuple(block for block in blocks.values() if block.costs)
 
 

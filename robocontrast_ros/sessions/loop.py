@@ -260,7 +260,7 @@ class Session:
                 self._run_trial(trial)
             self._next = index + 1
             finished = self._history.finished[index]
-            answer = Completed(finished.result, finished.cost)
+            answer = Completed(replace(finished.result, final_scene=finished.scene_left), finished.cost)
             if self._stopping is not None:
                 self._stopping.add(finished, self._history.served[index])
                 if self._stopping.decided:

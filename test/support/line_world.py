@@ -275,6 +275,7 @@ class LineBench:
         faults: (index of a trial, attempt) -> fault of the bench in its execution.
         on_call: called before whatever the bench does; may raise.
         after_trial: called with a trial and the scene it leaves; returns the scene that then is.
+        rests: whether the robot goes to rest after a trial, after which the scene is looked at again.
     """
 
     task: LineTask = field(default_factory=LineTask)
@@ -284,6 +285,7 @@ class LineBench:
     faults: dict[tuple[int, int], Fault] = field(default_factory=dict)
     on_call: Callable[[str], None] = lambda name: None
     after_trial: Callable[[Trial, Scene], Scene] = lambda trial, scene: scene
+    rests: bool = False
     executed: list[tuple[Trial, int, Scene]] = field(default_factory=list)
     moved: list[tuple[SetupMove, ...]] = field(default_factory=list)
 
@@ -320,6 +322,7 @@ class LineBench:
             wall_time=0.25,
             policy_latency=tuple(0.01 * (k + 1) for k in range(21)),
             delivered=Delivery.CONFIRMED,
+            left=self.present if self.rests else None,
         )
 
     def _result(self, trial: Trial, start: Scene, luck: float, share: float) -> TrialResult:

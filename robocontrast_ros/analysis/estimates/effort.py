@@ -120,7 +120,7 @@ def standard_evaluation(events: Iterable[Event], model: EffortModel) -> tuple[St
         moves = first_moves if before is None else setup_moves(before, wanted, model.tolerance)
         brought_in = bool(moves) and all(move.start is None for move in moves)
         trials.append(StandardTrial(event.trial.base_id, event.result, model.of(moves), brought_in))
-        before = event.result.final_scene
+        before = event.scene_left
     return tuple(trials)
 
 

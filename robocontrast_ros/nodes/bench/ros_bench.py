@@ -247,7 +247,7 @@ class RosBench:
             void = void or error
         if void is not None:
             raise void
-        self._rest()
+        left = self._rest()
         return Execution(
             result=result_from_msg(result),
             observed=Observed(
@@ -260,15 +260,28 @@ class RosBench:
             period_errors=tuple(episode.period_errors),
             waits=tuple(episode.waits),
             pose_source=episode.pose_source,
+            left=left,
         )
 
-    def _rest(self) -> None:
+    def _rest(self) -> Scene | None:
         """Have the robot go to its posture of rest; where it has no safe way there, somebody has to move it by hand.
 
         The trial is over and counts all the same. The next one begins only where the robot finds its way to the start.
+
+        Returns:
+            The scene afterwards: what the robot held or pressed may have moved. None where it does not go, and where
+            the scene cannot be read: then the next trial finds out.
         """
         if self._rollout_rests is None:
-            return
+            return None
+        self._await_rest()
+        try:
+            return self.scene()
+        except BenchFault as error:
+            self._channel.node.get_logger().warning(f"the scene after the robot went to rest is not known: {error}")
+            return None
+
+    def _await_rest(self) -> None:
         log = self._channel.node.get_logger()
         while True:
             try:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 
 import pytest
-from line_world import BLOCKS, LineBench, LineTask, line, line_evaluation, x_of
+from line_world import BLOCKS, Invert, LineBench, LineTask, line, line_evaluation, x_of
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import BASE, Fault, Outcome, Pose
+from robocontrast_ros.domain import BASE, Fault, Outcome, Pose, Start
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.runs.events import (
     Paused,
@@ -451,3 +452,19 @@ def test_a_test_set_of_some_families_holds_those_alone():
     drawn = line_evaluation(test_set_size=20, families=("block_to_block",)).test_set()
     assert {i.instruction.family for i in drawn} == {"block_to_block"}
     assert len({i.instruction.family for i in line_evaluation(test_set_size=20).test_set()}) == 2
+
+
+def test_what_moves_while_the_robot_goes_to_rest_stays_where_it_is_and_is_not_put_back(path):
+    def slid(trial, scene):
+        return scene.moved("c", Pose((x_of(scene, "c") + 0.003, 0.0, 0.0)))
+
+    bench = LineBench(after_trial=slid, rests=True)
+    run_session(line_evaluation(perturbations=(Invert(),)), bench, path)
+    trials = of(path, TrialFinished)
+    assert all(x_of(e.left, "c") == x_of(e.result.final_scene, "c") + 0.003 for e in trials)
+    moves = {e.trial.index: e.moves for e in of(path, SetUp)}
+    perturbed = [e.trial for e in trials if e.trial.start is Start.LEFT]
+    assert perturbed and not any(moves[trial.index] for trial in perturbed)
+    assert [e.trial.instance.scene for e in trials[1:] if e.trial.start is Start.LEFT] == [
+        before.left for before, after in itertools.pairwise(trials) if after.trial.start is Start.LEFT
+    ]
