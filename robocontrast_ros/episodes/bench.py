@@ -177,10 +177,10 @@ class DescribedBench(Bench, Protocol):
 
 @runtime_checkable
 class TimedBench(Bench, Protocol):
-    """A bench where a person sets up the scenes and is timed, as on a real robot."""
+    """A bench where a person may set up the scenes and is timed, as on a real robot."""
 
-    def set_up_seconds(self) -> float:
-        """Return how long the person took for the last set-up [s]."""
+    def set_up_seconds(self) -> float | None:
+        """Return how long the person took for the last set-up [s]; None where it was not a person."""
 
 
 @runtime_checkable

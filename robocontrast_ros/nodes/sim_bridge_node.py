@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -50,6 +52,7 @@ class SimBridge(Node):
         source = f"parameters of node '{self.get_name()}'"
         kind = load_plugin("scene_backends", parameters.backend, source, "backend")
         self._streams = parameters.stream and kind.features.streams
+        self._person = kind.features.person
         self._backend: SceneBackend | None = None
         self._join = ContactsJoin()
         self._schedule = Periodic(parameters.scene_period)
@@ -152,6 +155,7 @@ class SimBridge(Node):
         return response
 
     def _set_up_scene(self, request: SetupScene.Request, response: Any) -> Any:
+        response.seconds, asked = math.nan, time.monotonic()
         try:
             moves = tuple(move_from_msg(move) for move in request.moves)
             stamp, scene = self._backend.set_up(scene_from_msg(request.target), moves)
@@ -161,6 +165,8 @@ class SimBridge(Node):
             response.fault = fault_to_msg(error.fault, error.detail)
             return response
         response.scene = self._answered(stamp, scene)
+        if self._person:
+            response.seconds = time.monotonic() - asked
         return response
 
 

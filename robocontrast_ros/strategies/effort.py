@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -197,6 +198,28 @@ class SecondsToMove:
             seconds += np.where(moves, time, 0.0)
             here = np.where(moves[:, None], goal, here)
         return seconds
+
+
+@dataclass(frozen=True)
+class Handled:
+    """What a person does in a set-up, as ``SecondsToMove`` counts it.
+
+    Attributes:
+        walked: with empty hands, between objects [m].
+        carried: with an object [m].
+        objects: taken and put down.
+    """
+
+    walked: float
+    carried: float
+    objects: int
+
+
+def handled(moves: Sequence[SetupMove], store: Vector3 | None) -> Handled:
+    """Return what a person does to carry out moves, in their order, with the task's store."""
+    ways = list(_carried(moves, store))
+    walks = (math.dist(goal, start) for (_, goal), (start, _) in pairwise(ways))
+    return Handled(math.fsum(walks), math.fsum(math.dist(start, goal) for start, goal in ways), len(ways))
 
 
 def _carried(moves: Sequence[SetupMove], store: Vector3 | None) -> Iterator[tuple[Vector3, Vector3]]:

@@ -26,6 +26,7 @@ class BackendFeatures:
             trial, if it is an arm, or is brought there by whoever sets scenes up.
         moves_cameras: whether cameras can be moved for a trial, by the service MoveCameras beside those of the
             session's simulator, and setting a scene up puts them back; else trials with moved cameras are left out.
+        person: whether a person sets scenes up, whose time is measured and is the cost in seconds.
     """
 
     embedded: bool = False
@@ -33,6 +34,7 @@ class BackendFeatures:
     streams: bool = False
     resets_robot: bool = False
     moves_cameras: bool = False
+    person: bool = False
 
 
 @dataclass(frozen=True)

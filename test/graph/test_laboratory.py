@@ -81,6 +81,9 @@ def test_a_session_in_the_laboratory_ends_well_and_its_bags_hold_what_it_was_sco
     is_complete(run)
     stamps = bag_of(run)
     assert "clock" not in stamps
+    (trial,) = finished(run)
+    went_to_rest = kind != "base"
+    assert (trial.left is not None) == went_to_rest, "the scene is read again when an arm went to rest"
     assert stamps["scene"] == stamps["tool_pose"], "the scene of every control step is known"
     assert stamps["tool_pose"][0] > 1e9, "the time of day, and no simulated time"
     state = stamps[STATE[kind]]

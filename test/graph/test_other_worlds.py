@@ -110,6 +110,7 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
     set_ups = {e.trial.index: e for e in events_of(run) if isinstance(e, SetUp)}
     for event in set_ups.values():
         assert not setup_moves(event.after, event.target, Tolerance()), "what the moves name was carried there"
+        assert 0.0 <= event.measured < 60.0, "the helper is timed"
     pushed = [e for e in trials if e.result.final_scene != set_ups[e.trial.index].after]
     assert pushed, "the scene at the end is the one that was pushed, and the next trial starts from it"
 

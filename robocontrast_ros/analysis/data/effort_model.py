@@ -35,6 +35,7 @@ class EffortModel:
 
     Attributes:
         store: where objects stood that were in no scene [m]; None where it is not known.
+        times: of the person, as the session has them.
     """
 
     def __init__(self, started: SessionStarted | None) -> None:
@@ -48,7 +49,8 @@ class EffortModel:
         store = started.parameters.get("task", {}).get("store") if started else None
         self.store = tuple(store) if store is not None else None
         self._metres = MetresMoved(self.store)
-        self._seconds = SecondsToMove(HandlingTimes(**times), self.store)
+        self.times = HandlingTimes(**times)
+        self._seconds = SecondsToMove(self.times, self.store)
 
     def of(self, moves: Sequence[SetupMove], measured: float | None = None) -> Effort:
         """Return the effort of moves; the seconds are the measured ones where there are."""

@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
+from robocontrast_ros.analysis.estimates.handling import Handling, handling_of
 from robocontrast_ros.domain import BASE, Scene, SetupMove, Start, TrialResult
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished
 from robocontrast_ros.strategies.effort import setup_moves
@@ -68,6 +69,7 @@ class RunEffort:
         trials_within: those of them before the cost is exceeded for the first time.
         standard_trials: trials of the standard evaluation.
         standard_within: the same of those.
+        handling: the person's times beside the model; None where nobody was timed.
     """
 
     total: Effort
@@ -85,6 +87,7 @@ class RunEffort:
     trials_within: int | None
     standard_trials: int
     standard_within: int | None
+    handling: Handling | None = None
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,7 @@ def compute_effort(
         trials_within=None if within is None else _count(counting["cumulative_cost"].to_numpy(), within),
         standard_trials=len(standard),
         standard_within=None if within is None else _count(cumulative(standard, unit), within),
+        handling=handling_of(set_ups, model.times, model.store),
     )
 
 

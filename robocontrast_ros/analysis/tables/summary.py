@@ -8,6 +8,7 @@ from rich.text import Text
 
 from robocontrast_ros.analysis.data.effort_model import Effort
 from robocontrast_ros.analysis.estimates.effort import MeanEffort
+from robocontrast_ros.analysis.estimates.handling import Handling
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
 from robocontrast_ros.analysis.estimates.test_set import BIASES
 from robocontrast_ros.domain.words import counted
@@ -199,6 +200,8 @@ def _explained(summary: Summary) -> str:
     else:
         seconds = f"measured for {effort.measured} of {counted(effort.set_ups, 'set-up')}, else by the model"
     words = f"Seconds {seconds}. Bringing in a scene from outside costs nothing without a store, and is in no mean."
+    if effort.handling is not None:
+        words += f"\n{handling_words(effort.handling)}"
     if effort.within is None:
         return words
     limit = f"within {effort.within:.4g} {summary.cost_unit}" if effort.within > 0.0 else "at no cost"
@@ -206,6 +209,18 @@ def _explained(summary: Summary) -> str:
     if effort.standard_trials:
         words += f", {effort.standard_within} of {effort.standard_trials} of a standard evaluation"
     return f"{words}."
+
+
+def handling_words(handling: Handling) -> str:
+    """Return the person's measured times beside the model, and the model that fits best, in one or two sentences."""
+    words = (
+        f"Of {counted(handling.set_ups, 'timed set-up')} the model says {handling.modelled:.0f} s, measured were "
+        f"{handling.measured:.0f} s: {difference_in_words(handling.difference)} s a set-up."
+    )
+    if handling.fitted is None:
+        return words
+    times = ", ".join(f"{name}: {value:.3g}" for name, value in vars(handling.fitted).items())
+    return f"{words} It fits best with handling_times: {{{times}}}, to within {handling.residual:.1f} s (RMS)."
 
 
 def _both(spent: Effort) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Container
 from dataclasses import replace
@@ -117,6 +118,7 @@ class RosBench:
         }
         self._others = {fault: DiscoveryProbe(node, name) for fault, name in others.items() if name}
         self._start: tuple[float, Scene] | None = None
+        self._set_up_seconds: float | None = None
         self._serving: PolicyDescription | None = None
         self.now = 0.0
         """Stamp of the newest scene or observation, in the clock of the graph [s]; 0 before the first."""
@@ -205,7 +207,12 @@ class RosBench:
         scene = scene_from_msg(response.scene)
         self.now = seconds(response.scene.header.stamp)
         self._start = self.now, scene
+        self._set_up_seconds = None if math.isnan(response.seconds) else response.seconds
         return scene
+
+    def set_up_seconds(self) -> float | None:
+        """Return how long a person took for the last set-up [s]; None where no person sets scenes up."""
+        return self._set_up_seconds
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
         """Record, run and score one trial in the scene that was set up last."""

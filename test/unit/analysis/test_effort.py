@@ -171,6 +171,8 @@ def test_measured_seconds_are_in_the_journal_and_count_instead_of_the_model(ran)
     assert effort.total.seconds == 60.0 * len(set_ups)
     assert table["setup_seconds"].to_list() == [60.0] * len(table)
     assert table["setup_measured"].all()
+    moved = [e for e in set_ups if e.moves]
+    assert effort.handling.set_ups == len(moved) and effort.handling.measured == 60.0 * len(moved)
 
 
 def test_without_a_person_nothing_is_measured(ran):

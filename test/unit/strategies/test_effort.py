@@ -23,6 +23,7 @@ from robocontrast_ros.strategies.effort import (
     Tolerance,
     angle_between,
     cost_model,
+    handled,
     scenes_match,
     setup_moves,
     transition_costs,
@@ -159,6 +160,15 @@ def test_what_was_measured_counts_as_seconds_and_changes_no_metres(actual, wante
     moves = setup_moves(actual, wanted, EXACT)
     assert SecondsToMove(TIMES).cost(moves, measured) == measured
     assert MetresMoved().cost(moves, measured) == MetresMoved().cost(moves)
+
+
+@given(scenes, scenes)
+def test_the_model_of_seconds_is_linear_in_what_a_person_does(actual, wanted):
+    moves = setup_moves(actual, wanted, EXACT)
+    done = handled(moves, None)
+    each = TIMES.taking + TIMES.placing
+    seconds = done.walked / TIMES.walking_speed + done.carried / TIMES.carrying_speed + done.objects * each
+    assert SecondsToMove(TIMES).cost(moves) == pytest.approx(seconds)
 
 
 def test_every_cost_model_is_found_by_its_name():

@@ -1,0 +1,86 @@
+"""The measured times of a person who set scenes up, beside the model ``seconds_to_move``, and the model that fits best.
+
+Seed 000, appendix C.3, times the experimenter. The model is linear in what is done: metres walked, metres carried,
+objects handled. Its coefficients are found by least squares within the limits of ``HandlingTimes``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import lsq_linear
+
+from robocontrast_ros.domain.geometry import Vector3
+from robocontrast_ros.runs.events import SetUp
+from robocontrast_ros.statistics.clusters import cluster_mean
+from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.strategies.effort import HandlingTimes, SecondsToMove, handled
+
+FASTEST = 5.0
+"""Greatest speed of ``HandlingTimes`` [m/s]."""
+
+LONGEST = 600.0
+"""Greatest time of ``HandlingTimes`` [s]."""
+
+LEAST_SET_UPS = 6
+"""Set-ups from which a model of three coefficients is fitted: twice as many."""
+
+
+@dataclass(frozen=True)
+class Handling:
+    """A person's times beside the model.
+
+    Attributes:
+        set_ups: that were timed and had something to move whose way is known.
+        measured: their time in all [s].
+        modelled: what the model says of them with the session's ``handling_times`` [s].
+        difference: mean of measured minus modelled, a set-up [s], with its interval over set-ups.
+        fitted: the times with which the model fits best; None where there are too few set-ups, or where they do not
+            tell walking, carrying and handling apart. Taking and placing share their time as in the session.
+        residual: root of the mean square of measured minus the fitted model, a set-up [s]; None without one.
+    """
+
+    set_ups: int
+    measured: float
+    modelled: float
+    difference: Estimate
+    fitted: HandlingTimes | None = None
+    residual: float | None = None
+
+
+def handling_of(set_ups: Sequence[SetUp], times: HandlingTimes, store: Vector3 | None) -> Handling | None:
+    """Return a person's times beside the model; None where nobody was timed at something to move.
+
+    Args:
+        set_ups: of a session.
+        times: the session's.
+        store: where objects stand that are in no scene [m]; None where it is not known.
+    """
+    timed = [(event, done) for event in set_ups if event.measured is not None for done in [handled(event.moves, store)]]
+    timed = [(event, done) for event, done in timed if done.objects]
+    if not timed:
+        return None
+    model = SecondsToMove(times, store)
+    measured = np.array([event.measured for event, _ in timed])
+    modelled = np.array([model.cost(event.moves) for event, _ in timed])
+    # One set-up moves many objects: it is the unit that was timed.
+    difference = cluster_mean(measured - modelled, np.arange(len(timed)), bounds=None)
+    found = Handling(len(timed), math.fsum(measured), math.fsum(modelled), difference)
+    work = np.array([[done.walked, done.carried, done.objects] for _, done in timed])
+    if len(timed) < LEAST_SET_UPS or np.linalg.matrix_rank(work) < work.shape[1]:
+        return found
+    least, most = (1.0 / FASTEST, 1.0 / FASTEST, 0.0), (math.inf, math.inf, 2.0 * LONGEST)
+    per_walked, per_carried, per_object = lsq_linear(work, measured, (least, most)).x.tolist()
+    usual = times.taking + times.placing
+    taking = min(per_object * (times.taking / usual if usual else 0.5), LONGEST)
+    fitted = HandlingTimes(
+        walking_speed=min(1.0 / per_walked, FASTEST),
+        carrying_speed=min(1.0 / per_carried, FASTEST),
+        taking=taking,
+        placing=min(per_object - taking, LONGEST),
+    )
+    rest = measured - work @ np.array([per_walked, per_carried, per_object])
+    return replace(found, fitted=fitted, residual=float(np.sqrt(np.mean(rest**2))))
