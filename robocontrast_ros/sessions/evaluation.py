@@ -40,6 +40,7 @@ class Evaluation:
         tolerance: how far an object may be from its wanted pose and still stay.
         scores: those of the session, in the order of tables.
         moves_cameras: whether the world can move cameras for a trial.
+        person: whether a person sets scenes up, who is told the moves in the cheapest order.
         metric: name of the one that summaries show; the task's when empty.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
@@ -61,6 +62,7 @@ class Evaluation:
     scores: tuple[type[Score], ...] = STANDARD
     metric: str = ""
     moves_cameras: bool = True
+    person: bool = False
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, Trial, TrialResult
+from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, StoppableBench, TimedBench
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
@@ -59,6 +59,7 @@ from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, ref
 from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import scenes_match, setup_moves
 from robocontrast_ros.strategies.protocol import Completed, Skipped, solved_at_start
+from robocontrast_ros.strategies.tour import in_cheapest_order
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.numerics import machine
 
@@ -416,7 +417,7 @@ class Session:
         """
         target = self._history.scene
         before = self._bench.scene()
-        moves = setup_moves(before, target, self._evaluation.tolerance)
+        moves = self._moves(before, target)
         after = self._bench.set_up(target, moves)
         self._restore = False
         self._append(SetUp(trial, before, target, moves, 0.0, after, True, self._clock()))
@@ -424,7 +425,7 @@ class Session:
     def _set_up(self, trial: Trial) -> Scene:
         evaluation, target = self._evaluation, trial.instance.scene
         before = self._present_scene()
-        moves = setup_moves(before, target, evaluation.tolerance)
+        moves = self._moves(before, target)
         cost = evaluation.cost_model.cost(moves)
         budget = self._budget
         if not budget.allows(cost):
@@ -438,6 +439,10 @@ class Session:
         cost = evaluation.cost_model.cost(moves, measured)
         self._append(SetUp(trial, before, target, moves, cost, after, False, self._clock(), measured))
         return after
+
+    def _moves(self, before: Scene, target: Scene) -> tuple[SetupMove, ...]:
+        moves = setup_moves(before, target, self._evaluation.tolerance)
+        return in_cheapest_order(moves, self._evaluation.cost_model.store) if self._evaluation.person else moves
 
     def _present_scene(self) -> Scene:
         """Return the actual scene: the last known one, unless somebody has moved something since.

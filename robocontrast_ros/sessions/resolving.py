@@ -132,6 +132,7 @@ class ResolvedSession:
             scores=self.scores,
             metric=parameters.metric or "",
             moves_cameras=self.world.features.moves_cameras,
+            person=self.world.features.person,
             parameters=self.snapshot(),
         )
 

@@ -27,6 +27,7 @@ from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.strategies.standard import Standard
+from robocontrast_ros.strategies.tour import in_cheapest_order
 
 
 @pytest.fixture
@@ -466,3 +467,12 @@ def test_what_moves_while_the_robot_goes_to_rest_stays_where_it_is_and_is_not_pu
     assert perturbed
     for trial in perturbed:
         assert moves[trial.index] == {trial.instance.instruction.get("source")}, "what is perturbed, and nothing else"
+
+
+def test_a_person_is_told_the_moves_in_the_cheapest_order_and_a_simulator_as_they_come(path, tmp_path):
+    far = LineBench(present=line(a=0.9, b=0.2, c=0.7, d=0.98))
+    told = LineBench(present=far.present)
+    run_session(line_evaluation(test_set_size=1), far, path)
+    run_session(line_evaluation(test_set_size=1, person=True), told, tmp_path / "person.jsonl")
+    assert sorted(m.name for m in far.moved[0]) == sorted(m.name for m in told.moved[0])
+    assert far.moved[0] != told.moved[0] == in_cheapest_order(far.moved[0], None)
