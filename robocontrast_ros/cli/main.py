@@ -15,6 +15,7 @@ from rich.table import Table
 from robocontrast_ros.cli.app import app, one_line_errors
 from robocontrast_ros.cli.options import (
     SETTING,
+    BoardOption,
     BudgetOption,
     FastOption,
     NamespaceOption,
@@ -350,6 +351,48 @@ def clutter(
     from robocontrast_ros.cli.clutter import show_clutter
 
     show_clutter([image, *([top_image] if top_image else [])], to, Console())
+
+
+@app.command("print-tags")
+@one_line_errors
+def print_tags(
+    board: BoardOption = None,
+    to: Annotated[Path, typer.Option(help="PDF or PNG file to write.")] = Path("board.pdf"),
+) -> None:
+    """Draw the board of tags with which a camera is calibrated, for print in its true size."""
+    from robocontrast_ros.cli.calibrate import print_board
+
+    print_board(board, to, Console())
+
+
+@app.command()
+@one_line_errors
+def calibrate(
+    images: Annotated[list[Path], typer.Argument(help="Pictures of the board, with nothing moved between them.")],
+    info: Annotated[
+        Path,
+        typer.Option(
+            help="The camera's intrinsics: what `ros2 topic echo --once …/camera_info` prints, or a file of "
+            "camera_calibration.",
+            show_default=False,
+        ),
+    ],
+    at: Annotated[
+        tuple[float, float, float, float],
+        typer.Option(
+            help="Where the lower left corner of the board is: x, y and z in the world's frame [m], and the angle from "
+            "its x axis to the board's lower edge about z [rad]. The board lies flat, with its tags up."
+        ),
+    ] = (0.0, 0.0, 0.0, 0.0),
+    board: BoardOption = None,
+    frame: Annotated[str, typer.Option(help="Optical frame of the camera.")] = "camera_color_optical_frame",
+    world: Annotated[str, typer.Option(help="Frame of the result.")] = "world",
+    to: Annotated[Path, typer.Option(help="YAML file to write.")] = Path("camera.yaml"),
+) -> None:
+    """Find out where a camera stands, from pictures of a printed board; with its error."""
+    from robocontrast_ros.cli.calibrate import calibrate_camera
+
+    calibrate_camera(images, info, at, board, frame, world, to, Console())
 
 
 @app.command("clutter-tables")

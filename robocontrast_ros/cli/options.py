@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -53,4 +54,11 @@ OutputOption = Annotated[str | None, typer.Option(help="Parent folder of the run
 NamespaceOption = Annotated[
     str,
     typer.Option(help="ROS namespace of all nodes, so that several robots can share a domain.", show_default=False),
+]
+BoardOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="YAML file of the board: columns, rows, square [m], tag [m], first_tag; else 5x7 squares of 34 mm.",
+        show_default=False,
+    ),
 ]

@@ -1,0 +1,205 @@
+"""`robocontrast print-tags` and `robocontrast calibrate`: a board of tags, and where the camera stands that sees it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+from PIL import Image
+from rich.console import Console
+
+from robocontrast_ros.configuration import ConfigurationError, load_record
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.words import counted
+from robocontrast_ros.images.boards import Board, BoardNotSeen, CameraPose, Intrinsics, camera_pose, drawn
+from robocontrast_ros.images.files import read_picture
+from robocontrast_ros.system.disk import new_file, write_file
+
+DOTS_PER_INCH = 300
+SHARP = 1.0
+"""Reprojection error up to which intrinsics, board and pictures fit together [pixel]."""
+
+
+def print_board(board_file: Path | None, to: Path, console: Console) -> None:
+    """Write a board for print in its true size.
+
+    Args:
+        board_file: YAML file of a ``Board``; None for the default.
+        to: the PDF or PNG file.
+        console: where it says what to do with it.
+
+    Raises:
+        ConfigurationError: the board's file is wrong, or the other one no .pdf or .png.
+        DiskError: the file cannot be written.
+    """
+    if to.suffix.lower() not in (".pdf", ".png"):
+        raise ConfigurationError("command line", "--to", str(to), "the name of a .pdf or .png file")
+    board = _board(board_file)
+    page = Image.fromarray(drawn(board, DOTS_PER_INCH))
+    with new_file(to) as part:
+        if to.suffix.lower() == ".pdf":
+            page.save(part, resolution=DOTS_PER_INCH)
+        else:
+            page.save(part, dpi=(DOTS_PER_INCH, DOTS_PER_INCH))
+    width, height = board.size
+    console.print(
+        f"{to}: {1e3 * width:.0f} x {1e3 * height:.0f} mm, {counted(board.tags, 'tag')}.\n"
+        "Print it in its true size (100 %), glue it on something flat, and measure the line of 100 mm. Where that is "
+        "not 100 mm long, write the measured `square` and `tag` in a file for --board.",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def calibrate_camera(
+    pictures: list[Path],
+    info: Path,
+    at: tuple[float, float, float, float],
+    board_file: Path | None,
+    frame: str,
+    world: str,
+    to: Path,
+    console: Console,
+) -> None:
+    """Print where a camera stands, with its error, and write it to a file.
+
+    Args:
+        pictures: of the board, by the camera.
+        info: its intrinsics.
+        at: x, y, z [m] and yaw [rad] of the board in the world.
+        board_file: YAML file of a ``Board``; None for the default.
+        frame: the camera's optical frame.
+        world: frame of the result.
+        to: the YAML file.
+        console: where the result goes.
+
+    Raises:
+        ConfigurationError: a file is wrong, or the board is not seen well enough.
+        DiskError: the file cannot be written.
+    """
+    board, intrinsics = _board(board_file), read_intrinsics(info)
+    if not all(map(math.isfinite, at)):
+        raise ConfigurationError("command line", "--at", at, "four finite numbers: x, y, z [m] and yaw [rad]")
+    placed = Pose.planar(at[0], at[1], at[3], at[2])
+    images = [read_picture(file) for file in pictures]
+    for file, image in zip(pictures, images, strict=True):
+        size = f"{image.shape[1]}x{image.shape[0]} pixels"
+        if image.shape[:2] != (intrinsics.height, intrinsics.width):
+            expected = f"{intrinsics.width}x{intrinsics.height} pixels, as {info} says"
+            raise ConfigurationError(str(file), "", size, expected, "Take both from the same camera in the same mode.")
+    try:
+        found = camera_pose(images, board, intrinsics, placed)
+        apart = _apart(images, board, intrinsics, placed)
+    except BoardNotSeen as error:
+        where = str(pictures[error.image]) if error.image is not None else "pictures"
+        raise ConfigurationError(where, "", str(error), "a picture that shows the board") from None
+    except ValueError as error:
+        raise ConfigurationError("pictures", "", str(error), "pictures of the board's front") from None
+    if found.reprojection > SHARP:
+        raise ConfigurationError(
+            str(info),
+            "",
+            f"{found.reprojection:.1f} pixels between where corners are seen and where they should be",
+            f"at most {SHARP:g}",
+            "Check that the intrinsics are this camera's, that the print is flat and `square` as measured, and that "
+            "neither camera nor board was moved between the pictures.",
+        )
+    _show(found, apart, frame, world, console)
+    content = {
+        "frame_id": world,
+        "child_frame_id": frame,
+        "position": list(found.pose.position),
+        "orientation_xyzw": list(found.pose.orientation),
+        "position_error": found.position_error,
+        "orientation_error": found.orientation_error,
+        "reprojection_error_pixels": found.reprojection,
+        "images": found.images,
+        "corners": found.corners,
+    }
+    write_file(to, yaml.safe_dump(content, sort_keys=False))
+    console.print(to, highlight=False)
+
+
+def _apart(images: list[NDArray[np.uint8]], board: Board, intrinsics: Intrinsics, placed: Pose) -> float | None:
+    """Return the greatest distance between the positions that single pictures give [m]; None for one picture."""
+    if len(images) < 2:
+        return None
+    places = [camera_pose([image], board, intrinsics, placed).pose for image in images]
+    return max(one.distance_to(other) for one in places for other in places)
+
+
+def _show(found: CameraPose, apart: float | None, frame: str, world: str, console: Console) -> None:
+    (x, y, z), (qx, qy, qz, qw) = found.pose.position, found.pose.orientation
+    lines = [
+        f"{frame} in {world}: x {x:.4f}, y {y:.4f}, z {z:.4f} m, "
+        f"standard deviation {1e3 * found.position_error:.2f} mm and {math.degrees(found.orientation_error):.3f}°",
+        f"{counted(found.corners, 'corner')} in {counted(found.images, 'picture')}, "
+        f"{found.reprojection:.2f} pixels from where they should be (RMS)",
+    ]
+    if apart is not None:
+        lines.append(f"Single pictures give positions that are {1e3 * apart:.2f} mm apart at most.")
+    lines.append("The error is that of the corners' noise. A print of the wrong size and a wrong --at come on top.")
+    lines.append(
+        f"ros2 run tf2_ros static_transform_publisher --x {x:.5f} --y {y:.5f} --z {z:.5f} --qx {qx:.6f} --qy {qy:.6f} "
+        f"--qz {qz:.6f} --qw {qw:.6f} --frame-id {world} --child-frame-id {frame}"
+    )
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def _board(file: Path | None) -> Board:
+    return Board() if file is None else load_record(Board, file)
+
+
+def read_intrinsics(file: Path) -> Intrinsics:
+    """Return a camera's intrinsics: what `ros2 topic echo --once` prints of a CameraInfo, or camera_calibration wrote.
+
+    Raises:
+        ConfigurationError: a value is missing or wrong.
+    """
+    try:
+        # `ros2 topic echo` ends each message with a line of its own.
+        content = next(iter(yaml.safe_load_all(file.read_text(encoding="utf-8"))), None)
+    except OSError as error:
+        raise ConfigurationError(str(file), "", error.strerror, "a file that can be read") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigurationError(str(file), "", " ".join(str(error).split()), "YAML") from None
+    if not isinstance(content, dict):
+        raise ConfigurationError(str(file), "", type(content).__name__, "the fields of a CameraInfo")
+    width, height = (_number(file, content, *names) for names in (("width", "image_width"), ("height", "image_height")))
+    model = content.get("distortion_model", "plumb_bob")
+    if model not in ("plumb_bob", "rational_polynomial"):
+        cure = "Calibrate with the pinhole model, or take rectified images with distortion 0."
+        raise ConfigurationError(str(file), "distortion_model", model, "plumb_bob or rational_polynomial", cure)
+    matrix = _numbers(file, content, ("k", "K", "camera_matrix"), (9,)).reshape(3, 3)
+    if not (matrix[0, 0] > 0.0 and matrix[1, 1] > 0.0):
+        cure = "The driver has no calibration: run camera_calibration first."
+        raise ConfigurationError(str(file), "k", matrix.ravel().tolist(), "focal lengths above 0", cure)
+    distortion = _numbers(file, content, ("d", "D", "distortion_coefficients"), (0, 4, 5, 8))
+    return Intrinsics(width, height, matrix, distortion if distortion.size else np.zeros(5))
+
+
+def _number(file: Path, content: dict[str, Any], *names: str) -> int:
+    for name in names:
+        if name in content:
+            if type(content[name]) is not int or content[name] < 1:
+                raise ConfigurationError(str(file), name, content[name], "a whole number of pixels, at least 1")
+            return content[name]
+    raise ConfigurationError(str(file), names[0], "nothing", "the images' size in pixels")
+
+
+def _numbers(file: Path, content: dict[str, Any], names: tuple[str, ...], sizes: tuple[int, ...]) -> np.ndarray:
+    for name in names:
+        if name in content:
+            value = content[name]
+            value = value.get("data") if isinstance(value, dict) else value
+            numbers = isinstance(value, list) and all(isinstance(v, int | float) and math.isfinite(v) for v in value)
+            if not numbers or len(value) not in sizes:
+                expected = f"a list of {' or '.join(map(str, sizes))} numbers"
+                raise ConfigurationError(str(file), name, content[name], expected)
+            return np.array(value, dtype=float)
+    raise ConfigurationError(str(file), names[0], "nothing", f"a list of {' or '.join(map(str, sizes))} numbers")

@@ -1,0 +1,100 @@
+"""`robocontrast print-tags` and `robocontrast calibrate` as their user meets them."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from board_images import LENS, looking_at, photograph
+from PIL import Image
+from typer.testing import CliRunner
+
+from robocontrast_ros.cli.main import app
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.images.boards import Board
+
+BOARD = Board()
+CAMERA = looking_at((0.1, -0.2, 0.5), (BOARD.size[0] / 2.0, BOARD.size[1] / 2.0, 0.0))
+INFO = {
+    "width": LENS.width,
+    "height": LENS.height,
+    "distortion_model": "plumb_bob",
+    "d": [0.0] * 5,
+    "k": LENS.matrix.ravel().tolist(),
+}
+
+
+def run(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Return a folder with two pictures of the board and the camera's intrinsics."""
+    for number in range(2):
+        Image.fromarray(photograph(BOARD, CAMERA, blur=0.5, noise=3.0, seed=number)).save(tmp_path / f"{number}.png")
+    # As `ros2 topic echo --once` ends it.
+    (tmp_path / "info.yaml").write_text(yaml.safe_dump(INFO) + "---\n")
+    return tmp_path
+
+
+def calibrate(place, *words: object):
+    pictures = [place / "0.png", place / "1.png"]
+    return run("calibrate", *pictures, "--info", place / "info.yaml", "--to", place / "camera.yaml", *words)
+
+
+def test_a_camera_is_found_and_written_with_its_error(place):
+    done = calibrate(place)
+    assert done.exit_code == 0, done.output
+    written = yaml.safe_load((place / "camera.yaml").read_text())
+    found = Pose(tuple(written["position"]), tuple(written["orientation_xyzw"]))
+    assert found.distance_to(CAMERA) < 0.002
+    assert 0.0 < written["position_error"] < 0.001 and written["images"] == 2
+    assert "static_transform_publisher" in done.output and "mm apart at most" in done.output
+
+
+def test_a_file_of_camera_calibration_does_as_well(place):
+    matrix = {"rows": 3, "cols": 3, "data": INFO["k"]}
+    distortion = {"rows": 1, "cols": 5, "data": INFO["d"]}
+    content = {"image_width": LENS.width, "image_height": LENS.height, "camera_matrix": matrix}
+    (place / "info.yaml").write_text(yaml.safe_dump(content | {"distortion_coefficients": distortion}))
+    assert calibrate(place).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"width": 320}, "640x480 pixels"),
+        ({"k": [0.0] * 9}, "run camera_calibration first"),
+        ({"k": [300.0, 0.0, 320.0, 0.0, 900.0, 240.0, 0.0, 0.0, 1.0]}, "pixels between where corners are seen"),
+        ({"d": ["a"]}, "0 or 4 or 5 or 8 numbers"),
+        ({"distortion_model": "equidistant"}, "rectified images"),
+    ],
+)
+def test_intrinsics_that_do_not_fit_are_refused_in_one_line(place, wrong, words):
+    (place / "info.yaml").write_text(yaml.safe_dump(INFO | wrong))
+    done = calibrate(place)
+    assert done.exit_code == 2 and words in done.output and "Traceback" not in done.output
+    assert not (place / "camera.yaml").exists()
+
+
+def test_a_picture_without_the_board_is_named(place):
+    Image.new("RGB", (640, 480), "grey").save(place / "1.png")
+    done = calibrate(place)
+    assert done.exit_code == 2 and "1.png" in done.output and "0 of 24 corners" in done.output
+
+
+def test_the_board_is_printed_in_its_true_size(tmp_path):
+    (tmp_path / "board.yaml").write_text("columns: 4\nrows: 5\nsquare: 0.03\ntag: 0.02\n")
+    done = run("print-tags", "--board", tmp_path / "board.yaml", "--to", tmp_path / "board.png")
+    assert done.exit_code == 0 and "120 x 150 mm" in done.output
+    page = Image.open(tmp_path / "board.png")
+    assert page.info["dpi"] == pytest.approx((300, 300), abs=0.5)
+    assert page.width / 300 * 25.4 == pytest.approx(140.0, abs=0.2)
+    done = run("print-tags", "--to", tmp_path / "board.pdf")
+    assert done.exit_code == 0 and (tmp_path / "board.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_board_without_white_borders_is_refused(tmp_path):
+    (tmp_path / "board.yaml").write_text("square: 0.03\ntag: 0.03\n")
+    done = run("print-tags", "--board", tmp_path / "board.yaml", "--to", tmp_path / "board.pdf")
+    assert done.exit_code == 2 and "white border" in done.output
