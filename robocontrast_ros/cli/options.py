@@ -58,7 +58,7 @@ NamespaceOption = Annotated[
 BoardOption = Annotated[
     Path | None,
     typer.Option(
-        help="YAML file of the board: columns, rows, square [m], tag [m], first_tag; else 5x7 squares of 34 mm.",
+        help="YAML file of the board: columns, rows, square [m], tag [m], first_tag; else 5x7 squares of 32 mm.",
         show_default=False,
     ),
 ]

@@ -39,8 +39,8 @@ class Board:
 
     columns: int = Field(default=5, ge=3, le=30, description="squares side by side")
     rows: int = Field(default=7, ge=3, le=30, description="squares above each other")
-    square: float = Field(default=0.034, gt=0.001, le=1.0, description="side of a square, as measured on the print [m]")
-    tag: float = Field(default=0.025, gt=0.001, le=1.0, description="side of a tag in a white square [m]")
+    square: float = Field(default=0.032, gt=0.001, le=1.0, description="side of a square, as measured on the print [m]")
+    tag: float = Field(default=0.024, gt=0.001, le=1.0, description="side of a tag in a white square [m]")
     first_tag: int = Field(default=0, ge=0, le=500, description="number of the first tag; each tag in sight is unique")
 
     def __post_init__(self) -> None:
