@@ -36,7 +36,8 @@ def graph_of(run: RunFolder, cure: str) -> dict[str, object]:
             "RUN",
             str(run.path),
             "the folder of a session that is running",
-            f"Resume an interrupted session with: robocontrast evaluate --resume {shlex.quote(str(run.path))}",
+            "Where it is still starting, ask again in some seconds. Resume an interrupted one with: "
+            f"robocontrast evaluate --resume {shlex.quote(str(run.path))}",
         )
     return read_yaml(run.graph)
 

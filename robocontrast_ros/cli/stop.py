@@ -27,20 +27,18 @@ def stop_robot(folder: Path | None, console: Console) -> int:
 def release_robot(folder: Path | None, by: str, note: str, console: Console) -> int:
     """Release the stop of one session for a person, by name, and return the exit code.
 
+    The session has to be named, also where it is the only one: nobody is to release a robot without looking at it.
+
     Raises:
-        ConfigurationError: nobody is named, or no session, or several, run there.
+        ConfigurationError: nobody is named, or no session.
     """
     if not by.strip():
         raise ConfigurationError("command line", "--by", by or "nothing", "the name of the person who releases it")
-    runs = _runs(folder)
-    if len(runs) > 1:
-        raise ConfigurationError(
-            "command line",
-            "RUN",
-            "nothing",
-            f"the folder of one session; these run: {', '.join(str(run.path) for run in runs)}",
-        )
-    return _ask(runs[0], console, "release", by, note)
+    if folder is None:
+        running = ", ".join(str(run.path) for run in _runs(None))
+        raise ConfigurationError("command line", "RUN", "nothing", f"the folder of one session; these run: {running}")
+    (run,) = _runs(folder)
+    return _ask(run, console, "release", by, note)
 
 
 def _runs(folder: Path | None) -> list[RunFolder]:

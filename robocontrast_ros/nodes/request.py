@@ -28,7 +28,7 @@ def run_request(name: str, ask: Callable[[Channel], tuple[bool, str]]) -> None:
     try:
         accepted, said = ask(channel)
     except NoAnswer as error:
-        print(error)
+        print(f"{error}; perhaps the session has ended")
         code = 3
     else:
         print(said)

@@ -188,13 +188,15 @@ def test_anybody_stops_the_robot_and_a_person_releases_it_by_name_and_the_sessio
             witness.await_stop(source, now)
             wait_until(lambda count=number: len(pauses(run)) == count, "the session waits")
             assert [v.fault for v in voids(run)] == [Fault.ROBOT_STOPPED] * number
-            assert "robocontrast stop --release --by NAME" in pauses(run)[-1].detail
+            assert "robocontrast stop RUN --release --by NAME" in pauses(run)[-1].detail
             if source == "topic":
                 assert "the red button" in pauses(run)[-1].detail
                 assert not witness.released(by=" "), "nobody releases it without a name"
                 assert witness.released()
             else:
                 assert place.run("stop", run, "--release")[0] == 2
+                code, output = place.run("stop", "--release", "--by", "Ada Lovelace")
+                assert code == 2 and str(run) in output, "nobody releases a session that is not named"
                 assert witness.stopped
                 code, output = place.run("stop", run, "--release", "--by", "Ada Lovelace")
                 assert code == 0 and "released by Ada Lovelace" in output, output

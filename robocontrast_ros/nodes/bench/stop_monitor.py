@@ -15,7 +15,7 @@ from robocontrast_ros.nodes.runtime.qos import LATCHED
 CONFIRMATION = 0.5
 """How long the watchdog is waited for after a doubt [s]."""
 
-HOW_TO_RELEASE = "release it with: robocontrast stop --release --by NAME"
+HOW_TO_RELEASE = "release it with: robocontrast stop RUN --release --by NAME"
 
 
 class StopMonitor:
