@@ -3,8 +3,9 @@
 Each session is run twice: in lockstep, in one process (the same trials as in the graph, to the last bit), and as a
 whole graph on the wall clock, where the robot's driver and the cameras are those of ``test/support/emulated_lab.py``:
 joint states or odometry at the driver's rate, images, everything stamped with the system clock, and an arm that is sent
-to its start by commands. Pairs are trials of the same test instance, perturbation and repeat. The sessions' own sizes
-take hours; ``--instances`` and ``--repeats`` say how much of them is run.
+to its start by commands. Pairs are trials of the same test instance, perturbation and repeat. Two controls stand beside
+the learned policies: the oracle, which sees the scene and makes up for what went otherwise, and the same session on the
+wall clock twice. The sessions' own sizes take hours; ``--instances`` and ``--repeats`` say how much of them is run.
 
     python -m benchmark.wall_clock --json          (--sessions board_franka --instances 1)
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,27 +59,34 @@ class Compared:
     Attributes:
         session: its file's name.
         robot: that acts.
+        policy: that is evaluated.
         families: of its test instances; empty for the session's own.
         repeated: whether it has repeats of its own, of which ``--repeats`` are run.
+        after: the comparison whose run on the wall clock takes the place of lockstep; empty for none.
     """
 
     session: str
     robot: str
+    policy: str
     families: tuple[str, ...] = ()
     repeated: bool = False
+    after: str = ""
 
 
 SESSIONS = {
-    "board_franka": Compared("language_table_demo", "franka"),
-    "board_ur5e": Compared("language_table_demo", "ur5e"),
-    "rooms": Compared("locobot_vln", "locobot", ("arrangement_1",), repeated=True),
-    "table": Compared("tabletop_demo", "franka_hand"),
+    "board_franka": Compared("language_table_demo", "franka", "film_bc_state"),
+    "board_franka_oracle": Compared("language_table_demo", "franka", "oracle"),
+    "board_ur5e": Compared("language_table_demo", "ur5e", "film_bc_state"),
+    "board_ur5e_again": Compared("language_table_demo", "ur5e", "film_bc_state", after="board_ur5e"),
+    "board_ur5e_oracle": Compared("language_table_demo", "ur5e", "oracle"),
+    "rooms": Compared("locobot_vln", "locobot", "vln_modular", ("arrangement_1",), repeated=True),
+    "table": Compared("tabletop_demo", "franka_hand", "tabletop_state"),
 }
 
 
 def settings_of(compared: Compared, instances: int, repeats: int) -> dict[str, Any]:
     """Return the settings of a session, however time passes."""
-    found: dict[str, Any] = {"robot": compared.robot, "test_set.size": instances}
+    found: dict[str, Any] = {"robot": compared.robot, "policy": compared.policy, "test_set.size": instances}
     if compared.families:
         found |= {"test_set.families": list(compared.families), "test_set.size": len(compared.families)}
     return found | ({"repeats": repeats} if compared.repeated else {})
@@ -114,7 +123,12 @@ def on_the_wall_clock(
         )
         if done.returncode:
             raise RuntimeError(f"the session ended with {done.returncode}:\n{done.stdout[-3000:]}")
-    return next((folder / "runs").iterdir()), lab
+    return run_in(folder), lab
+
+
+def run_in(folder: Path) -> Path:
+    """Return the run on the wall clock of a comparison's folder."""
+    return next((folder / "runs").iterdir())
 
 
 def trials_of(journal: Path) -> dict[tuple[str, str, int], TrialFinished]:
@@ -125,14 +139,19 @@ def trials_of(journal: Path) -> dict[tuple[str, str, int], TrialFinished]:
 
 def compare(compared: Compared, instances: int, repeats: int, camera_rate: float, folder: Path) -> dict[str, Any]:
     """Run a session in both ways and return what came out."""
+    # Of one that was interrupted.
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     settings = settings_of(compared, instances, repeats)
-    journal = in_lockstep(compared, settings, folder)
+    if compared.after:
+        journal = run_in(folder.parent / compared.after) / "journal.jsonl"
+    else:
+        journal = in_lockstep(compared, settings, folder)
     return outcome_of(compared, journal, *on_the_wall_clock(compared, settings, folder, camera_rate), camera_rate)
 
 
 def outcome_of(compared: Compared, journal: Path, run: Path, lab: dict[str, Any], camera_rate: float) -> dict[str, Any]:
-    """Return what came out, from the journal in lockstep, the run on the wall clock, and what the laboratory did."""
+    """Return what came out of the journal to compare with, the run on the wall clock, and the laboratory."""
     lockstep, wall = trials_of(journal), trials_of(run / "journal.jsonl")
     rows = []
     for key in sorted(lockstep.keys() & wall.keys()):
@@ -151,6 +170,8 @@ def outcome_of(compared: Compared, journal: Path, run: Path, lab: dict[str, Any]
     return {
         "session": compared.session,
         "robot": compared.robot,
+        "policy": compared.policy,
+        "after": compared.after,
         "trials": rows,
         "unpaired": [len(lockstep.keys() - wall.keys()), len(wall.keys() - lockstep.keys())],
         "void": sorted(e.fault.name for e in voids),
@@ -194,7 +215,8 @@ def difference(found: dict[str, Any], name: str) -> Estimate:
 
 def show(results: dict[str, dict[str, Any]]) -> None:
     """Print a table."""
-    table = Table("session", "robot", "pairs", "score", "lockstep", "wall clock", "difference", "real-time factor")
+    head = ("session", "robot", "policy", "pairs", "score", "first", "wall clock", "difference", "real-time factor")
+    table = Table(*head)
     for found in results.values():
         for name in SCORES:
             means = [sum(row[name][k] for row in found["trials"]) / len(found["trials"]) for k in (0, 1)]
@@ -203,6 +225,7 @@ def show(results: dict[str, dict[str, Any]]) -> None:
             table.add_row(
                 found["session"],
                 found["robot"],
+                found["policy"],
                 str(len(found["trials"])),
                 name,
                 *(f"{mean:.2f}" for mean in means),
@@ -220,16 +243,17 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1, help="of a session that repeats its trials")
     parser.add_argument("--camera-rate", type=float, default=15.0, help="of each camera [Hz]")
     parser.add_argument("--json", action="store_true", help="print numbers instead of a table")
-    parser.add_argument(
-        "--work", type=Path, help="folder with runs and bags, in which it continues; else a temporary one"
-    )
+    parser.add_argument("--keep", type=Path, help="folder with runs and bags, where it goes on; else a temporary one")
     arguments = parser.parse_args()
+    for name in arguments.sessions:
+        if (after := SESSIONS[name].after) and after not in arguments.sessions:
+            parser.error(f"--sessions: {name} is compared with {after}; name that, too")
     # As in every process of a session.
     pin(os.environ)
     with tempfile.TemporaryDirectory() as temporary:
-        work = arguments.work or Path(temporary)
+        work = (arguments.keep or Path(temporary)).resolve()
         results = {}
-        for name in arguments.sessions:
+        for name in (name for name in SESSIONS if name in arguments.sessions):
             print(f"{name} …", file=sys.stderr)
             kept = work / f"{name}.json"
             if not kept.exists():

@@ -112,8 +112,8 @@ def printed(command: str, work: Path) -> Made:
     return Made(values, tuple(seed) if isinstance(seed, list) else seed)
 
 
-def campaign(command: str, work: Path) -> Made:
-    """Run a campaign that keeps its parts, or continue it; what it prints are times, which differ from run to run."""
+def measurement(command: str, work: Path) -> Made:
+    """Run a measurement that keeps its parts, or continue it; what it prints differs from run to run."""
     found = json.loads(_execute([*shlex.split(command), "--keep", str(work)]).splitlines()[-1])
     seed = found.pop("seed")
     return Made({}, seed, measured=found)

@@ -1053,20 +1053,17 @@ def comparison_precision() -> str:
 
 def wall_clock_table() -> str:
     """Return sessions on the wall clock beside lockstep: successes, and paired differences over test instances."""
-    head = [
-        "session",
-        "robot",
-        "pairs",
-        "solved in lockstep",
-        "on the wall clock",
-        "difference in success",
-        "in progress",
-    ]
+    head = ["session", "robot", "policy", "pairs", "solved first", "then on the wall clock", "only first, only then"]
+    head += ["difference in success", "in progress"]
     lines = []
     for found in _on_the_wall_clock().values():
-        solved_ = [round(sum(row["success"][way] for row in found["trials"])) for way in (0, 1)]
+        pairs = [row["success"] for row in found["trials"]]
+        solved_ = [round(sum(pair[way] for pair in pairs)) for way in (0, 1)]
+        discordant = ", ".join(str(pairs.count([first, 1.0 - first])) for first in (1.0, 0.0))
         both = (between(_changed(found, score)) for score in ("success", "progress"))
-        lines.append([f"`{found['session']}`", found["robot"], str(len(found["trials"])), *map(str, solved_), *both])
+        session = f"`{found['session']}`{', wall clock twice' if found['after'] else ''}"
+        counts = (str(len(pairs)), *map(str, solved_), discordant)
+        lines.append([session, found["robot"], f"`{found['policy']}`", *counts, *both])
     return markdown([head, *lines])
 
 
@@ -1075,7 +1072,7 @@ def laboratory_table() -> str:
 
     Of times, median and 95th percentile.
     """
-    head = ["robot", "real-time factor", "state [Hz]", "images left out", "control period [ms]"]
+    head = ["robot", "policy", "real-time factor", "state [Hz]", "images left out", "control period [ms]"]
     head += ["from observation to command [ms]", "void", "scored alike from the bag"]
     lines = []
     for found in _on_the_wall_clock().values():
@@ -1086,6 +1083,7 @@ def laboratory_table() -> str:
         lines.append(
             [
                 found["robot"],
+                f"`{found['policy']}`",
                 f"{lab['real_time_factor']:.3f}",
                 f"{rate:.0f}",
                 f"{100.0 * late:.0f} % of {lab['camera_rate']:g} Hz",
@@ -1101,14 +1099,8 @@ def _milliseconds(quantiles: Sequence[float] | None) -> str:
     return "-" if quantiles is None else ", ".join(f"{1e3 * one:.0f}" for one in quantiles)
 
 
-def differing_trials() -> str:
-    """Return in words how many trials have another success on the wall clock than in lockstep: ``3 of 50``."""
-    rows = [row for found in _on_the_wall_clock().values() for row in found["trials"]]
-    return f"{sum(row['success'][0] != row['success'][1] for row in rows)} of {len(rows)}"
-
-
 def _on_the_wall_clock() -> Mapping[str, Any]:
-    return result("wall_clock").values["sessions"]
+    return _read(Source.folder, "wall_clock").measured["sessions"]
 
 
 def _changed(found: Mapping[str, Any], score: str) -> Estimate:
@@ -1235,6 +1227,13 @@ def stop_times(where: Literal["", "session_"] = "") -> str:
         over = sum(time > found["period"] for time in times)
         rows.append((words, str(len(times)), *(f"{1e3 * time:.0f}" for time in at), f"{over} of {len(times)}"))
     return markdown(rows)
+
+
+def late_stops() -> str:
+    """Return how many stops on the rig took longer than a control period: ``0 of 400``."""
+    found = _read(Source.folder, "stop_times").measured
+    times = [time for fault in FAULTS_OF_RIG for time in found["times"][fault]]
+    return f"{sum(time > found['period'] for time in times)} of {len(times)}"
 
 
 def false_alarms() -> str:
