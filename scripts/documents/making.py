@@ -229,7 +229,8 @@ def _values(results: Results, columns: Sequence[str] = COLUMNS) -> dict[str, Any
             "symbols": [[row.perturbation, row.symbol] for row in rows],
             "skipped": {row.perturbation: row.skipped for row in summary.rows if row.perturbation != "all"},
         },
-        "effort": asdict(summary.effort),
+        # Nobody is timed in a simulation.
+        "effort": {name: value for name, value in asdict(summary.effort).items() if name != "handling"},
         "columns": kept.columns,
         "rows": [list(row) for row in kept.iter_rows()],
     }

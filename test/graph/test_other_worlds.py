@@ -82,7 +82,8 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
 
     with spun_node("person") as person:
         person.create_service(JudgeTrial, "judge/judge_trial", judge)
-        code, output = place.run("evaluate", write_session(place))
+        world = WORLD | {"backend": "timed_line:TimedHelper"}
+        code, output = place.run("evaluate", write_session(place, world=world))
     assert code == 0, output
     (run,) = place.runs
     assert "simulator" not in {path.stem for path in (run / "logs").iterdir()}

@@ -151,7 +151,7 @@ class Arm:
 class Helper:
     """A scene backend: carries blocks where they are wanted, and says where they are when asked."""
 
-    features: ClassVar[BackendFeatures] = BackendFeatures(person=True)
+    features: ClassVar[BackendFeatures] = BackendFeatures()
     description = "a line of blocks, and somebody who carries them"
     arm: ClassVar[type] = Arm
 
