@@ -444,7 +444,7 @@ RECIPES = (
     Recipe(
         "recorder_load",
         Pace.LONG,
-        "python -m benchmark.recorder_load --minutes 5 --json",
+        "python -m benchmark.recorder_load --minutes 10 --json",
         making.printed,
         (
             "benchmark/recorder_load.py",
