@@ -149,4 +149,4 @@ def test_a_session_whose_robot_is_silent_does_not_start_and_says_which_topic(pla
     with laboratory(resolve(session), place.folder, remap, **wrong):
         code, output = place.run("evaluate", session)
     assert code == 3, output
-    assert "SENSOR_LOST: joint_states did not come up within" in output
+    assert "SENSOR_LOST: not all of joint_states" in output

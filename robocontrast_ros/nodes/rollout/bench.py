@@ -203,13 +203,10 @@ class RosEpisodeBench:
             and self._channel.node.count_publishers("progress") > 0
         ):
             if time.monotonic() > deadline:
-                silent = self._silent()
-                absent = (absence(self._channel.node, topic, Kind.TOPIC) for topic in silent)
-                what = (
-                    ", ".join(silent) + " did" if silent else f"at least one of {', '.join((*inputs, 'progress'))} did"
-                )
+                what = ", ".join((*inputs, "progress"))
+                absent = (absence(self._channel.node, topic, Kind.TOPIC) for topic in self._silent())
                 why = "; ".join(("", *absent))
-                raise BenchFault(Fault.SENSOR_LOST, f"{what} not come up within {limit:g} s{why}")
+                raise BenchFault(Fault.SENSOR_LOST, f"not all of {what} came up within {limit:g} s{why}")
 
         if self._step is None:
             # Before anything moves: a driver that somebody else started may be set up otherwise.
