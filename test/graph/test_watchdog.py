@@ -196,7 +196,7 @@ def test_anybody_stops_the_robot_and_a_person_releases_it_by_name_and_the_sessio
             else:
                 assert place.run("stop", run, "--release")[0] == 2
                 code, output = place.run("stop", "--release", "--by", "Ada Lovelace")
-                assert code == 2 and "the folder of one session" in output, "nobody releases a session that is not named"
+                assert code == 2 and "the folder of one session" in output, "a session has to be named"
                 assert witness.stopped
                 code, output = place.run("stop", run, "--release", "--by", "Ada Lovelace")
                 assert code == 0 and "released by Ada Lovelace" in output, output
