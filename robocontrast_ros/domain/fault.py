@@ -34,6 +34,8 @@ class Fault(IntEnum):
     INSTRUCTION_NOT_READ = 211
     ROBOT_STOPPED = 212
     ROBOT_FAULT = 213
+    VOIDED = 214
+    SKIPPED = 215
 
     @property
     def of_policy(self) -> bool:

@@ -121,12 +121,18 @@ class Judgement:
         progress: progress-to-goal, in [0, 1].
         by: who says it.
         note: anything else, in words.
+        advises: whether it is only kept, to be compared: the session's judge has decided without it.
+        stage: what went wrong first, or the furthest stage that was reached; empty where nothing was chosen.
+        tags: short labels.
     """
 
     success: bool
     progress: float
     by: str = ""
     note: str = ""
+    advises: bool = False
+    stage: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

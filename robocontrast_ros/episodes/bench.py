@@ -13,7 +13,7 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 import yaml
 from pydantic import BeforeValidator
 
-from robocontrast_ros.domain import SCORES_ONCE_FIELDS, Delivery, Fault, Observed, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.domain import SCORES_ONCE_FIELDS, Delivery, Fault, Judgement, Observed, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.policies.protocol import PolicyDescription
 
 
@@ -73,6 +73,7 @@ class Execution:
         pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
         delivered: whether what the policy received is what was sent.
         left: the scene after the robot went to rest, which may have moved something; None where it did not go.
+        judgement: what somebody outside said of it; None where nobody was asked.
     """
 
     result: RecordedResult
@@ -85,6 +86,7 @@ class Execution:
     waits: tuple[int, ...] = ()
     pose_source: str = ""
     left: Scene | None = None
+    judgement: Judgement | None = None
 
 
 class PolicyRefusal(Exception):

@@ -197,7 +197,15 @@ def judgement_from_msg(message: Any) -> Judgement:
     """
     if not 0.0 <= message.progress <= 1.0:
         raise ValueError(f"judgement: got a progress of {message.progress}, expected a number from 0 to 1")
-    return Judgement(message.success, message.progress, message.by, message.note)
+    return Judgement(
+        message.success,
+        message.progress,
+        message.by,
+        message.note,
+        getattr(message, "advises", False),
+        getattr(message, "stage", ""),
+        tuple(getattr(message, "tags", ())),
+    )
 
 
 def progress_from_msg(message: Any) -> Progress:

@@ -213,10 +213,7 @@ class Encoder:
         return self._make(
             "robocontrast_ros/msg/Judgement",
             header=self.header("", stamp),
-            success=judgement.success,
-            progress=judgement.progress,
-            by=judgement.by,
-            note=judgement.note,
+            **{**vars(judgement), "tags": list(judgement.tags)},
         )
 
     def result(self, result: domain.TrialResult, stamp: float) -> Any:

@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from robocontrast_ros.domain import (
     Delivery,
     Fault,
+    Judgement,
     Observed,
     PerturbationSpec,
     Scene,
@@ -182,6 +183,7 @@ class TrialFinished:
         waits: control steps that passed before each answer was there; empty where none ever did.
         pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
         left: the scene after the robot went to rest, which may have moved something; None where it did not go.
+        judgement: what somebody outside said of it; None where nobody was asked.
     """
 
     trial: Trial
@@ -198,6 +200,7 @@ class TrialFinished:
     waits: tuple[int, ...] = ()
     pose_source: str = ""
     left: Scene | None = None
+    judgement: Judgement | None = None
     event: Literal["trial_finished"] = "trial_finished"
 
     @property

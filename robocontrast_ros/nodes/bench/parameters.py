@@ -29,6 +29,14 @@ class BenchParameters:
         description="Wait for a policy to be loaded and warmed up; longer than the server's own limits [s].",
     )
     judge: str = Field(default="judge/judge_trial", description="JudgeTrial service, where the judge is outside.")
+    operator: str = Field(
+        default="",
+        description="Name of the console of the person at the robot, who starts each trial; empty where there is none.",
+    )
+    rest_first: bool = Field(
+        default=False,
+        description="Whether the robot goes to rest before the scene of a trial's end is read, as a camera needs it.",
+    )
     judge_timeout: float = Field(default=600.0, gt=0.0, description="Wait for whoever judges from outside [s].")
     answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for the scorer [s].")
     recording_timeout: float = Field(

@@ -16,7 +16,7 @@ from std_srvs.srv import Trigger
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy
-from robocontrast_ros.messages.decoding import result_from_msg, scene_from_msg
+from robocontrast_ros.messages.decoding import judgement_from_msg, result_from_msg, scene_from_msg
 from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
@@ -49,7 +49,7 @@ from robocontrast_ros.nodes.runtime.channel import (
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.segments import to_send
-from robocontrast_ros.srv import FinishScoring, GetScene, JudgeTrial, SetupScene, StartScoring
+from robocontrast_ros.srv import FinishScoring, GetScene, JudgeTrial, SetupScene, StartScoring, StartTrial
 from robocontrast_ros.tasks.protocol import Task, robot_start
 
 WATCHDOG_LIMIT = 5.0
@@ -102,6 +102,7 @@ class RosBench:
         self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
         self._rollout_rests = node.create_client(Trigger, f"{p.rollout}/rest") if p.rest else None
         self._judge = node.create_client(JudgeTrial, p.judge) if asks_judge else None
+        self._starter = node.create_client(StartTrial, f"{p.operator}/start_trial") if p.operator else None
         self._recordings = RecordingClients(node, p, run_folder, recorded)
         self._policies = PolicyClients(node, p, aborted, check)
         self.stage_policy, self.serve_policy = self._policies.stage, self._policies.serve
@@ -115,6 +116,7 @@ class RosBench:
             Fault.SENSOR_LOST: p.rollout,
             Fault.RECORDER_LOST: p.recorder,
             Fault.ROBOT_STOPPED: p.watchdog,
+            Fault.JUDGE_LOST: p.operator,
         }
         self._others = {fault: DiscoveryProbe(node, name) for fault, name in others.items() if name}
         self._start: tuple[float, Scene] | None = None
@@ -140,7 +142,7 @@ class RosBench:
             Fault.SIMULATOR_LOST: (self._get_scene, self._setup_scene),
             Fault.SCORER_LOST: (self._start_scoring, self._finish_scoring),
             Fault.RECORDER_LOST: self._recordings.clients,
-            Fault.JUDGE_LOST: (self._judge,) if self._judge else (),
+            Fault.JUDGE_LOST: tuple(client for client in (self._judge, self._starter) if client is not None),
         }
         deadline = time.monotonic() + self._parameters.startup_timeout
         for fault, clients in needed.items():
@@ -203,7 +205,8 @@ class RosBench:
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
         """Bring the scene to the target and the robot to its start; return the scene as read back."""
         request = SetupScene.Request(target=scene_to_msg(target), moves=[move_to_msg(m) for m in moves])
-        response = ask(self._setup_scene, request, Fault.SIMULATOR_LOST, self._parameters.setup_timeout)
+        limit = self._parameters.setup_timeout
+        response = self._patient_ask(self._setup_scene, request, Fault.SIMULATOR_LOST, limit, "the scene was set up")
         scene = scene_from_msg(response.scene)
         self.now = seconds(response.scene.header.stamp)
         self._start = self.now, scene
@@ -218,10 +221,11 @@ class RosBench:
         """Record, run and score one trial in the scene that was set up last."""
         if self._start is None:
             raise BenchFault(Fault.SETUP_FAILED, "no scene was set up before the trial")
-        began = time.monotonic()
         start, scene = self._start
-        bag = self._recordings.open(trial, attempt, start)
         message = trial_to_msg(trial, self._context, scene, start)
+        self._await_start(message)
+        began = time.monotonic()
+        bag = self._recordings.open(trial, attempt, start)
         self._trial.publish(message)
         episode, fault, detail = RunEpisode.Result(), Fault.NONE, ""
         try:
@@ -233,6 +237,9 @@ class RosBench:
             fault, detail = error.fault, error.detail
         # The first fault makes the trial void; scoring and recording are ended all the same.
         void = BenchFault(fault, detail) if fault.voids else None
+        # What hides the scene from a camera must be gone before it is read.
+        rested = self._parameters.rest_first and void is None
+        left = self._rest() if rested else None
         request = FinishScoring.Request(
             fault=fault_to_msg(fault, detail),
             steps=episode.steps,
@@ -254,7 +261,7 @@ class RosBench:
             void = void or error
         if void is not None:
             raise void
-        left = self._rest()
+        left = left if rested else self._rest()
         return Execution(
             result=result_from_msg(result),
             observed=Observed(
@@ -268,6 +275,7 @@ class RosBench:
             waits=tuple(episode.waits),
             pose_source=episode.pose_source,
             left=left,
+            judgement=judgement_from_msg(request.judgement) if request.has_judgement else None,
         )
 
     def _rest(self) -> Scene | None:
@@ -336,16 +344,30 @@ class RosBench:
             request.has_judgement, request.judgement = True, self._judged(asked).judgement
 
     def _judged(self, request: JudgeTrial.Request) -> JudgeTrial.Response:
-        """Return the answer of whoever judges, who may take long: meanwhile an abort of the session is noticed."""
-        response, limit = PendingResponse(self._judge, request), self._parameters.judge_timeout
-        deadline = time.monotonic() + limit
+        """Return the answer of whoever judges."""
+        limit = self._parameters.judge_timeout
+        return self._patient_ask(self._judge, request, Fault.JUDGE_LOST, limit, "the trial was judged")
+
+    def _await_start(self, trial: TrialMsg) -> None:
+        """Wait until the person at the robot starts the trial, where there is one."""
+        if self._starter is not None:
+            limit, request = self._parameters.setup_timeout, StartTrial.Request(trial=trial)
+            self._patient_ask(self._starter, request, Fault.JUDGE_LOST, limit, "the trial was started")
+
+    def _patient_ask(self, client: Client, request: Any, lost: Fault, limit: float, what: str) -> Any:
+        """Return the answer of somebody who may take long: meanwhile an abort of the session is noticed.
+
+        Raises:
+            BenchFault: the answer has a fault; the session was aborted; or the service is gone, or silent.
+        """
+        response, deadline = PendingResponse(client, request), time.monotonic() + limit
         while not response.arrived(POLL):
             if self._aborted():
                 response.give_up()
-                raise BenchFault(Fault.ABORTED, "the session was aborted before the trial was judged")
-            if time.monotonic() > deadline or not self._judge.service_is_ready():
+                raise BenchFault(Fault.ABORTED, f"the session was aborted before {what}")
+            if time.monotonic() > deadline or not client.service_is_ready():
                 response.give_up()
-                raise BenchFault(Fault.JUDGE_LOST, f"'{self._judge.srv_name}' is gone, or silent for {limit:g} s")
+                raise BenchFault(lost, f"'{client.srv_name}' is gone, or silent for {limit:g} s")
         return checked(response.result(0.0))
 
     def _ask(self, client: Client, request: Any, lost: Fault) -> Any:

@@ -1,0 +1,163 @@
+"""What the page may ask for: each command a record with an id, checked before anything is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+
+Word = Annotated[str, StringConstraints(strip_whitespace=True, max_length=64)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)]
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What all commands have.
+
+    Attributes:
+        id: chosen by the page; a command whose id was carried out already is not carried out again.
+        step: of the state that the page showed; None for commands that may be given at any time.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    id: Id
+    step: int | None = Field(default=None, ge=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tick(Command):
+    """An item of the checklist is done, or an object was moved; or it is not."""
+
+    name: Word
+    done: bool = True
+    command: Literal["tick"] = "tick"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked(Command):
+    """All items of the checklist are done."""
+
+    command: Literal["checked"] = "checked"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready(Command):
+    """The scene is set up; ``overrule`` where the camera doubts it and is wrong."""
+
+    overrule: bool = False
+    command: Literal["ready"] = "ready"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start(Command):
+    """The trial may start: nobody is within the robot's reach."""
+
+    command: Literal["start"] = "start"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge(Command):
+    """How the trial went."""
+
+    success: bool
+    progress: float = Field(default=0.0, ge=0.0, le=1.0)
+    stage: Word = ""
+    tags: tuple[Word, ...] = Field(default=(), max_length=20)
+    note: Text = ""
+    by: Word = ""
+    command: Literal["judge"] = "judge"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undo(Command):
+    """Back to the judgement of the trial."""
+
+    command: Literal["undo"] = "undo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Next(Command):
+    """Go on without waiting for the time in which a judgement can be taken back."""
+
+    command: Literal["next"] = "next"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Void(Command):
+    """The attempt is void and is made again."""
+
+    reason: Text = Field(min_length=1)
+    command: Literal["void"] = "void"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skip(Command):
+    """The trial is left out."""
+
+    reason: Text = Field(min_length=1)
+    command: Literal["skip"] = "skip"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop(Command):
+    """Stop the robot."""
+
+    reason: Text = "stopped on the console"
+    command: Literal["stop"] = "stop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release(Command):
+    """Let the robot move again."""
+
+    by: Word = Field(min_length=1)
+    note: Text = ""
+    command: Literal["release"] = "release"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pause(Command):
+    """Wait after the present trial, for as long as anybody likes."""
+
+    command: Literal["pause"] = "pause"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resume(Command):
+    """Go on after a pause."""
+
+    command: Literal["resume"] = "resume"
+
+
+@dataclass(frozen=True, kw_only=True)
+class End(Command):
+    """End the session; it can be resumed."""
+
+    command: Literal["end"] = "end"
+
+
+AnyCommand = Annotated[
+    Tick | Checked | Ready | Start | Judge | Undo | Next | Void | Skip | Stop | Release | Pause | Resume | End,
+    Field(discriminator="command"),
+]
+
+_ADAPTER: TypeAdapter[Command] = TypeAdapter(AnyCommand)
+
+
+def read_command(content: bytes) -> Command:
+    """Return the command of a request's body.
+
+    Raises:
+        ValueError: it is no JSON object of one of the commands; in one line.
+    """
+    try:
+        return _ADAPTER.validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"])[:80]
+        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(str(error).splitlines()[0][:200] if str(error) else "not readable") from None

@@ -1,0 +1,449 @@
+"""The state of the console: what is asked, what may be answered now, and each command carried out once.
+
+The state is the session's, never a page's: any number of pages show it, and a page that was reloaded shows it again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from robocontrast_ros.console import commands
+from robocontrast_ros.console.questions import Answer, JudgeQuestion, Question, SetUpQuestion, StartQuestion
+from robocontrast_ros.domain import Judgement
+
+UNDO = 10.0
+"""How long a judgement can be taken back [s]."""
+
+REMEMBERED = 10_000
+"""Commands whose answers are kept, so that a command that comes again is not carried out again."""
+
+RECURRING = 12
+"""Tags and notes that are offered again."""
+
+
+class Phase(str, Enum):
+    """What the page shows."""
+
+    WAITING = "waiting"
+    """The session does something itself: it plans, loads a policy, or the robot goes home."""
+    CHECKLIST = "checklist"
+    SET_UP = "set_up"
+    START = "start"
+    RUNNING = "running"
+    JUDGE = "judge"
+    CONFIRMED = "confirmed"
+    """The trial is judged, and the judgement can be taken back for some seconds."""
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    """The robot is stopped, until a person releases it."""
+    FINISHED = "finished"
+
+
+ALWAYS = frozenset({"stop"})
+ALLOWED: dict[Phase, frozenset[str]] = {
+    Phase.WAITING: frozenset({"pause", "end"}),
+    Phase.CHECKLIST: frozenset({"tick", "checked", "end"}),
+    Phase.SET_UP: frozenset({"tick", "ready", "skip", "pause", "end"}),
+    Phase.START: frozenset({"start", "void", "skip", "pause", "end"}),
+    Phase.RUNNING: frozenset({"pause"}),
+    Phase.JUDGE: frozenset({"judge", "void"}),
+    Phase.CONFIRMED: frozenset({"undo", "next"}),
+    Phase.PAUSED: frozenset({"resume", "end"}),
+    Phase.STOPPED: frozenset({"release", "end"}),
+    Phase.FINISHED: frozenset(),
+}
+"""Phase -> commands that make sense in it, besides ``ALWAYS``."""
+
+STEPLESS = frozenset({"stop", "pause"})
+"""Commands that hold whatever the page showed."""
+
+
+class Steering(Protocol):
+    """What the console does to the session and to the robot. Each raises ``Refused`` where it is not done."""
+
+    def stop(self, reason: str) -> None:
+        """Stop the robot, and keep it stopped."""
+
+    def release(self, by: str, note: str) -> None:
+        """Let it move again."""
+
+    def pause(self) -> None:
+        """Have the session wait after the present trial."""
+
+    def resume(self) -> None:
+        """Have it go on."""
+
+    def end(self) -> None:
+        """End it."""
+
+
+class Refused(Exception):
+    """A command is not carried out; the message says why."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What became of a command.
+
+    Attributes:
+        accepted: whether it was carried out, now or when it came for the first time.
+        detail: why not, in words.
+    """
+
+    accepted: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class SessionFacts:
+    """What the session says of itself, as far as a person at the robot should know it.
+
+    Attributes:
+        state: ``idle``, ``running``, ``paused``, ``finished`` or ``interrupted``.
+        detail: why, in words.
+        trials_done: trials that count.
+        trials_expected: in all; 0 where that is not known.
+        trials_void: void attempts.
+        spent: of the budget.
+        limit: the budget; None for none.
+        unit: of both.
+        time_left: estimated [s]; None where it is not known.
+    """
+
+    state: str = "idle"
+    detail: str = ""
+    trials_done: int = 0
+    trials_expected: int = 0
+    trials_void: int = 0
+    spent: float = 0.0
+    limit: float | None = None
+    unit: str = "m"
+    time_left: float | None = None
+
+
+class Console:
+    """What the pages and the session share. Every method may be called from any thread."""
+
+    def __init__(
+        self, steering: Steering, checklist: Sequence[str] = (), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Begin with nothing asked.
+
+        Args:
+            steering: what acts on the session and the robot.
+            checklist: what has to be checked before the first trial.
+            clock: seconds, which never go back.
+        """
+        self._steering, self._clock = steering, clock
+        self._changed = threading.Condition()
+        self._checklist = dict.fromkeys(checklist, False)
+        self._checked = not checklist
+        self._question: Question | None = None
+        self._answer: Answer | None = None
+        self._moved: dict[str, bool] = {}
+        self._confirmed_until: float | None = None
+        self._draft: Judgement | None = None
+        self._replies: OrderedDict[str, Reply] = OrderedDict()
+        self._facts = SessionFacts()
+        self._stop = ""
+        self._running: StartQuestion | None = None
+        self._limit = 0.0
+        self._problems: tuple[str, ...] = ()
+        self._tags: OrderedDict[str, None] = OrderedDict()
+        self._by = ""
+        self._closed = False
+        self._step, self.version = 0, 0
+        self._shown = (Phase.WAITING, 0)
+        self._asked = 0
+        self._since = clock()
+
+    # -- what the session says ---------------------------------------------------------------------
+
+    def ask(self, question: Question) -> Answer:
+        """Show a question and return its answer, however long it takes.
+
+        Where another question is asked meanwhile, or the console is closed, the first one is void.
+        """
+        with self._changed:
+            if isinstance(question, SetUpQuestion):
+                before = self._question
+                kept = self._moved if isinstance(before, SetUpQuestion) else {}
+                self._moved = {move.name: kept.get(move.name, False) and not question.problems for move in question.moves}
+            self._asked += 1
+            mine = self._asked
+            self._question, self._answer, self._running = question, None, None
+            self._confirmed_until = self._draft = None
+            self._note_change()
+            while self._answer is None and not self._closed and self._asked == mine:
+                left = None if self._confirmed_until is None else self._confirmed_until - self._clock()
+                if left is not None and left <= 0.0:
+                    self._settle(Answer("done", judgement=self._draft))
+                    break
+                self._changed.wait(left)
+            if self._asked != mine or self._closed:
+                return Answer("void", "the console was asked something else, or has ended")
+            answer, self._question = self._answer, None
+            if isinstance(question, StartQuestion) and answer.decision == "done":
+                self._running = question
+            self._note_change()
+            return answer
+
+    def trial_ended(self) -> None:
+        """Take note that no trial is running any more."""
+        with self._changed:
+            self._running = None
+            self._note_change()
+
+    def tell(self, facts: SessionFacts) -> None:
+        """Take over what the session says of itself."""
+        with self._changed:
+            self._facts = facts
+            if facts.state in ("finished", "interrupted"):
+                self._running = None
+            self._note_change()
+
+    def tell_stop(self, reason: str) -> None:
+        """Take over why the robot is stopped; empty where it is not."""
+        with self._changed:
+            if reason != self._stop:
+                self._stop = reason
+                self._note_change()
+
+    def tell_problems(self, problems: tuple[str, ...]) -> None:
+        """Take over what is wrong with the camera, in words."""
+        with self._changed:
+            if problems != self._problems:
+                self._problems = problems
+                self._note_change()
+
+    def set_limit(self, seconds: float) -> None:
+        """Take over how long a trial may take [s]."""
+        self._limit = seconds
+
+    def remember(self, judgements: Sequence[Judgement]) -> None:
+        """Offer the tags of these judgements again, and the name of who judged last."""
+        with self._changed:
+            for judgement in judgements:
+                self._keep(judgement)
+
+    def close(self) -> None:
+        """Answer what is asked as void; nothing is asked any more."""
+        with self._changed:
+            self._closed = True
+            self.version += 1
+            self._changed.notify_all()
+
+    # -- what the pages ask for --------------------------------------------------------------------
+
+    def carry_out(self, command: commands.Command) -> Reply:
+        """Carry a command out, once, and return what became of it; a command that comes again gets the same reply."""
+        with self._changed:
+            if (known := self._replies.get(command.id)) is not None:
+                return known
+            refused = self._refusal(command)
+            if refused:
+                return self._replied(command, Reply(False, refused))
+            # A second one with the same id, of another thread, finds this.
+            self._replied(command, Reply(True))
+        try:
+            detail = self._act(command)
+        except Refused as error:
+            with self._changed:
+                return self._replied(command, Reply(False, str(error)))
+        return Reply(True, detail)
+
+    def _replied(self, command: commands.Command, reply: Reply) -> Reply:
+        self._replies[command.id] = reply
+        while len(self._replies) > REMEMBERED:
+            self._replies.popitem(last=False)
+        return reply
+
+    def _refusal(self, command: commands.Command) -> str:
+        name, phase = command.command, self._phase()
+        if name in ALWAYS and phase is not Phase.FINISHED:
+            return ""
+        if name not in ALLOWED[phase]:
+            return f"'{name}' cannot be done now: the session is at '{phase.value}'"
+        if name not in STEPLESS and command.step != self._step:
+            return "the page was behind: look at it again"
+        if name == "checked" and not all(self._checklist.values()):
+            return "not all items are checked yet"
+        if isinstance(command, commands.Tick):
+            names = self._checklist if phase is Phase.CHECKLIST else self._moved
+            if command.name not in names:
+                return f"there is no '{command.name}'"
+        if isinstance(command, commands.Ready) and command.overrule and not self._doubtful:
+            return "there is no doubt to overrule"
+        return ""
+
+    @property
+    def _doubtful(self) -> bool:
+        question = self._question
+        return isinstance(question, SetUpQuestion) and bool(question.problems) and question.doubts
+
+    def _act(self, command: commands.Command) -> str:
+        match command:
+            case commands.Stop():
+                self._steering.stop(command.reason)
+            case commands.Release():
+                self._steering.release(command.by, command.note)
+            case commands.Pause():
+                self._steering.pause()
+                with self._changed:
+                    if self._phase() in (Phase.SET_UP, Phase.START):
+                        self._settle(Answer("void", "the session was paused before the trial began"))
+            case commands.Resume():
+                self._steering.resume()
+            case commands.End():
+                self._steering.end()
+            case _:
+                with self._changed:
+                    self._answer_with(command)
+        return ""
+
+    def _answer_with(self, command: commands.Command) -> None:
+        match command:
+            case commands.Tick():
+                names = self._checklist if self._phase() is Phase.CHECKLIST else self._moved
+                names[command.name] = command.done
+            case commands.Checked():
+                self._checked = True
+            case commands.Ready():
+                moved = tuple(name for name, done in self._moved.items() if done)
+                self._settle(Answer("done", moved=moved, overruled=command.overrule))
+            case commands.Start():
+                self._settle(Answer("done"))
+            case commands.Judge():
+                self._draft = Judgement(
+                    command.success,
+                    1.0 if command.success else command.progress,
+                    command.by or "person",
+                    command.note,
+                    stage=command.stage,
+                    tags=command.tags,
+                )
+                self._confirmed_until = self._clock() + UNDO
+            case commands.Undo():
+                self._confirmed_until = None
+            case commands.Next():
+                self._settle(Answer("done", judgement=self._draft))
+            case commands.Void():
+                self._settle(Answer("void", command.reason))
+            case commands.Skip():
+                self._settle(Answer("skip", command.reason))
+        self._note_change()
+
+    def _settle(self, answer: Answer) -> None:
+        if answer.judgement is not None:
+            self._keep(answer.judgement)
+        self._answer = answer
+        self._changed.notify_all()
+
+    def _keep(self, judgement: Judgement) -> None:
+        for tag in judgement.tags:
+            self._tags.pop(tag, None)
+            self._tags[tag] = None
+        self._by = judgement.by if judgement.by != "person" else self._by
+
+    # -- what the pages show -----------------------------------------------------------------------
+
+    def _phase(self) -> Phase:
+        if self._closed or self._facts.state in ("finished", "interrupted"):
+            return Phase.FINISHED
+        if self._stop:
+            return Phase.STOPPED
+        question = self._question if self._answer is None else None
+        if question is not None and not self._checked:
+            return Phase.CHECKLIST
+        if isinstance(question, SetUpQuestion):
+            return Phase.SET_UP
+        if isinstance(question, StartQuestion):
+            return Phase.START
+        if isinstance(question, JudgeQuestion):
+            return Phase.CONFIRMED if self._confirmed_until is not None else Phase.JUDGE
+        if self._facts.state == "paused":
+            return Phase.PAUSED
+        return Phase.RUNNING if self._running is not None else Phase.WAITING
+
+    def _note_change(self) -> None:
+        shown = self._phase(), self._asked
+        if shown != self._shown:
+            self._shown = shown
+            self._step += 1
+            self._since = self._clock()
+        self.version += 1
+        self._changed.notify_all()
+
+    def view(self) -> View:
+        """Return what the pages show now."""
+        with self._changed:
+            phase, question = self._phase(), self._question
+            if question is None and self._running is not None:
+                question = self._running
+            limit = {
+                Phase.RUNNING: self._limit,
+                Phase.SET_UP: question.expected if isinstance(question, SetUpQuestion) else 0.0,
+                Phase.CONFIRMED: UNDO,
+            }.get(phase, 0.0)
+            return View(
+                version=self.version,
+                step=self._step,
+                phase=phase,
+                question=question,
+                checklist=dict(self._checklist),
+                moved=dict(self._moved),
+                draft=self._draft,
+                facts=self._facts,
+                stop=self._stop,
+                problems=self._problems,
+                elapsed=self._clock() - self._since,
+                limit=limit,
+                tags=tuple(reversed(self._tags))[:RECURRING],
+                by=self._by,
+                allowed=tuple(sorted(ALLOWED[phase] | (ALWAYS if phase is not Phase.FINISHED else frozenset()))),
+            )
+
+
+@dataclass(frozen=True)
+class View:
+    """What the pages show at one instant.
+
+    Attributes:
+        version: grows with every change.
+        step: grows when something else is asked; a command names the one that its page showed.
+        phase: see ``Phase``.
+        question: what is asked, or the running trial's.
+        checklist: item -> whether it is done.
+        moved: object -> whether it was moved, as the person ticks it off.
+        draft: the judgement that can still be taken back, or was.
+        facts: what the session says of itself.
+        stop: why the robot is stopped; empty where it is not.
+        problems: what is wrong with the camera.
+        elapsed: since the phase began [s].
+        limit: how long it may take [s]; 0 for no limit.
+        tags: recurring ones, newest first.
+        by: who judged last.
+        allowed: names of the commands that make sense now.
+    """
+
+    version: int
+    step: int
+    phase: Phase
+    question: Question | None
+    checklist: dict[str, bool]
+    moved: dict[str, bool]
+    draft: Judgement | None
+    facts: SessionFacts
+    stop: str
+    problems: tuple[str, ...]
+    elapsed: float
+    limit: float
+    tags: tuple[str, ...]
+    by: str
+    allowed: tuple[str, ...]

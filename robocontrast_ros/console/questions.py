@@ -1,0 +1,84 @@
+"""What the session asks the person at the robot, and what is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from robocontrast_ros.domain import Judgement, Scene, SetupMove
+
+Decision = Literal["done", "void", "skip"]
+"""Whether what was asked for is done, the attempt is void and is made again, or the trial is left out."""
+
+
+@dataclass(frozen=True)
+class SetUpQuestion:
+    """Whether a scene is set up.
+
+    Attributes:
+        target: the wanted scene.
+        present: the scene as it is, as far as it is known.
+        moves: what is still to be moved, in the order in which a person walks least.
+        problems: what stands wrong after it was said to be done; empty when asked for the first time.
+        doubts: whether these are doubts of the camera alone, which the person may overrule.
+        expected: how long the handling model says that it takes [s].
+    """
+
+    target: Scene
+    present: Scene
+    moves: tuple[SetupMove, ...]
+    problems: tuple[str, ...] = ()
+    doubts: bool = False
+    expected: float = 0.0
+
+
+@dataclass(frozen=True)
+class StartQuestion:
+    """Whether a trial may start.
+
+    Attributes:
+        trial_id: of the trial.
+        instruction: what the policy is told.
+    """
+
+    trial_id: str
+    instruction: str
+
+
+@dataclass(frozen=True)
+class JudgeQuestion:
+    """How a trial went.
+
+    Attributes:
+        trial_id: of the trial.
+        instruction: what the policy was told.
+        ended: why the trial ended, in words.
+        subgoals: number of subgoals of the trial, at least 1.
+    """
+
+    trial_id: str
+    instruction: str
+    ended: str
+    subgoals: int = 1
+
+
+Question = SetUpQuestion | StartQuestion | JudgeQuestion
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the person answers.
+
+    Attributes:
+        decision: see ``Decision``.
+        reason: why an attempt is void, or a trial is left out, in words.
+        moved: names of the objects that the person says were moved.
+        overruled: whether the doubts of the camera were overruled.
+        judgement: of a trial; None for other questions, and where the attempt is void.
+    """
+
+    decision: Decision
+    reason: str = ""
+    moved: tuple[str, ...] = ()
+    overruled: bool = False
+    judgement: Judgement | None = field(default=None)
