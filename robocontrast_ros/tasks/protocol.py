@@ -95,6 +95,15 @@ class Backdrop:
     up: Literal["x", "-x", "y", "-y"] = "y"
 
 
+RIGHT_AND_UP = {
+    "y": ((1.0, 0.0), (0.0, 1.0)),
+    "-x": ((0.0, 1.0), (-1.0, 0.0)),
+    "-y": ((-1.0, 0.0), (0.0, -1.0)),
+    "x": ((0.0, -1.0), (1.0, 0.0)),
+}
+"""The axis that points up on a map -> the directions of the scene's frame that are right and up."""
+
+
 SOLVED = "the instruction is already fulfilled in this scene"
 
 

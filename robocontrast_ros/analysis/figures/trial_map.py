@@ -21,6 +21,7 @@ from robocontrast_ros.episodes.scoring import CollisionCounter, Sample
 from robocontrast_ros.episodes.scoring.collisions import Collisions
 from robocontrast_ros.system.disk import new_file
 from robocontrast_ros.tasks.protocol import (
+    RIGHT_AND_UP,
     Backdrop,
     Goal,
     Polygon,
@@ -31,14 +32,6 @@ from robocontrast_ros.tasks.protocol import (
 )
 
 FURNITURE, WALL = "#E3DCCF", "#8A8A8A"
-RIGHT_AND_UP = {
-    "y": ((1.0, 0.0), (0.0, 1.0)),
-    "-x": ((0.0, 1.0), (-1.0, 0.0)),
-    "-y": ((-1.0, 0.0), (0.0, -1.0)),
-    "x": ((0.0, -1.0), (1.0, 0.0)),
-}
-"""The axis that points up on the map -> the directions of the scene's frame that are right and up."""
-
 WIDTH, DPI = 6.4, 100
 
 

@@ -25,9 +25,11 @@ WITHOUT_ROSDEP_KEY = {
     "polars",
     "pydantic-core",
     "safetensors",
+    "starlette",
     "statsmodels",
     "threadpoolctl",
     "tokenizers",
+    "uvicorn",
     "websockets",
 }
 EXTRAS = {"learned": {"torch"}}
@@ -36,6 +38,7 @@ OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
 NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"} | {
     "container",
     "watchdog",
+    "operator",
 }
 
 

@@ -1,0 +1,69 @@
+"""Who may use the console: a token that the QR code of the terminal hands over, kept in the run folder."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import qrcode
+
+from robocontrast_ros.system.disk import new_file
+
+FILE = "console.json"
+"""Where a run folder holds the address and the token, for its owner alone."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where the console is, and what opens it.
+
+    Attributes:
+        url: of the page, without the token.
+        token: what a page has to show.
+    """
+
+    url: str
+    token: str
+
+    @property
+    def link(self) -> str:
+        """The address that opens the page. A browser sends nothing behind the `#` to any server, so no log has it."""
+        return f"{self.url}/#{self.token}"
+
+    def write(self, run: Path) -> None:
+        """Write it into a run folder, readable by its owner alone.
+
+        Raises:
+            DiskError: it cannot be written.
+        """
+        with new_file(run / FILE) as part:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(descriptor, "w") as file:
+                json.dump(asdict(self), file)
+
+    def qr_code(self) -> str:
+        """Return the QR code of the link in characters of a terminal."""
+        code = qrcode.QRCode(border=2)
+        code.add_data(self.link)
+        text = io.StringIO()
+        code.print_ascii(out=text, invert=True)
+        return text.getvalue()
+
+
+def read_access(run: Path) -> Access | None:
+    """Return the access to a run's console; None where it has none."""
+    try:
+        content = json.loads((run / FILE).read_text())
+        return Access(str(content["url"]), str(content["token"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def new_token(run: Path) -> str:
+    """Return the token of a run: the one that its pages have already, else a new one."""
+    known = read_access(run)
+    return known.token if known is not None else secrets.token_urlsafe(18)

@@ -1,0 +1,105 @@
+"""The web server of the console, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import uvicorn
+
+from robocontrast_ros.configuration import ConfigurationError
+
+CLOSING = 3
+"""How long open connections may last after the end [s]."""
+
+
+class ConsoleServer:
+    """Serves an application."""
+
+    def __init__(
+        self,
+        app: Callable[..., Awaitable[None]],
+        host: str,
+        port: int,
+        certificate: Path | None = None,
+        key: Path | None = None,
+        source: str = "operator",
+    ) -> None:
+        """Open the port, so that its number is known; nothing is answered before ``start``.
+
+        Args:
+            app: the ASGI application.
+            host: address to listen on.
+            port: 0 for a free one.
+            certificate: file of the certificate for TLS; None for none.
+            key: file of its key.
+            source: what holds these parameters, for errors.
+
+        Raises:
+            ConfigurationError: the port cannot be opened, or certificate and key cannot be used.
+        """
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = socket.create_server((host, port), family=family)
+        except OSError as error:
+            expected = f"an address of this machine and a free port: {error.strerror or error}"
+            raise ConfigurationError(source, "host, port", f"{host}, {port}", expected) from None
+        self._tls = certificate is not None
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=CLOSING,
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
+        )
+        try:
+            config.load()
+        except OSError as error:
+            self._socket.close()
+            files = f"{certificate}, {key}"
+            expected = f"a certificate and its key in PEM: {error.strerror or error}"
+            raise ConfigurationError(source, "certificate, key", files, expected) from None
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._serve, name="console", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The address for a browser, of another machine where the server may be reached from one."""
+        host, port = self._socket.getsockname()[:2]
+        if ipaddress.ip_address(host).is_unspecified:
+            host = own_address()
+        name = f"[{host}]" if ":" in host else host
+        return f"{'https' if self._tls else 'http'}://{name}:{port}"
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End."""
+        self._server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join(timeout=CLOSING + 2.0)
+        self._socket.close()
+
+    def _serve(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+
+def own_address() -> str:
+    """Return this machine's address in its network; 127.0.0.1 where it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Sends nothing: it only asks which way a packet would take.
+            probe.connect(("192.0.2.1", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"

@@ -1,0 +1,87 @@
+"""The state of the console as JSON for the pages. It names no policy and no perturbation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robocontrast_ros.console.console import View
+from robocontrast_ros.console.questions import JudgeQuestion, SetUpQuestion
+from robocontrast_ros.console.table_map import TableMap
+
+STAGES = (
+    "understood something else",
+    "went to the wrong thing",
+    "did not reach it",
+    "lost it on the way",
+    "stopped too early",
+    "disturbed other things",
+    "ran out of time",
+)
+"""What a trial may have failed at, in the order in which it happens; the person picks the first."""
+
+
+def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tolerance: tuple[float, float]) -> Any:
+    """Return a state as the page takes it.
+
+    Args:
+        view: the state.
+        tables: draws scenes.
+        session: name of the session's run.
+        practice: whether the session practises with a simulated table.
+        tolerance: how far an object may be from where it should be [m], and turned [rad].
+    """
+    question, facts = view.question, view.facts
+    shown: dict[str, Any] = {
+        "version": view.version,
+        "step": view.step,
+        "phase": view.phase.value,
+        "session": session,
+        "practice": practice,
+        "allowed": view.allowed,
+        "instruction": getattr(question, "instruction", ""),
+        "trial": getattr(question, "trial_id", ""),
+        "detail": facts.detail,
+        "stop": view.stop,
+        "problems": view.problems,
+        "elapsed": round(view.elapsed, 2),
+        "limit": round(view.limit, 2),
+        "checklist": [{"name": name, "done": done} for name, done in view.checklist.items()],
+        "session_state": {
+            "done": facts.trials_done,
+            "expected": facts.trials_expected,
+            "void": facts.trials_void,
+            "spent": facts.spent,
+            "limit": facts.limit,
+            "unit": facts.unit,
+            "time_left": facts.time_left,
+        },
+    }
+    if isinstance(question, SetUpQuestion):
+        drawn = tables.of(question)
+        for move in drawn["moves"]:
+            move["done"] = view.moved.get(move["id"], False)
+        shown["set_up"] = {
+            **drawn,
+            "problems": question.problems,
+            "doubts": question.doubts,
+            "tolerance": {"position": tolerance[0], "angle": tolerance[1]},
+        }
+    if isinstance(question, JudgeQuestion):
+        draft = view.draft
+        shown["judge"] = {
+            "ended": question.ended,
+            "subgoals": question.subgoals,
+            "stages": STAGES,
+            "tags": view.tags,
+            "by": view.by,
+            "draft": None
+            if draft is None
+            else {
+                "success": draft.success,
+                "progress": draft.progress,
+                "stage": draft.stage,
+                "tags": draft.tags,
+                "note": draft.note,
+            },
+        }
+    return shown

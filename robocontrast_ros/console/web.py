@@ -1,0 +1,235 @@
+"""The console as a web application: the page, its state as a stream of events, commands, pictures.
+
+Every request but those of the page's own files, which hold nothing of a session, shows the token in the header
+``Authorization``, which no other site can make a browser send. A stop is taken without it from this machine itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from importlib.resources import files
+from typing import Any, Protocol
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from robocontrast_ros.console.commands import Command, Stop, read_command
+from robocontrast_ros.console.console import Reply
+
+LARGEST_BODY = 16_384
+"""Of a request [byte]."""
+
+LOOKS_PER_SECOND = 20
+"""How often a stream looks for a change."""
+
+HEARTBEAT = 2.0
+"""How often a stream says that it lives [s]: a page that hears nothing for three times as long connects anew."""
+
+PAGE = {
+    "/": ("index.html", "text/html"),
+    "/console.css": ("console.css", "text/css"),
+    "/console.js": ("console.js", "text/javascript"),
+}
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+Scope = MutableMapping[str, Any]
+
+
+class Backstage(Protocol):
+    """What the application shows and acts on. Its methods may be called from any thread."""
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every change of what is shown."""
+
+    def shown(self) -> dict[str, Any]:
+        """Return the state as JSON."""
+
+    def carry_out(self, command: Command) -> Reply:
+        """Carry a command out, once."""
+
+    def picture(self, name: str) -> bytes | None:
+        """Return the picture ``camera`` or ``target`` as JPEG; None where there is none now."""
+
+
+def console_app(backstage: Backstage, token: str) -> Callable[..., Awaitable[None]]:
+    """Return the ASGI application.
+
+    Args:
+        backstage: what it shows.
+        token: what opens it.
+    """
+    return _Guard(Starlette(routes=_Pages(backstage, token).routes()))
+
+
+class _Pages:
+    def __init__(self, backstage: Backstage, token: str) -> None:
+        self._backstage, self._token = backstage, token.encode()
+        folder = files("robocontrast_ros.console") / "page"
+        self._files = {path: ((folder / name).read_bytes(), kind) for path, (name, kind) in PAGE.items()}
+
+    def routes(self) -> list[Route]:
+        return [
+            *(Route(path, self._file, methods=["GET"]) for path in PAGE),
+            Route("/events", self._events, methods=["GET"]),
+            Route("/view", self._view, methods=["GET"]),
+            Route("/command", self._command, methods=["POST"]),
+            Route("/stop", self._stop, methods=["POST"]),
+            Route("/{name:str}.jpg", self._picture, methods=["GET"]),
+        ]
+
+    def _opens(self, request: Request) -> bool:
+        kind, _, shown = request.headers.get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and secrets.compare_digest(shown.encode(errors="replace"), self._token)
+
+    async def _file(self, request: Request) -> Response:
+        content, kind = self._files[request.url.path]
+        return Response(content, media_type=kind)
+
+    async def _view(self, request: Request) -> Response:
+        if not self._opens(request):
+            return _closed()
+        return JSONResponse(await run_in_threadpool(self._backstage.shown))
+
+    async def _events(self, request: Request) -> Response:
+        if not self._opens(request):
+            return _closed()
+        return StreamingResponse(self._stream(request), media_type="text/event-stream")
+
+    async def _stream(self, request: Request) -> AsyncIterator[str]:
+        sent, silent = -1, 0.0
+        while not await request.is_disconnected():
+            version = self._backstage.version
+            if version != sent:
+                shown = await run_in_threadpool(self._backstage.shown)
+                sent, silent = shown["version"], 0.0
+                yield f"data: {json.dumps(shown)}\n\n"
+            elif silent >= HEARTBEAT:
+                silent = 0.0
+                yield ": alive\n\n"
+            await asyncio.sleep(1.0 / LOOKS_PER_SECOND)
+            silent += 1.0 / LOOKS_PER_SECOND
+
+    async def _command(self, request: Request) -> Response:
+        if not self._opens(request):
+            return _closed()
+        try:
+            command = read_command(await _body(request))
+        except ValueError as error:
+            return _refusal(422, str(error))
+        return await self._done(command)
+
+    async def _stop(self, request: Request) -> Response:
+        if not (self._opens(request) or _from_here(request)):
+            return _closed()
+        await _body(request)
+        return await self._done(Stop(id=secrets.token_urlsafe(12), reason="stopped by a request to /stop"))
+
+    async def _done(self, command: Command) -> Response:
+        reply = await run_in_threadpool(self._backstage.carry_out, command)
+        return JSONResponse({"accepted": reply.accepted, "detail": reply.detail}, 200 if reply.accepted else 409)
+
+    async def _picture(self, request: Request) -> Response:
+        if not self._opens(request):
+            return _closed()
+        content = await run_in_threadpool(self._backstage.picture, request.path_params["name"])
+        if content is None:
+            return PlainTextResponse("no picture", 404)
+        return Response(content, media_type="image/jpeg")
+
+
+class _Guard:
+    """Refuses what is too large or comes from another site, and answers in one line where something fails."""
+
+    def __init__(self, inner: Callable[..., Awaitable[None]]) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self._inner(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            # A websocket: there is none.
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        begun = False
+
+        async def sending(message: Any) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                own = [(k.lower().encode(), v.encode()) for k, v in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", ()), *own]}
+            await send(message)
+
+        try:
+            refused = _refused(Request(scope))
+            await (refused or self._inner)(scope, receive, sending)
+        except _TooLarge:
+            await _refusal(413, f"more than {LARGEST_BODY} bytes")(scope, receive, sending)
+        except ClientDisconnect:
+            pass
+        except Exception as error:
+            if begun:
+                raise
+            await _refusal(500, type(error).__name__)(scope, receive, sending)
+
+
+class _TooLarge(Exception):
+    pass
+
+
+def _refused(request: Request) -> Response | None:
+    """Return the refusal of a request that another site may have caused; None where it is taken."""
+    if request.method in ("GET", "HEAD"):
+        return None
+    origin = request.headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
+        return _refusal(403, "a request of another site")
+    # No form of a page can send this type; a script of another site would have to ask before.
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return _refusal(415, "expected the type application/json")
+    return None
+
+
+async def _body(request: Request) -> bytes:
+    parts = bytearray()
+    async for part in request.stream():
+        parts += part
+        if len(parts) > LARGEST_BODY:
+            raise _TooLarge
+    return bytes(parts)
+
+
+def _from_here(request: Request) -> bool:
+    """Tell whether a request comes from this machine, and was meant for it by its address."""
+    if request.client is None:
+        return False
+    name = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
+    try:
+        here = ipaddress.ip_address(request.client.host).is_loopback
+        return here and (name == "localhost" or ipaddress.ip_address(name.strip("[]")).is_loopback)
+    except ValueError:
+        return False
+
+
+def _closed() -> Response:
+    return _refusal(401, "open the page by the link, or the QR code, that the terminal shows")
+
+
+def _refusal(status: int, detail: str) -> Response:
+    return JSONResponse({"accepted": False, "detail": detail}, status)
