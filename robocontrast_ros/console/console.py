@@ -174,7 +174,9 @@ class Console:
             if isinstance(question, SetUpQuestion):
                 before = self._question
                 kept = self._moved if isinstance(before, SetUpQuestion) else {}
-                self._moved = {move.name: kept.get(move.name, False) and not question.problems for move in question.moves}
+                self._moved = {
+                    move.name: kept.get(move.name, False) and not question.problems for move in question.moves
+                }
             self._asked += 1
             mine = self._asked
             self._question, self._answer, self._running = question, None, None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
+from robocontrast_ros.console.questions import Answer, SetUpQuestion
 from robocontrast_ros.domain import Scene, SetupMove
 from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene, Simulation
 
@@ -27,6 +29,8 @@ class BackendFeatures:
         moves_cameras: whether cameras can be moved for a trial, by the service MoveCameras beside those of the
             session's simulator, and setting a scene up puts them back; else trials with moved cameras are left out.
         person: whether a person sets scenes up, whose time is measured and is the cost in seconds.
+        console: whether that person is asked on the console's page, which the graph then serves.
+        camera: whether scenes are read by a camera, and the robot must be out of its sight.
     """
 
     embedded: bool = False
@@ -35,6 +39,46 @@ class BackendFeatures:
     resets_robot: bool = False
     moves_cameras: bool = False
     person: bool = False
+    console: bool = False
+    camera: bool = False
+
+
+class ConsolePort(Protocol):
+    """The console, as a backend reaches it."""
+
+    def ask_moves(self, question: SetUpQuestion) -> Answer:
+        """Return the person's answer, however long it takes.
+
+        Raises:
+            BenchFault: the person declares the attempt void or skips the trial, or the console is gone.
+        """
+
+    def read_table(self, expected: Scene) -> TableReading:
+        """Return what a camera sees now.
+
+        Args:
+            expected: what is on the table, and where it was last.
+
+        Raises:
+            BenchFault: no picture shows anything.
+        """
+
+
+@dataclass(frozen=True)
+class TableReading:
+    """What a camera saw of a table.
+
+    Attributes:
+        scene: as estimated; an object that is unsure is where it was expected.
+        unsure: name of an object -> why its pose is not certain.
+    """
+
+    scene: Scene
+    unsure: Mapping[str, str] = field(default_factory=dict)
+
+
+PERSON = Tolerance(0.01, 0.15)
+"""How exactly a person sets things up where the session does not say it."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +93,8 @@ class BackendContext:
         settle_steps: physics steps after objects were placed, before they are read, in a simulator.
         tolerance: how far an object may be from where it was put [m].
         plays: whether the session's world goes on by itself, on the wall clock.
+        console: connects to the console of the person at the robot, and returns it.
+        set_up_tolerance: how far a person may leave an object from where it should be.
     """
 
     task: Task
@@ -58,6 +104,8 @@ class BackendContext:
     settle_steps: int = 50
     tolerance: float = 0.01
     plays: bool = False
+    console: Callable[[], ConsolePort] | None = None
+    set_up_tolerance: Tolerance = PERSON
 
 
 class SceneBackend(Protocol):

@@ -1,0 +1,233 @@
+"""Scenes that a person sets up: told on the console what to move, and told what stands wrong afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import ClassVar, Protocol
+
+from robocontrast_ros.console.questions import SetUpQuestion
+from robocontrast_ros.console.table_map import in_words, misplaced
+from robocontrast_ros.domain import Scene, SetupMove
+from robocontrast_ros.domain.geometry import Vector3
+from robocontrast_ros.strategies.effort import Tolerance, setup_moves
+from robocontrast_ros.strategies.tour import in_cheapest_order
+from robocontrast_ros.worlds.backends import BackendContext, BackendFeatures, ConsolePort, EmbeddedBackend, TableReading
+
+
+class Table(Protocol):
+    """Where a person carries things."""
+
+    def read(self) -> tuple[float, TableReading]:
+        """Return the time [s] and what stands where, as far as it can be told."""
+
+    def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
+        """Take note that the person says these objects were brought to the target; a simulated table moves them."""
+
+
+class ByHand:
+    """A scene backend over a table and the console.
+
+    Attributes:
+        seconds: how long the person took for the last set-up, from being asked to the word that it was done [s].
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        console: ConsolePort,
+        tolerance: Tolerance,
+        store: Vector3 | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take the parts.
+
+        Args:
+            table: what the person works at.
+            console: where they are asked.
+            tolerance: how far they may leave an object from where it should be.
+            store: where objects stand that are in no scene [m]; None where it is not known.
+            clock: seconds, which never go back.
+        """
+        self._table, self._console, self._tolerance, self._store = table, console, tolerance, store
+        self._clock = clock
+        self.seconds = 0.0
+
+    def read(self) -> tuple[float, Scene]:
+        """Return the scene as far as it can be told, and its time [s]."""
+        stamp, reading = self._table.read()
+        return stamp, reading.scene
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
+        """Have a person carry out moves until the scene is the target, and return it as read back, and its time [s].
+
+        What the person need not move is not checked: it may have slid when the robot let go.
+
+        Raises:
+            BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
+        """
+        asked, wanted = self._clock(), {move.name for move in moves}
+        present, problems, doubts = self._table.read()[1].scene, (), False
+        while True:
+            answer = self._console.ask_moves(SetUpQuestion(target, present, moves, problems, doubts))
+            self.seconds = self._clock() - asked
+            self._table.carry(target, answer.moved)
+            stamp, reading = self._table.read()
+            present = reading.scene
+            unsure = {} if answer.overruled else reading.unsure
+            wrong = self._misplaced(present, target, wanted, reading.unsure)
+            if not wrong and not unsure:
+                return stamp, _believed(present, target, reading.unsure)
+            problems = (*wrong, *(f"{in_words(name)}: {reason}" for name, reason in unsure.items()))
+            doubts = not wrong
+            moves = self._moves(present, target, wanted)
+
+    def _misplaced(self, scene: Scene, target: Scene, wanted: set[str], unsure: Mapping[str, str]) -> tuple[str, ...]:
+        looked_at = {o.name for o in target if o.name in wanted and o.name not in unsure}
+        seen = replace(scene, objects=tuple(o for o in scene if o.name in looked_at or o.name not in target))
+        sought = replace(target, objects=tuple(o for o in target if o.name in looked_at))
+        return misplaced(seen, sought, self._tolerance.position, self._tolerance.orientation)
+
+    def _moves(self, present: Scene, target: Scene, wanted: set[str]) -> tuple[SetupMove, ...]:
+        left = tuple(
+            move for move in setup_moves(present, target, self._tolerance) if move.name in wanted or move.goal is None
+        )
+        return in_cheapest_order(left, self._store)
+
+
+def _believed(scene: Scene, target: Scene, unsure: Mapping[str, str]) -> Scene:
+    """Return the scene, with what nobody could see where the person says that it stands."""
+    objects = tuple(target[o.name] if o.name in unsure and o.name in target else o for o in scene)
+    return replace(scene, objects=objects)
+
+
+class ToldTable:
+    """A table of which nothing is known but what was asked for; what the robot moved is not known."""
+
+    def __init__(self, now: Callable[[], float], frame_id: str) -> None:
+        """Begin with an empty table; ``now`` is the clock of the robot's stamps [s]."""
+        self._now, self._scene = now, Scene(frame_id=frame_id)
+
+    def read(self) -> tuple[float, TableReading]:
+        """Return the scene that was set up last."""
+        return self._now(), TableReading(self._scene)
+
+    def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
+        """Believe it."""
+        self._scene = target
+
+
+class SeenTable:
+    """A table that a camera sees."""
+
+    def __init__(self, now: Callable[[], float], frame_id: str, console: ConsolePort) -> None:
+        """Begin with an empty table; ``now`` is the clock of the robot's stamps [s]."""
+        self._now, self._expected, self._console = now, Scene(frame_id=frame_id), console
+
+    def read(self) -> tuple[float, TableReading]:
+        """Return what the camera sees."""
+        if not self._expected.objects:
+            return self._now(), TableReading(self._expected)
+        reading = self._console.read_table(self._expected)
+        self._expected = reading.scene
+        return self._now(), reading
+
+    def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
+        """Look for the objects of the target from now on, and first where they should be."""
+        self._expected = target
+
+
+class PractisedTable:
+    """A simulated table that plays the real one: the ticks of the page move its objects."""
+
+    def __init__(self, simulated: EmbeddedBackend, camera: SeenTable | None = None) -> None:
+        """Take the simulated scene, and what looks at it; the truth where nothing does."""
+        self._simulated, self._camera = simulated, camera
+
+    def read(self) -> tuple[float, TableReading]:
+        """Return what stands where, as the camera sees it, or as it is."""
+        if self._camera is not None:
+            return self._camera.read()
+        stamp, scene = self._simulated.read()
+        return stamp, TableReading(scene)
+
+    def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
+        """Put these objects where they should be; what was not ticked stays where it is."""
+        if self._camera is not None:
+            self._camera.carry(target, moved)
+        _, present = self._simulated.read()
+        objects = [target[o.name] if o.name in moved and o.name in target else o for o in present]
+        kept = [o for o in objects if o.name in target or o.name not in moved]
+        brought = [o for o in target if o.name in moved and o.name not in present]
+        scene = replace(target, objects=(*kept, *brought))
+        if moved or scene.robot != present.robot:
+            self._simulated.set_up(scene, setup_moves(present, scene, Tolerance()))
+
+
+class OperatorBackend(ByHand):
+    """A real table: what was asked for is taken to be done, and nobody can tell what the robot moved."""
+
+    features: ClassVar[BackendFeatures] = BackendFeatures(person=True, console=True)
+    description = "a table, and a person at the console"
+
+    def __init__(self, context: BackendContext) -> None:
+        """Connect to the console."""
+        table = ToldTable(context.now, context.robot.world_frame)
+        super().__init__(table, _console(context), context.set_up_tolerance, context.task.store)
+
+
+class OperatorCameraBackend(ByHand):
+    """A real table that a camera sees, which checks set-ups and tells what the robot moved."""
+
+    features: ClassVar[BackendFeatures] = BackendFeatures(person=True, console=True, camera=True)
+    description = "a table under a camera, and a person at the console"
+
+    def __init__(self, context: BackendContext) -> None:
+        """Connect to the console."""
+        console = _console(context)
+        table = SeenTable(context.now, context.robot.world_frame, console)
+        super().__init__(table, console, context.set_up_tolerance, context.task.store)
+
+
+class PracticeBackend(ByHand):
+    """The embedded simulator plays the real table: a lab tries its session, and trains people, before it has a robot."""
+
+    features: ClassVar[BackendFeatures] = BackendFeatures(embedded=True, streams=True, person=True, console=True)
+
+    def __init__(self, context: BackendContext) -> None:
+        """Connect to the simulator and the console."""
+        console = _console(context)
+        self._simulated = EmbeddedBackend(_free(context))
+        self.description = f"practice: {self._simulated.description}"
+        self.request = self._simulated.request
+        super().__init__(PractisedTable(self._simulated), console, context.set_up_tolerance, context.task.store)
+
+
+class PracticeCameraBackend(ByHand):
+    """The same, seen by the simulated camera alone."""
+
+    features: ClassVar[BackendFeatures] = BackendFeatures(embedded=True, person=True, console=True, camera=True)
+
+    def __init__(self, context: BackendContext) -> None:
+        """Connect to the simulator and the console."""
+        console = _console(context)
+        simulated = EmbeddedBackend(_free(context))
+        self.description = f"practice: {simulated.description}"
+        camera = SeenTable(context.now, context.robot.world_frame, console)
+        super().__init__(PractisedTable(simulated, camera), console, context.set_up_tolerance, context.task.store)
+
+
+def _console(context: BackendContext) -> ConsolePort:
+    if context.console is None:
+        raise ValueError("a backend of the console's needs `console` in its context")
+    return context.console()
+
+
+def _free(context: BackendContext) -> BackendContext:
+    """Return the context of a simulated table on which any scene may be found, not the one that was asked for alone."""
+    return replace(context, tolerance=_ANYWHERE)
+
+
+_ANYWHERE = 10.0
+"""Set-ups are checked against the target by ``ByHand``, as on a real table [m]."""
