@@ -9,6 +9,8 @@ from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, Validati
 
 Word = Annotated[str, StringConstraints(strip_whitespace=True, max_length=64)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)]
+Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
@@ -29,7 +31,7 @@ class Command:
 
 @dataclass(frozen=True, kw_only=True)
 class Tick(Command):
-    """An item of the checklist is done, or an object was moved; or it is not."""
+    """An item of the checklist is done, or an object was moved; or it is not. An empty name stands for all of them."""
 
     name: Word
     done: bool = True
@@ -89,7 +91,7 @@ class Next(Command):
 class Void(Command):
     """The attempt is void and is made again."""
 
-    reason: Text = Field(min_length=1)
+    reason: Reason
     command: Literal["void"] = "void"
 
 
@@ -97,7 +99,7 @@ class Void(Command):
 class Skip(Command):
     """The trial is left out."""
 
-    reason: Text = Field(min_length=1)
+    reason: Reason
     command: Literal["skip"] = "skip"
 
 
@@ -113,7 +115,7 @@ class Stop(Command):
 class Release(Command):
     """Let the robot move again."""
 
-    by: Word = Field(min_length=1)
+    by: Name
     note: Text = ""
     command: Literal["release"] = "release"
 

@@ -1,0 +1,62 @@
+"""The console of the person at the robot, as a scene backend reaches it."""
+
+from __future__ import annotations
+
+from rclpy.node import Node
+
+from robocontrast_ros.console.questions import Answer, SetUpQuestion
+from robocontrast_ros.domain import Fault, Scene
+from robocontrast_ros.messages.decoding import scene_from_msg
+from robocontrast_ros.nodes.bench.asking import checked
+from robocontrast_ros.nodes.conversions.domain import move_to_msg, scene_to_msg
+from robocontrast_ros.nodes.runtime.channel import fault_without_answer, patient_call, wait_for
+from robocontrast_ros.srv import AskMoves, ReadTable
+from robocontrast_ros.worlds.backends import TableReading
+
+PATIENCE = 30 * 86400.0
+"""How long a person may take for an answer [s]."""
+
+PICTURE = 20.0
+"""How long reading a picture may take [s]."""
+
+
+class ConsoleClient:
+    """A ``worlds.backends.ConsolePort``. Its methods block."""
+
+    def __init__(self, node: Node, operator: str, timeout: float) -> None:
+        """Wait for the console.
+
+        Args:
+            node: whose answers are taken by another thread.
+            operator: name of the console's node.
+            timeout: how long it may take to come up [s].
+
+        Raises:
+            BenchFault: it does not come up.
+        """
+        self._ask = node.create_client(AskMoves, f"{operator}/ask_moves")
+        self._read = node.create_client(ReadTable, f"{operator}/read_table")
+        for client in (self._ask, self._read):
+            with fault_without_answer(Fault.JUDGE_LOST):
+                wait_for(client, timeout)
+
+    def ask_moves(self, question: SetUpQuestion) -> Answer:
+        """Return the person's answer, however long it takes."""
+        request = AskMoves.Request(
+            target=scene_to_msg(question.target),
+            present=scene_to_msg(question.present),
+            moves=[move_to_msg(move) for move in question.moves],
+            problems=list(question.problems),
+            doubts=question.doubts,
+        )
+        with fault_without_answer(Fault.JUDGE_LOST):
+            response = checked(patient_call(self._ask, request, PATIENCE))
+        return Answer("done", moved=tuple(response.moved), overruled=response.overruled)
+
+    def read_table(self, expected: Scene) -> TableReading:
+        """Return what the camera sees."""
+        with fault_without_answer(Fault.SENSOR_LOST):
+            response = checked(patient_call(self._read, ReadTable.Request(expected=scene_to_msg(expected)), PICTURE))
+        return TableReading(
+            scene_from_msg(response.scene), dict(zip(response.unsure, response.reasons, strict=True))
+        )
