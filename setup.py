@@ -155,10 +155,16 @@ setup(
         ],
         "robocontrast_ros.scene_backends": [
             "embedded = robocontrast_ros.worlds.backends:EmbeddedBackend",
+            "operator = robocontrast_ros.worlds.by_hand:OperatorBackend",
+            "operator_camera = robocontrast_ros.worlds.by_hand:OperatorCameraBackend",
+            "practice = robocontrast_ros.worlds.by_hand:PracticeBackend",
+            "practice_camera = robocontrast_ros.worlds.by_hand:PracticeCameraBackend",
             "simulation_interfaces = robocontrast_ros.worlds.backends:SimulatorBackend",
         ],
         "robocontrast_ros.judges": [
+            "camera = robocontrast_ros.episodes.judging:Camera",
             "outside = robocontrast_ros.episodes.judging:Outside",
+            "person = robocontrast_ros.episodes.judging:Person",
             "true_scene = robocontrast_ros.episodes.judging:TrueScene",
         ],
         "robocontrast_ros.pacers": [

@@ -172,11 +172,7 @@ class Console:
         """
         with self._changed:
             if isinstance(question, SetUpQuestion):
-                before = self._question
-                kept = self._moved if isinstance(before, SetUpQuestion) else {}
-                self._moved = {
-                    move.name: kept.get(move.name, False) and not question.problems for move in question.moves
-                }
+                self._moved = {move.name: False for move in question.moves}
             self._asked += 1
             mine = self._asked
             self._question, self._answer, self._running = question, None, None
@@ -278,7 +274,7 @@ class Console:
             return "not all items are checked yet"
         if isinstance(command, commands.Tick):
             names = self._checklist if phase is Phase.CHECKLIST else self._moved
-            if command.name not in names:
+            if command.name and command.name not in names:
                 return f"there is no '{command.name}'"
         if isinstance(command, commands.Ready) and command.overrule and not self._doubtful:
             return "there is no doubt to overrule"
@@ -313,7 +309,7 @@ class Console:
         match command:
             case commands.Tick():
                 names = self._checklist if self._phase() is Phase.CHECKLIST else self._moved
-                names[command.name] = command.done
+                names.update(dict.fromkeys([command.name] if command.name else names, command.done))
             case commands.Checked():
                 self._checked = True
             case commands.Ready():

@@ -111,9 +111,8 @@ def misplaced(scene: Scene, target: Scene, position: float, angle: float) -> tup
         if off > position:
             lines.append(f"{in_words(wanted.name)} is {_metres(off)} off, allowed is {_metres(position)}")
         elif turned > angle:
-            lines.append(
-                f"{in_words(wanted.name)} is turned by {math.degrees(turned):.0f}°, allowed is {math.degrees(angle):.0f}°"
-            )
+            degrees, most = math.degrees(turned), math.degrees(angle)
+            lines.append(f"{in_words(wanted.name)} is turned by {degrees:.0f}°, allowed is {most:.0f}°")
     return tuple(lines)
 
 

@@ -13,7 +13,17 @@ from typing import Annotated, Any, Protocol, runtime_checkable
 import yaml
 from pydantic import BeforeValidator
 
-from robocontrast_ros.domain import SCORES_ONCE_FIELDS, Delivery, Fault, Judgement, Observed, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.domain import (
+    SCORES_ONCE_FIELDS,
+    Delivery,
+    Fault,
+    Judgement,
+    Observed,
+    Scene,
+    SetupMove,
+    Trial,
+    TrialResult,
+)
 from robocontrast_ros.policies.protocol import PolicyDescription
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from robocontrast_ros.domain import Judgement, Scene, TestInstance
 from robocontrast_ros.tasks.protocol import AT_ONCE, Goal, Holding, StagedGoal, Task
@@ -92,6 +92,23 @@ class Outside:
         return ToldProgress()
 
 
+class Person(Outside):
+    """The person at the console, who is asked there when a trial has ended."""
+
+
+class Camera:
+    """The judge that compares the scene that a camera saw with the task's goal, and asks a person where it is unsure.
+
+    Whoever is asked says by ``Judgement.advises`` whether the camera was sure, and has decided.
+    """
+
+    asks = True
+
+    def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
+        """Begin with the goal of the instance in this scene."""
+        return SeenProgress(TRUE_SCENE.begin(task, instance, start_scene))
+
+
 TRUE_SCENE = TrueScene()
 """The judge of every session that names no other."""
 
@@ -159,6 +176,36 @@ class ToldProgress:
     def success(self, stopped: bool) -> bool:
         """Tell whether it was said to be a success."""
         return self.succeeded
+
+
+class SeenProgress:
+    """What the camera's scenes say, unless somebody decides otherwise."""
+
+    def __init__(self, seen: Judging) -> None:
+        """Begin a trial, with the judgement from the scenes that the camera sees."""
+        self._seen = seen
+        self._told: Judgement | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._seen, name)
+
+    @property
+    def progress(self) -> float:
+        """Progress-to-goal: as somebody said, or as seen."""
+        return self._seen.progress if self._told is None else self._told.progress
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it is a success: as somebody said, or as seen."""
+        return self._seen.succeeded if self._told is None else self._told.success
+
+    def tell(self, judgement: Judgement) -> None:
+        """Take over what is said, where it decides."""
+        self._told = None if judgement.advises else judgement
+
+    def success(self, stopped: bool) -> bool:
+        """Tell whether it is a success: as somebody said, or as seen."""
+        return self._seen.success(stopped) if self._told is None else self._told.success
 
 
 class DistanceProgress:

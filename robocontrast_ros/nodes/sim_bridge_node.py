@@ -25,11 +25,13 @@ from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, subsc
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
+from robocontrast_ros.nodes.sim_bridge.console_client import ConsoleClient
 from robocontrast_ros.nodes.sim_bridge.parameters import SimBridgeParameters
 from robocontrast_ros.nodes.sim_bridge.simulation_client import RosSimulation
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import GetScene, SetupScene
+from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.worlds.backends import BackendContext, SceneBackend
 from robocontrast_ros.worlds.contacts import ContactsJoin, Stamped
 from robocontrast_ros.worlds.timing import Periodic
@@ -71,6 +73,8 @@ class SimBridge(Node):
                 settle_steps=parameters.settle_steps,
                 tolerance=parameters.tolerance,
                 plays=parameters.plays,
+                console=lambda: ConsoleClient(self._channel.node, parameters.operator, parameters.startup_timeout),
+                set_up_tolerance=Tolerance(parameters.position_tolerance, parameters.orientation_tolerance),
             )
         )
         group = ReentrantCallbackGroup()
@@ -166,7 +170,7 @@ class SimBridge(Node):
             return response
         response.scene = self._answered(stamp, scene)
         if self._person:
-            response.seconds = time.monotonic() - asked
+            response.seconds = getattr(self._backend, "seconds", time.monotonic() - asked)
         return response
 
 

@@ -147,6 +147,39 @@ class WatchdogLimits:
 
 
 @record
+class OperatorParameters:
+    """The person at the robot, and their console; where `world.backend` has one."""
+
+    host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="address that the page is served on: 127.0.0.1 for this machine alone, 0.0.0.0 for its network",
+    )
+    port: int = Field(default=0, ge=0, le=65535, description="its port; 0 for a free one")
+    certificate: str = Field(default="", description="file of the certificate for TLS, in PEM; none when left out")
+    key: str = Field(default="", description="file of its key")
+    position_tolerance: float = Field(
+        default=0.01, gt=0, le=1, description="how far the person may leave an object from where it should be [m]"
+    )
+    orientation_tolerance: float = Field(default=0.15, gt=0, le=math.pi, description="… and turned [rad]")
+    checklist: tuple[str, ...] = Field(default=(), description="what is checked before the first trial, in words")
+    camera: str = Field(default="", description="camera whose picture the page shows; the first in use when left out")
+    calibration: str = Field(
+        default="", description="file that `robocontrast calibrate` wrote for it, for scenes that it reads"
+    )
+    tags: str = Field(default="", description="file of the tags on the objects; without one, blocks are told by colour")
+    ask_always: bool = Field(
+        default=False,
+        description="whether the person judges every trial, too, to compare both, where the camera judges",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a certificate without a key, and a key without one."""
+        if bool(self.certificate) != bool(self.key):
+            raise ValueError("`certificate` and `key`, or neither")
+
+
+@record
 class CameraParameters:
     """One camera, and the size of its images."""
 
@@ -273,6 +306,7 @@ class SessionParameters:
     setup: SetupParameters = Field(default_factory=SetupParameters)
     timeouts: TimeoutParameters = Field(default_factory=TimeoutParameters)
     watchdog: WatchdogLimits = Field(default_factory=WatchdogLimits)
+    operator: OperatorParameters = Field(default_factory=OperatorParameters)
     cameras: tuple[CameraParameters, ...] | None = Field(
         default=None,
         description="cameras in use; all of the robot's when left out, with the sizes that the policy's file asks "

@@ -191,7 +191,7 @@ class OperatorCameraBackend(ByHand):
 
 
 class PracticeBackend(ByHand):
-    """The embedded simulator plays the real table: a lab tries its session, and trains people, before it has a robot."""
+    """The embedded simulator plays the real table: a lab tries its session, and people learn, without the robot."""
 
     features: ClassVar[BackendFeatures] = BackendFeatures(embedded=True, streams=True, person=True, console=True)
 

@@ -233,7 +233,8 @@ function showSetUp() {
   );
   const overrule = set.problems.length && set.doubts;
   setPrimary(overrule ? "It stands right" : "Ready", () => send("ready", { overrule: Boolean(overrule) }));
-  setChoices(overrule ? { command: "ready", words: "Look again", act: () => send("ready") } : null, SKIP, PAUSE, END);
+  const all = set.moves.length > 1 && !set.moves.every((move) => move.done);
+  setChoices(all ? { command: "tick", words: "Tick all", act: () => send("tick", { name: "", done: true }) } : null, overrule ? { command: "ready", words: "Look again", act: () => send("ready") } : null, SKIP, PAUSE, END);
 }
 
 function showStart() {

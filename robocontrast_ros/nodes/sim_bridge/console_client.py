@@ -57,6 +57,4 @@ class ConsoleClient:
         """Return what the camera sees."""
         with fault_without_answer(Fault.SENSOR_LOST):
             response = checked(patient_call(self._read, ReadTable.Request(expected=scene_to_msg(expected)), PICTURE))
-        return TableReading(
-            scene_from_msg(response.scene), dict(zip(response.unsure, response.reasons, strict=True))
-        )
+        return TableReading(scene_from_msg(response.scene), dict(zip(response.unsure, response.reasons, strict=True)))

@@ -53,6 +53,11 @@ class SimBridgeParameters(LedParameters, SimulationServices):
     tolerance: float = Field(
         default=0.01, gt=0.0, description="How far an object may settle from where it was put [m]."
     )
+    operator: str = Field(default="operator", description="Name of the console's node, for a backend that has one.")
+    position_tolerance: float = Field(
+        default=0.01, gt=0.0, description="How far a person may leave an object from where it should be [m]."
+    )
+    orientation_tolerance: float = Field(default=0.15, gt=0.0, description="… and turned [rad].")
     timeout: float = Field(default=30.0, gt=0.0, description="Limit of each call of the simulator [s].")
     sensor_timeout: float = Field(
         default=10.0, gt=0.0, description="Wait for the contacts of the scene that was set up [s]."
