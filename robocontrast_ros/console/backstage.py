@@ -1,0 +1,85 @@
+"""What the web application shows, put together: the console's state, and pictures of camera and wanted scene."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.console.commands import Command
+from robocontrast_ros.console.console import Console, Reply
+from robocontrast_ros.console.questions import SetUpQuestion
+from robocontrast_ros.console.table_map import TableMap
+from robocontrast_ros.console.view import view_as_json
+from robocontrast_ros.domain import Scene
+
+Picture = NDArray[np.uint8]
+
+QUALITY = 80
+"""Of JPEG pictures, of 100."""
+
+
+class ConsoleBackstage:
+    """A ``console.web.Backstage``."""
+
+    def __init__(
+        self,
+        console: Console,
+        tables: TableMap,
+        camera: Callable[[], Picture | None],
+        wanted: Callable[[Scene], Picture | None],
+        session: str,
+        practice: bool,
+        tolerance: tuple[float, float],
+    ) -> None:
+        """Take the parts.
+
+        Args:
+            console: the state.
+            tables: draws scenes from above.
+            camera: returns the camera's last picture, shape (height, width, 3), RGB; None without one.
+            wanted: draws a scene as that camera would see it; None where it cannot be drawn.
+            session: name of the session's run.
+            practice: whether the session practises with a simulated table.
+            tolerance: how far an object may be from where it should be [m], and turned [rad].
+        """
+        self._console, self._tables, self._camera, self._wanted = console, tables, camera, wanted
+        self._of = session, practice, tolerance
+        self._drawn: tuple[int, bytes | None] = (-1, None)
+        self._drawing = threading.Lock()
+        self.carry_out: Callable[[Command], Reply] = console.carry_out
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every change of what is shown."""
+        return self._console.version
+
+    def shown(self) -> dict[str, Any]:
+        """Return the state as JSON."""
+        return view_as_json(self._console.view(), self._tables, *self._of)
+
+    def picture(self, name: str) -> bytes | None:
+        """Return the picture ``camera`` or ``target`` as JPEG; None where there is none now."""
+        if name == "camera":
+            return _jpeg(self._camera())
+        return self._target() if name == "target" else None
+
+    def _target(self) -> bytes | None:
+        view = self._console.view()
+        if not isinstance(view.question, SetUpQuestion):
+            return None
+        with self._drawing:
+            if self._drawn[0] != view.step:
+                self._drawn = view.step, _jpeg(self._wanted(view.question.target))
+            return self._drawn[1]
+
+
+def _jpeg(picture: Picture | None) -> bytes | None:
+    if picture is None:
+        return None
+    done, content = cv2.imencode(".jpg", picture[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    return content.tobytes() if done else None

@@ -1,0 +1,170 @@
+"""operator: serves the console of the person at the robot, and asks there what the session wants to know."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from robocontrast_ros.console.access import Access, new_token
+from robocontrast_ros.console.backstage import ConsoleBackstage
+from robocontrast_ros.console.console import Console, SessionFacts
+from robocontrast_ros.console.questions import Answer, JudgeQuestion, SetUpQuestion, StartQuestion
+from robocontrast_ros.console.server import ConsoleServer
+from robocontrast_ros.console.table_map import TableMap
+from robocontrast_ros.console.web import console_app
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.images.rendering import Camera
+from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
+from robocontrast_ros.msg import SessionStatus, Stopped
+from robocontrast_ros.nodes.conversions.domain import fault_from_msg, fault_to_msg, judgement_to_msg
+from robocontrast_ros.nodes.operator.camera import CameraView
+from robocontrast_ros.nodes.operator.parameters import OperatorNodeParameters
+from robocontrast_ros.nodes.operator.steering import ServiceSteering
+from robocontrast_ros.nodes.runtime.channel import Channel
+from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.parameters import declare_record
+from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.runs.events import TrialFinished
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.control import SessionState
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.srv import AskMoves, JudgeTrial, StartTrial
+from robocontrast_ros.strategies.effort import SecondsToMove
+from robocontrast_ros.tasks.protocol import StagedGoal
+from robocontrast_ros.worlds.mujoco.wanted import WantedScenes
+
+LOOK = 1.0
+"""How often it looks whether the camera is silent [s]."""
+
+
+class Operator(Node):
+    """Each question waits in a thread of its own until it is answered on the page."""
+
+    threads = 6
+
+    def __init__(self) -> None:
+        """Declare the parameters, load the session, and open the page."""
+        super().__init__("operator")
+        parameters = declare_record(self, OperatorNodeParameters)
+        run = RunFolder.open(parameters.run)
+        session = resolve(run.session_file)
+        self._task, console = session.task, session.parameters.operator
+        self._times = SecondsToMove(session.parameters.handling_times, session.task.store)
+        self._channel = Channel(self)
+        node = self._channel.node
+        steering = ServiceSteering(node, parameters.episode_manager, parameters.watchdog)
+        self._console = Console(steering, console.checklist)
+        self._console.set_limit(session.task.step_limit / session.task.control_rate)
+        events = read_journal(run.journal).events if run.journal.exists() else ()
+        judgements = [event.judgement for event in events if isinstance(event, TrialFinished)]
+        self._console.remember([judgement for judgement in judgements if judgement is not None])
+        names = [camera.name for camera in session.parameters.cameras or ()]
+        shown = console.camera or next(iter(names), "")
+        self._camera = next((CameraView(node, c) for c in session.robot.cameras if c.name == shown), None)
+        size = next(((c.width, c.height) for c in session.parameters.cameras or () if c.name == shown), None)
+        self._wanted = WantedScenes(session.robot, session.task, Camera(shown, *size)) if size else None
+        self._backstage = ConsoleBackstage(
+            self._console,
+            TableMap(session.task),
+            self._camera.picture if self._camera else lambda: None,
+            self._wanted.draw if self._wanted else lambda scene: None,
+            run.name,
+            session.world.features.embedded,
+            (console.position_tolerance, console.orientation_tolerance),
+        )
+        token = new_token(run.path)
+        files = (run.session_file.parent / f if f else None for f in (console.certificate, console.key))
+        app = console_app(self._backstage, token)
+        self._server = ConsoleServer(app, console.host, console.port, *files, source=str(session.source))
+        node.create_subscription(SessionStatus, "session_status", self._on_status, LATCHED)
+        node.create_subscription(Stopped, "stopped", self._on_stopped, LATCHED)
+        self._channel.start()
+        group = ReentrantCallbackGroup()
+        self.create_service(AskMoves, "~/ask_moves", self._ask_moves, callback_group=group)
+        self.create_service(StartTrial, "~/start_trial", self._start_trial, callback_group=group)
+        self.create_service(JudgeTrial, "judge/judge_trial", self._judge, callback_group=group)
+        self.create_timer(LOOK, self._look, callback_group=group, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._server.start()
+        access = Access(self._server.url, token)
+        access.write(run.path)
+        self.get_logger().info(f"the console is at {access.url}; `robocontrast console RUN` shows what opens it")
+
+    def on_end(self) -> None:
+        """Answer what is asked as void, and close the page."""
+        self._console.close()
+        self._server.close()
+        if self._wanted is not None:
+            self._wanted.close()
+        self._channel.close()
+
+    def _ask_moves(self, request: AskMoves.Request, response: Any) -> Any:
+        moves = tuple(move_from_msg(move) for move in request.moves)
+        target, present = scene_from_msg(request.target), scene_from_msg(request.present)
+        question = SetUpQuestion(
+            target, present, moves, tuple(request.problems), request.doubts, self._times.cost(moves)
+        )
+        answer = self._console.ask(question)
+        response.fault = _fault_of(answer)
+        response.moved, response.overruled = list(answer.moved), answer.overruled
+        return response
+
+    def _start_trial(self, request: StartTrial.Request, response: Any) -> Any:
+        trial = trial_from_msg(request.trial)
+        response.fault = _fault_of(self._console.ask(StartQuestion(trial.trial_id, trial.instance.instruction.text)))
+        return response
+
+    def _judge(self, request: JudgeTrial.Request, response: Any) -> Any:
+        trial, (_, scene) = trial_from_msg(request.trial), start_scene_from_msg(request.trial)
+        goal = self._task.goals.goal(trial.instance.instruction, scene)
+        subgoals = len(goal.subgoals) if isinstance(goal, StagedGoal) else 1
+        _, ended = fault_from_msg(request.fault)
+        ended = ended or ("the policy stopped" if request.stopped else "the time was over")
+        answer = self._console.ask(JudgeQuestion(trial.trial_id, trial.instance.instruction.text, ended, subgoals))
+        response.fault = _fault_of(answer)
+        if answer.judgement is not None:
+            response.judgement = judgement_to_msg(answer.judgement, 0.0)
+        return response
+
+    def _on_status(self, message: SessionStatus) -> None:
+        limit = message.budget.limit
+        self._console.tell(
+            SessionFacts(
+                state=SessionState(message.state).name.lower(),
+                detail=message.detail,
+                trials_done=message.trials_done,
+                trials_expected=message.trials_expected,
+                trials_void=message.trials_void,
+                spent=message.budget.spent,
+                limit=limit if math.isfinite(limit) else None,
+                unit=message.budget.unit,
+                time_left=message.time_left if math.isfinite(message.time_left) else None,
+            )
+        )
+        if not message.instruction:
+            self._console.trial_ended()
+
+    def _on_stopped(self, message: Stopped) -> None:
+        self._console.tell_stop(message.reason or "stopped" if message.stopped else "")
+
+    def _look(self) -> None:
+        silence = self._camera.silence if self._camera is not None else ""
+        self._console.tell_problems((silence,) if silence else ())
+
+
+def _fault_of(answer: Answer) -> Any:
+    codes = {"void": Fault.VOIDED, "skip": Fault.SKIPPED}
+    return fault_to_msg(codes.get(answer.decision, Fault.NONE), answer.reason)
+
+
+def main() -> None:
+    """Run the node."""
+    run_node(Operator)
+
+
+if __name__ == "__main__":
+    main()
