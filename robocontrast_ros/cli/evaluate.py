@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from robocontrast_ros.cli import fast
+from robocontrast_ros.cli.console import ConsoleNotice
 from robocontrast_ros.cli.live import LiveView
 from robocontrast_ros.cli.processes import (
     ProcessDied,
@@ -217,9 +218,12 @@ def _run_processes(begin: Callable[[], Processes], view: LiveView, run: RunFolde
 
 
 def _watch(processes: Processes, look: Callable[[], None], view: LiveView, console: Console, run: RunFolder) -> int:
+    notice = ConsoleNotice(run, console)
+
     def poll() -> None:
         look()
         view.update()
+        notice.update()
 
     try:
         code = processes.watch(poll)

@@ -57,6 +57,10 @@ def evaluate(
     strategy: StrategyOption = None,
     settings: SetOption = None,
     namespace: NamespaceOption = "",
+    practice: Annotated[
+        bool,
+        typer.Option("--practice", help="Practise: a simulated table and robot, set up by the person at the console."),
+    ] = False,
     resume: Annotated[Path | None, typer.Option(help="Run folder of a session to resume.", show_default=False)] = None,
 ) -> None:
     """Run an evaluation session in simulation and show its results.
@@ -81,6 +85,7 @@ def evaluate(
         size=size,
         strategy=strategy,
         settings=parse_settings(settings or (), SETTING),
+        practice=practice or None,
     )
     if resume is not None:
         given = [*(["session"] if session is not None else ()), *overrides.given()]
@@ -179,6 +184,15 @@ def serve(
     from robocontrast_ros.cli.serve import serve_policy
 
     serve_policy(policy, domain, timeout, load_timeout, namespace)
+
+
+@app.command()
+@one_line_errors
+def console(run: Annotated[Path, typer.Argument(help="Run folder of a session with a console.")]) -> None:
+    """Show how the page of the person at the robot is opened: its link, and the QR code of it."""
+    from robocontrast_ros.cli.console import show_access
+
+    show_access(run, Console())
 
 
 @app.command()

@@ -25,8 +25,14 @@ LEADER = "episode_manager"
 WATCHDOG = "watchdog"
 """The node that stops the robot, on the wall clock alone."""
 
+OPERATOR = "operator"
+"""The node with the console of the person at the robot."""
+
 CONTAINER = "container"
 """The process with the nodes that may be composed."""
+
+A_MONTH = 30 * 86400.0
+"""How long a person at the console may take for an answer [s]."""
 
 NO_SHARED_MEMORY = "--no-shared-memory"
 """Argument of an executable whose process shares no memory with others."""
@@ -170,9 +176,12 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "spawnables": sorted(task.scenes.models.values()),
         "camera_period": 0.0 if when_asked else period,
         "real_time": not world.lockstep,
+        # An arm that nobody resets begins at rest, and is sent to its start by commands.
+        **({} if world.features.resets_robot else {"start_position": []}),
     }
     watched, limits = not world.lockstep, session.parameters.watchdog
     simulator_services = {name: f"{named.simulator.rstrip('/')}/{name}" for name in SIMULATOR_SERVICES}
+    console, features = session.parameters.operator, world.features
     bridge = {
         **simulator_services,
         "task": task_file,
@@ -182,6 +191,9 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "plays": not world.lockstep,
         "contacts_topic": robot.contacts_topic if robot.reports_contacts else "",
         "scene_period": period,
+        "operator": OPERATOR,
+        "position_tolerance": console.position_tolerance,
+        "orientation_tolerance": console.orientation_tolerance,
         "timeout": timeouts.set_up,
         "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,
@@ -242,9 +254,12 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "rest": not world.features.resets_robot and kind_of(robot).way is not None,
         "recorder": "recorder" if recording is not None else "",
         "watchdog": WATCHDOG if watched else "",
-        "setup_timeout": timeouts.set_up + 5.0,
+        "operator": OPERATOR if features.console else "",
+        "rest_first": features.camera,
+        # Who carries things may have lunch meanwhile; an abort is noticed at once.
+        "setup_timeout": A_MONTH if features.console else timeouts.set_up + 5.0,
         "answer_timeout": timeouts.scoring,
-        "judge_timeout": timeouts.judge,
+        "judge_timeout": A_MONTH if features.console else timeouts.judge,
         # The recorder answers when the last messages are there, or after its own limit.
         "recording_timeout": timeouts.recording + 5.0,
         # A policy that hung is loaded again and warmed up before the next episode's first step.
@@ -262,6 +277,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     led = {
         **({"simulator": simulator} if world.features.embedded else {}),
         "sim_bridge": bridge,
+        **({OPERATOR: {"run": str(run.path)}} if features.console else {}),
         **({"policy_server": server} if session.policy_file else {}),
         **({WATCHDOG: watchdog} if watched else {}),
         "scorer": {"task": task_file, "judge": named.judge, "scores": list(session.parameters.scores)},

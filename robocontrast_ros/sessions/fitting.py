@@ -10,7 +10,7 @@ from typing import Any
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, plugin_names, resolve_uri
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.domain import ScoreSpec
-from robocontrast_ros.episodes.judging import Judge
+from robocontrast_ros.episodes.judging import Camera, Judge, Person
 from robocontrast_ros.episodes.scoring import Score
 from robocontrast_ros.episodes.scoring.success import Success
 from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
@@ -209,7 +209,19 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
         expected = f"simulator, for backend '{parameters.backend}' has its own"
         cure = "For a simulator that runs already take `backend: simulation_interfaces`."
         raise ConfigurationError(*origin("world.simulator")[:2], parameters.simulator, expected, cure)
+    _check_judge(parameters, judge, features, origin)
     return LoadedWorld(features, pacer.steps_world, judge)
+
+
+def _check_judge(
+    parameters: WorldParameters, judge: Judge, features: BackendFeatures, origin: Callable[[str], Origin]
+) -> None:
+    """Refuse the person as a judge where there is no console, and the camera where no camera reads the scene."""
+    needed = {Person: features.console, Camera: features.camera}.get(type(judge), True)
+    if not needed:
+        backends = "operator, practice" if isinstance(judge, Person) else "operator_camera, practice_camera"
+        expected = f"true_scene or outside, or one of the backends {backends}, for backend '{parameters.backend}'"
+        raise ConfigurationError(*origin("world.judge")[:2], parameters.judge, expected)
 
 
 def checked_metric(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from robocontrast_ros.configuration import ConfigurationError, make_plugin, parse_record, with_settings
+from robocontrast_ros.configuration import ConfigurationError, make_plugin, parse_record, read_yaml, with_settings
+from robocontrast_ros.configuration.files import find_file, is_path
+from robocontrast_ros.robots.drivers import DRIVER_PORTS
 from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.strategies.protocol import PerturbationUse
 
@@ -28,6 +31,7 @@ class Overrides:
         repeats: how often each instance is run.
         size: number of test instances.
         strategy: its name. One that uses no perturbations takes those of the file away.
+        practice: whether the embedded simulator plays the real table, and its robot the real one.
         settings: dotted key of the session's file -> value; none that an option above sets.
     """
 
@@ -42,6 +46,7 @@ class Overrides:
     repeats: int | None = None
     size: int | None = None
     strategy: str | None = None
+    practice: bool | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def given(self) -> dict[str, Any]:
@@ -50,7 +55,7 @@ class Overrides:
         Raises:
             ConfigurationError: two of them set the same key, or exclude one another.
         """
-        options = {key: value for key, value in vars(self).items() if value is not None and key != "settings"}
+        options = {key: value for key, value in vars(self).items() if value is not None and key not in _NO_KEYS}
         given = {_KEYS.get(option, option): value for option, value in options.items()}
         if self.policy_server is not None:
             wanted = _SERVERS.get(self.policy_server)
@@ -67,6 +72,9 @@ class Overrides:
         return given
 
 
+_NO_KEYS = ("settings", "practice")
+"""Options that are no key of the session's file: ``given_keys`` says what follows from practice."""
+
 _KEYS = {"policy_server": "policy_server.external", "size": "test_set.size", "strategy": "strategy.name"}
 """Option -> key of the session's file, where they differ."""
 
@@ -77,8 +85,23 @@ _SERVERS: dict[str, dict[str, Any]] = {
 """What the option `policy_server` stands for."""
 
 
-def given_keys(parameters: SessionParameters, overrides: Overrides) -> dict[str, Any]:
-    """Return the values of the command line by dotted key, with those that follow from them."""
+def _simulated(robot: str, folder: Path) -> str:
+    """Return the robot whose file a real one's file extends; the robot itself where it is simulated."""
+    path = find_file("robots", robot, "command line", "robot", folder)
+    content = read_yaml(path)
+    if content.get("port") in DRIVER_PORTS and content.get("extends"):
+        return str(find_file("robots", str(content["extends"]), str(path), "extends", path.parent))
+    return str(path) if is_path(robot) else robot
+
+
+def given_keys(parameters: SessionParameters, overrides: Overrides, folder: Path) -> dict[str, Any]:
+    """Return the values of the command line by dotted key, with those that follow from them.
+
+    Args:
+        parameters: those of the session's file.
+        overrides: those of the command line.
+        folder: of the session's file.
+    """
     given = overrides.given()
     if overrides.policy and (overrides.policy_server == "external" or parameters.policy_server.external):
         raise ConfigurationError(
@@ -88,6 +111,14 @@ def given_keys(parameters: SessionParameters, overrides: Overrides) -> dict[str,
             "nothing beside a policy server elsewhere, which has its own",
             "Name it to `robocontrast serve`, or to `robocontrast swap` while the session runs.",
         )
+    if overrides.practice:
+        world = parameters.world
+        camera = ("world.judge" not in given and world.judge == "camera") or given.get("world.judge") == "camera"
+        camera = camera or given.get("world.backend", world.backend) in ("operator_camera", "practice_camera")
+        given["world.backend"] = "practice_camera" if camera else "practice"
+        given["world.pacing"] = "wall_clock"
+        robot = str(given.get("robot", parameters.robot))
+        given["robot"] = _simulated(robot, Path.cwd() if "robot" in given else folder)
     if overrides.strategy is not None and "strategy.perturbations" not in given:
         strategy = make_plugin("strategies", overrides.strategy, "command line", "strategy.name")
         if strategy.uses_perturbations is PerturbationUse.NONE:

@@ -18,6 +18,7 @@ intervention_to_msg = DOMAIN.intervention
 progress_to_msg = DOMAIN.progress
 result_to_msg = DOMAIN.result
 move_to_msg = DOMAIN.move
+judgement_to_msg = DOMAIN.judgement
 
 
 def fault_from_msg(message: FaultMsg) -> tuple[Fault, str]:
