@@ -36,9 +36,8 @@ class ConsoleClient:
         """
         self._ask = node.create_client(AskMoves, f"{operator}/ask_moves")
         self._read = node.create_client(ReadTable, f"{operator}/read_table")
-        for client in (self._ask, self._read):
-            with fault_without_answer(Fault.JUDGE_LOST):
-                wait_for(client, timeout)
+        with fault_without_answer(Fault.JUDGE_LOST):
+            wait_for(self._ask, timeout)
 
     def ask_moves(self, question: SetUpQuestion) -> Answer:
         """Return the person's answer, however long it takes."""

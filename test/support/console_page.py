@@ -1,0 +1,134 @@
+"""A scripted person at the console's page, in a real browser at phone size."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from chromium import CHROMIUM
+from playwright.sync_api import Page, sync_playwright
+
+from robocontrast_ros.console.access import read_access
+
+PHONE = {"width": 390, "height": 844}
+LEAST_TARGET = 44
+"""Least width and height of what is tapped [CSS pixel]."""
+
+
+@contextmanager
+def browser() -> Iterator[object]:
+    """Open the browser."""
+    with sync_playwright() as playwright:
+        # The sandbox needs what containers seldom allow; the page is our own.
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class PersonAtThePage:
+    """Looks at the page, and taps what it offers."""
+
+    def __init__(self, browser, link: str, pictures: Path | None = None, timeout: float = 60.0) -> None:
+        """Open the page in a context of its own, as another phone has.
+
+        Args:
+            browser: the browser.
+            link: of the console, with its token.
+            pictures: folder for a picture of each state; none where left out.
+            timeout: how long a state is waited for [s].
+        """
+        self.context = browser.new_context(viewport=PHONE, device_scale_factor=2, has_touch=True)
+        self.page: Page = self.context.new_page()
+        self.errors: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(link)
+        self._pictures, self._timeout = pictures, timeout
+        self.seen: dict[str, int] = {}
+
+    @property
+    def phase(self) -> str:
+        """The state that the page shows."""
+        return self.page.evaluate("document.body.dataset.phase || ''")
+
+    @property
+    def step(self) -> int:
+        """The number of what is asked."""
+        return int(self.page.evaluate("document.body.dataset.step || -1"))
+
+    def wait_for(self, *phases: str, after: int = -1) -> str:
+        """Wait until the page shows one of these states, of a step later than another; look at its targets."""
+        deadline = time.monotonic() + self._timeout
+        while not (self.phase in phases and self.step > after):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the page shows '{self.phase}', expected {phases}: {self.text}")
+            self.page.wait_for_timeout(50)
+        self.look()
+        return self.phase
+
+    @property
+    def text(self) -> str:
+        """All text of the page."""
+        return self.page.inner_text("body")
+
+    def look(self) -> None:
+        """Check the targets of the present state, and take a picture of it."""
+        phase = self.phase
+        self.seen[phase] = self.seen.get(phase, 0) + 1
+        if self._pictures is not None and self.seen[phase] == 1:
+            self.page.wait_for_timeout(900)
+            self.page.screenshot(path=self._pictures / f"{phase}.png")
+        small, low = self.page.evaluate(TARGETS, LEAST_TARGET)
+        assert small == [], f"{phase}: targets smaller than {LEAST_TARGET} px: {small}"
+        assert low, f"{phase}: the primary action is not in the lower half"
+
+    def tap(self, selector: str) -> None:
+        """Tap something."""
+        self.page.locator(selector).first.tap(timeout=self._timeout * 1000)
+
+    def tap_primary(self) -> None:
+        """Tap the primary action."""
+        self.tap("#primary:not([disabled])")
+
+    def choose(self, command: str) -> None:
+        """Tap one of the other actions."""
+        self.tap(f'#choices [data-command="{command}"]:not([disabled])')
+
+    def give_reason(self, words: str) -> None:
+        """Answer the question of the sheet in words."""
+        self.page.fill("#sheet input", words)
+        self.tap("#sheet button.on")
+
+    def close(self) -> None:
+        """Close the page; raise where a script of it failed."""
+        self.context.close()
+        assert self.errors == []
+
+
+TARGETS = """least => {
+  const shown = element => { const box = element.getBoundingClientRect(); return box.width > 0 && box.height > 0; };
+  const box = element => element.closest("label") ? element.closest("label").getBoundingClientRect()
+                                                  : element.getBoundingClientRect();
+  const small = [...document.querySelectorAll("button, input, textarea, select, a")].filter(shown)
+    .filter(element => box(element).width < least || box(element).height < least)
+    .map(element => element.outerHTML.slice(0, 90));
+  const primary = document.getElementById("primary");
+  return [small, primary.hidden || primary.getBoundingClientRect().top >= innerHeight / 2];
+}"""
+
+
+def link_of(run: Path, timeout: float = 60.0) -> str:
+    """Wait for a run's console, and return the link to it."""
+    deadline = time.monotonic() + timeout
+    while (access := read_access(run)) is None:
+        if time.monotonic() > deadline:
+            raise AssertionError(f"no console in {run}")
+        time.sleep(0.1)
+    return access.link
+
+
+def state_of(person: PersonAtThePage) -> dict:
+    """Return the state as the session sends it."""
+    return json.loads(person.page.evaluate("JSON.stringify(state)"))
