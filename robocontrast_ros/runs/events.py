@@ -117,12 +117,21 @@ class PolicyRefused:
 
 @dataclass(frozen=True)
 class TrialSkipped:
-    """A perturbation that could not be applied to a test instance, and why."""
+    """A perturbation that could not be applied to a test instance, and why.
+
+    Attributes:
+        base_id: instance_id of the test instance.
+        perturbation: its name, or ``base``.
+        reason: why, in words.
+        time: seconds since the epoch.
+        by_person: whether the person at the robot left it out, and not the strategy.
+    """
 
     base_id: str
     perturbation: str
     reason: str
     time: float
+    by_person: bool = False
     event: Literal["trial_skipped"] = "trial_skipped"
 
 

@@ -27,6 +27,7 @@ class History:
         finished: the trials that count, in order.
         served: the policy of each of these trials; None where unknown.
         skipped: (base_id, perturbation) of what could not be applied.
+        left_out: those of them that the person at the robot left out.
         spent: sum of all set-up costs.
         pending_cost: set-up costs of the trial that is not finished yet.
         void: number of void attempts.
@@ -42,6 +43,7 @@ class History:
     finished: list[TrialFinished] = field(default_factory=list)
     served: list[PolicyLoaded | None] = field(default_factory=list)
     skipped: set[tuple[str, str]] = field(default_factory=set)
+    left_out: set[tuple[str, str]] = field(default_factory=set)
     spent: float = 0.0
     pending_cost: float = 0.0
     void: int = 0
@@ -64,6 +66,8 @@ class History:
         """Take one more event into account."""
         if isinstance(event, TrialSkipped):
             self.skipped.add((event.base_id, event.perturbation))
+            if event.by_person:
+                self.left_out.add((event.base_id, event.perturbation))
         elif isinstance(event, SetUp):
             self.spent += event.cost
             self.pending_cost += event.cost

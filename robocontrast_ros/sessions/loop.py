@@ -54,11 +54,12 @@ from robocontrast_ros.sessions.blocks import TrialSequence
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.early_stopping import Stopping, begin_stopping
 from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.leaving_out import REASON, can_leave_out, without
 from robocontrast_ros.sessions.reading import AsRead, unread
 from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
 from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import scenes_match, setup_moves
-from robocontrast_ros.strategies.protocol import Completed, Skipped, solved_at_start
+from robocontrast_ros.strategies.protocol import Completed, Skipped, StrategyContext, solved_at_start
 from robocontrast_ros.strategies.tour import in_cheapest_order
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.numerics import machine
@@ -107,6 +108,10 @@ class _Finished(Exception):
     """Leaves the loop with the reason and detail of ``SessionFinished``."""
 
 
+class _LeftOut(Exception):
+    """A trial was left out."""
+
+
 class Session:
     """One run of an evaluation on a bench."""
 
@@ -141,6 +146,8 @@ class Session:
         self._expected = 0
         self._next = 0
         self._stopping: Stopping | None = None
+        self._tested = 0
+        self._context: StrategyContext | None = None
         self._trial: Trial | None = None
         self._result: TrialResult | None = None
 
@@ -234,10 +241,28 @@ class Session:
         as_read = tuple(AsRead(perturbation, self._next_policy, moves) for perturbation in context.perturbations)
         context = replace(context, perturbations=as_read)
         self._expected = evaluation.strategy.trials_expected(context)
-        done = tuple(self._history.finished)
-        self._report(SessionState.RUNNING, "resumed" if done else "started")
+        self._report(SessionState.RUNNING, "resumed" if self._history.finished else "started")
         self._report(SessionState.RUNNING, "planning the trials")
-        steps = evaluation.strategy.run(context)
+        while True:
+            try:
+                self._follow(context)
+                return
+            except _LeftOut:
+                # The strategy is asked anew, and sent the results so far again, as in a session that is resumed.
+                self._report(SessionState.RUNNING, "planning the trials")
+
+    def _follow(self, context: StrategyContext) -> None:
+        """Send results to the strategy until it has no more trials.
+
+        Raises:
+            _Finished: it ends before.
+            _LeftOut: a trial was left out, so that the strategy has to be asked anew.
+            BenchFault: it is interrupted.
+        """
+        evaluation = self._evaluation
+        self._context, self._next = context, 0
+        done = tuple(self._history.finished)
+        steps = evaluation.strategy.run(without(context, self._history.left_out))
         answer: Completed | None = None
         sequence = TrialSequence(evaluation.seed)
         while True:
@@ -261,8 +286,9 @@ class Session:
                 self._run_trial(trial)
             self._next = index + 1
             finished = self._history.finished[index]
-            answer = Completed(replace(finished.result, final_scene=finished.scene_left), finished.cost)
-            if self._stopping is not None:
+            answer = _sent(finished)
+            if self._stopping is not None and index >= self._tested:
+                self._tested = index + 1
                 self._stopping.add(finished, self._history.served[index])
                 if self._stopping.decided:
                     raise _Finished("decided", self._stopping.detail)
@@ -312,17 +338,49 @@ class Session:
                 return
             except BenchFault as error:
                 fault = _explained(error, trial)
+                if fault.fault is Fault.SKIPPED:
+                    fault = self._leave_out(trial, fault)
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
                     raise
-                # Where a person releases it, no number of attempts says that it cannot work.
-                retries += fault.fault is not Fault.ROBOT_STOPPED or not self._stopped()
+                # Where a person decides it, or releases the robot, no number of attempts says that it cannot work.
+                by_person = fault.fault is Fault.VOIDED or (fault.fault is Fault.ROBOT_STOPPED and self._stopped())
+                retries += not by_person
                 if retries > self._evaluation.void_retries:
                     detail = (
                         f"trial {trial.trial_id} was void {retries} times in a row, the last time because of "
                         f"{fault}. Fix the cause, then resume the session."
                     )
                     raise BenchFault(fault.fault, detail) from None
+
+    def _leave_out(self, trial: Trial, fault: BenchFault) -> BenchFault:
+        """Leave a trial out, as the person at the robot asks, a base trial with the perturbed trials of its instance.
+
+        Returns:
+            The fault of an attempt that is made again, where the strategy cannot go on without the trial.
+
+        Raises:
+            _LeftOut: it is left out.
+        """
+        wanted = {(trial.base_id, trial.perturbation)}
+        done = [(event.trial, _sent(event)) for event in self._history.finished]
+        left_out = self._history.left_out | wanted
+        strategy, seed = self._evaluation.strategy, self._evaluation.seed
+        possible = can_leave_out(strategy, self._context, left_out, done, seed, self._go_to)
+        self._go_to(len(done))
+        if not possible:
+            why = f"cannot be left out: '{strategy.name}' needs it, or a repeat of it was run; it is run again"
+            return BenchFault(Fault.VOIDED, f"{why} ({fault.detail})")
+        self._void(trial, fault)
+        others = [p.name for p in self._context.perturbations] if trial.is_base else []
+        for name in (trial.perturbation, *others):
+            if (trial.base_id, name) not in self._history.skipped:
+                reason = f"{REASON}: {fault.detail}"
+                self._append(TrialSkipped(trial.base_id, name, reason, self._clock(), by_person=True))
+        raise _LeftOut
+
+    def _go_to(self, trial: int) -> None:
+        self._next = trial
 
     def _checkpoint(self) -> None:
         """Wait while paused, and swap the policy where another one is asked for.
@@ -556,6 +614,11 @@ class Session:
         if math.isfinite(budget.limit) and budget.spent > 0.0:
             left = min(left, budget.remaining / (budget.spent / len(finished)))
         return left * math.fsum(trial.wall_time for trial in finished) / len(finished)
+
+
+def _sent(finished: TrialFinished) -> Completed:
+    """Return what the strategy is sent for a trial."""
+    return Completed(replace(finished.result, final_scene=finished.scene_left), finished.cost)
 
 
 def _explained(fault: BenchFault, trial: Trial) -> BenchFault:

@@ -200,7 +200,7 @@ const END = { command: "end", words: "End session …",
   act: () => askYes("End the session? It can be resumed.", "End", () => send("end")) };
 
 function showWaiting() {
-  put(make("p", { class: "quiet" }, state.detail || "the session prepares the next trial"));
+  put(make("p", { class: "quiet" }, "The robot and the session prepare the next trial. Keep out of the robot's reach."));
   setPrimary("");
   setChoices(PAUSE, END, STOP);
 }

@@ -1,0 +1,102 @@
+"""What the person at the robot leaves out, or declares void."""
+
+import pytest
+from line_world import LineBench, line_evaluation
+
+from robocontrast_ros.domain import BASE, Fault
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.runs.events import SessionInterrupted, TrialFinished, TrialSkipped, TrialVoid
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.sessions.loop import run_session
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.jsonl"
+
+
+class Person(LineBench):
+    """Skips or voids what it is told to, once."""
+
+    def __init__(self, fault, *trials):
+        super().__init__()
+        self.fault, self.trials, self.asked = fault, list(trials), []
+
+    def execute(self, trial, attempt):
+        self.asked.append((trial.base_id, trial.perturbation))
+        if (trial.base_id, trial.perturbation, trial.repeat) in self.trials:
+            self.trials.remove((trial.base_id, trial.perturbation, trial.repeat))
+            raise BenchFault(self.fault, "the block is broken")
+        return super().execute(trial, attempt)
+
+
+def of(path, kind):
+    return [event for event in read_journal(path).events if isinstance(event, kind)]
+
+
+def run_of(path):
+    return [(e.trial.base_id, e.trial.perturbation) for e in of(path, TrialFinished)]
+
+
+def all_trials(tmp_path, **changes):
+    path = tmp_path / "undisturbed.jsonl"
+    run_session(line_evaluation(**changes), LineBench(), path)
+    return run_of(path)
+
+
+def test_a_perturbed_trial_that_is_left_out_is_not_run_and_the_others_are(path, tmp_path):
+    undisturbed = all_trials(tmp_path)
+    wanted = next(trial for trial in undisturbed if trial[1] != BASE)
+    assert run_session(line_evaluation(), Person(Fault.SKIPPED, (*wanted, 0)), path).reason == "all_trials"
+    assert set(run_of(path)) == set(undisturbed) - {wanted}
+    skipped = [e for e in of(path, TrialSkipped) if e.by_person]
+    assert [(e.base_id, e.perturbation) for e in skipped] == [wanted]
+    assert "the block is broken" in skipped[0].reason
+    assert [e.fault for e in of(path, TrialVoid)] == [Fault.SKIPPED]
+
+
+def test_a_base_trial_is_left_out_with_the_perturbed_trials_of_its_instance(path, tmp_path):
+    undisturbed = all_trials(tmp_path)
+    base_id = undisturbed[-1][0]
+    run_session(line_evaluation(), Person(Fault.SKIPPED, (base_id, BASE, 0)), path)
+    assert run_of(path) == [trial for trial in undisturbed if trial[0] != base_id]
+    skipped = {(e.base_id, e.perturbation) for e in of(path, TrialSkipped) if e.by_person}
+    assert {trial for trial in undisturbed if trial[0] == base_id} <= skipped
+
+
+def test_a_session_that_is_resumed_leaves_the_same_out(path, tmp_path):
+    undisturbed = all_trials(tmp_path)
+    wanted = next(trial for trial in undisturbed if trial[1] != BASE)
+    later = undisturbed[-1]
+    bench = Person(Fault.SKIPPED, (*wanted, 0))
+    whole, stop = bench.execute, later
+
+    def execute(trial, attempt):
+        if (trial.base_id, trial.perturbation) == stop:
+            raise BenchFault(Fault.ABORTED, "enough for today")
+        return whole(trial, attempt)
+
+    bench.execute = execute
+    assert isinstance(run_session(line_evaluation(), bench, path), SessionInterrupted)
+    fresh = LineBench()
+    fresh.present = bench.present
+    assert run_session(line_evaluation(), fresh, path, resume=True).reason == "all_trials"
+    assert set(run_of(path)) == set(undisturbed) - {wanted}
+
+
+def test_a_repeat_of_what_was_run_is_run_again_instead_of_left_out(path):
+    evaluation = line_evaluation(repeats=2, test_set_size=1)
+    base_id = evaluation.test_set()[0].instance_id
+    assert run_session(evaluation, Person(Fault.SKIPPED, (base_id, BASE, 1)), path).reason == "all_trials"
+    (void,) = of(path, TrialVoid)
+    assert void.fault is Fault.VOIDED and "it is run again" in void.detail
+    assert not [e for e in of(path, TrialSkipped) if e.by_person]
+
+
+def test_what_a_person_declares_void_is_no_attempt_that_failed(path, tmp_path):
+    undisturbed = all_trials(tmp_path)
+    first = (*undisturbed[0], 0)
+    bench = Person(Fault.VOIDED, first, first, first)
+    assert run_session(line_evaluation(void_retries=0), bench, path).reason == "all_trials"
+    assert run_of(path) == undisturbed
+    assert [e.fault for e in of(path, TrialVoid)] == [Fault.VOIDED] * 3
