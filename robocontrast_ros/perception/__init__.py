@@ -4,7 +4,7 @@ from robocontrast_ros.perception.camera import CalibratedCamera, load_camera, re
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
 from robocontrast_ros.perception.estimator import SceneEstimator
 from robocontrast_ros.perception.solids import Block, read_block
-from robocontrast_ros.perception.tags import ObjectTag
+from robocontrast_ros.perception.tags import ObjectTag, Support
 from robocontrast_ros.perception.verdicts import Verdict, verdict
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "ObjectTag",
     "SceneEstimate",
     "SceneEstimator",
+    "Support",
     "Verdict",
     "load_camera",
     "read_block",

@@ -94,7 +94,8 @@ class CalibratedCamera:
 
     def shift_at(self, distance: float) -> float:
         """Return the standard deviation of what the calibration's own error shifts at a distance, both in [m]."""
-        return math.hypot(self.position_error, self.orientation_error * distance)
+        # Both errors are those of three axes together, and what is seen is shifted along two.
+        return math.hypot(self.position_error, self.orientation_error * distance) / math.sqrt(2.0)
 
 
 def load_camera(file: Path, info: Path | None = None) -> CalibratedCamera:

@@ -16,10 +16,12 @@ from robocontrast_ros.perception.camera import CalibratedCamera
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
 from robocontrast_ros.perception.pictures import problems_of
 from robocontrast_ros.perception.solids import Block
-from robocontrast_ros.perception.tags import FITS, ObjectTag, Placed, SeenTags, TagReader, place, seen_off
+from robocontrast_ros.perception.tags import FITS, ObjectTag, Placed, SeenTags, Support, TagReader, place, seen_off
 
 MISFIT = 3.0
 """Distance of a tag fixed to the world from where it should be that shows that something was moved [pixel]."""
+AROUND = 0.015
+"""How much farther than a support reaches something on it may be seen [m]."""
 MOST = 0.5
 """Share of the objects that have to fit badly for the calibration to be the likely reason."""
 SHAPE = "what is seen has another shape"
@@ -36,7 +38,7 @@ class SceneEstimator:
         *,
         tags: Mapping[str, Sequence[ObjectTag]] | None = None,
         blocks: Mapping[str, Block] | None = None,
-        supports: Mapping[str, Sequence[float]] | None = None,
+        supports: Mapping[str, Sequence[Support]] | None = None,
         fixed_tags: Sequence[ObjectTag] = (),
         given: Collection[str] = (),
         table: float = 0.0,
@@ -51,7 +53,7 @@ class SceneEstimator:
             expected: scene whose objects are looked for; its poses are not used, except those of ``given``.
             tags: name in the scene -> tags on it.
             blocks: model -> block, for those without tags.
-            supports: model -> heights above its origin at which something else may stand on it, or in it [m].
+            supports: model -> where something else may stand on it, or in it.
             fixed_tags: tags that are fixed to the world, with their poses in its frame: they show whether the camera
                 still stands where it was calibrated.
             given: names of what is not looked for and stands as expected, such as the table itself.
@@ -118,19 +120,22 @@ class SceneEstimator:
         """Return where tagged objects are; first those on the table, then those on others."""
         placed: dict[str, Placed] = {}
         for name, own in self._tags.items():
-            found = place(self._camera, own, seen.corners, ())
+            found = place(self._camera, own, seen.corners, (), self._table)
             if found is not None:
                 placed[name] = found
         rough = {name: found.pose.position[2] for name, found in placed.items()}
         for name in sorted(rough, key=rough.get):
-            mine = placed[name].pose.xy
-            heights = [self._table]
+            mine, heights, on_top = placed[name].pose.xy, [], False
             for other, below in placed.items():
-                model = self._expected[other].model
-                # Only what is beneath it can carry it: nothing is wider than half a metre.
-                if other != name and math.dist(mine, below.pose.xy) < 0.25:
-                    heights += [below.pose.position[2] + up for up in self._supports.get(model, ())]
-            again = place(self._camera, self._tags[name], seen.corners, heights)
+                for support in self._supports.get(self._expected[other].model, ()):
+                    away = math.dist(mine, below.pose.xy)
+                    if other != name and away < support.reach + AROUND:
+                        heights.append(below.pose.position[2] + support.height)
+                        on_top |= away < support.reach / 2.0
+            # What is right above another thing stands on it.
+            if not on_top:
+                heights.append(self._table)
+            again = place(self._camera, self._tags[name], seen.corners, heights, self._table)
             if again is not None:
                 placed[name] = again
         return placed
@@ -187,7 +192,7 @@ class SceneEstimator:
             problems.append(f"None of the tags {numbers} that are fixed to the table is seen. Uncover one.")
         bad = [p.off > FITS or any("above or below" in reason for reason in p.unsure) for p in placed.values()]
         bad += [any(SHAPE in reason for reason in f.unsure) for f in found.values() if f is not None]
-        if len(bad) > 1 and sum(bad) > MOST * len(bad):
+        if sum(bad) > 2 and sum(bad) > MOST * len(bad):
             problems.append(f"{sum(bad)} of {len(bad)} objects do not look as the calibration tells. {advice}")
         return tuple(problems)
 

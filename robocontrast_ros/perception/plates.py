@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.images.boards import DICTIONARY
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.perception.tags import LAST, ObjectTag
+from robocontrast_ros.perception.tags import LAST, ObjectTag, Support
 
 MODULES = 10
 """Modules along a printed tag's side, its white border included; the black square has two less."""
@@ -114,17 +114,13 @@ def _places(model: ObjectModel, size: float) -> Sequence[tuple[float, float, flo
     return tuple((math.copysign(reach, sign), 0.0, 4.0 * THICK) for sign in (1.0, -1.0))
 
 
-def supports(models: Iterable[ObjectModel]) -> dict[str, tuple[float, ...]]:
-    """Return at which heights above each object's origin something may stand on it or in it [m]."""
-    return {
-        model.model: tuple(
-            height
-            for height in (
-                model.top.z if model.top is not None else None,
-                model.cavity.floor if model.cavity is not None else None,
-            )
-            if height is not None
+def supports(models: Iterable[ObjectModel]) -> dict[str, tuple[Support, ...]]:
+    """Return where something may stand on each object or in it: model -> supports."""
+    found = {}
+    for model in models:
+        places = [(model.top.polygon, model.top.z)] if model.top is not None else []
+        places += [(model.cavity.polygon, model.cavity.floor)] if model.cavity is not None else []
+        found[model.model] = tuple(
+            Support(height, max(math.hypot(*corner) for corner in polygon)) for polygon, height in places
         )
-        for model in models
-        if not model.fixed
-    }
+    return found

@@ -32,6 +32,8 @@ FLOATS = 0.004
 """Difference of heights that no error explains [m]."""
 SIGMAS = 4.0
 """Standard deviations within which a known height explains what is seen."""
+LONGEST = 0.1
+"""Step of least squares, at most [m]."""
 SMALL = 14.0
 """Side of a tag below which its number is hard to read [pixel]."""
 
@@ -63,6 +65,19 @@ class ObjectTag:
         own = np.array(((-half, half, 0.0), (half, half, 0.0), (half, -half, 0.0), (-half, -half, 0.0)))
         x, y, z, w = self.orientation
         return np.einsum("ij,kj->ki", quat2mat((w, x, y, z)), own) + self.position
+
+
+@dataclass(frozen=True)
+class Support:
+    """Where something else may stand on an object, or in it.
+
+    Attributes:
+        height: above the object's origin [m].
+        reach: how far the other's origin may be from the object's, in the plane [m].
+    """
+
+    height: float
+    reach: float
 
 
 @dataclass(frozen=True)
@@ -125,7 +140,11 @@ class TagReader:
 
 
 def place(
-    camera: CalibratedCamera, tags: Sequence[ObjectTag], seen: Mapping[int, Floats], heights: Sequence[float]
+    camera: CalibratedCamera,
+    tags: Sequence[ObjectTag],
+    seen: Mapping[int, Floats],
+    heights: Sequence[float],
+    table: float = 0.0,
 ) -> Placed | None:
     """Return where an object stands whose tags are seen; None where none is.
 
@@ -134,35 +153,33 @@ def place(
         tags: of the object.
         seen: number -> corners, shape (4, 2) [pixel].
         heights: at which the object's origin may be, world frame [m]: that of the table, and of what it may stand on.
+        table: height of the table [m].
     """
     mine = [tag for tag in tags if tag.number in seen]
     if not mine:
         return None
     points = np.concatenate([tag.corners for tag in mine])
     pixels = np.concatenate([seen[tag.number] for tag in mine])
-    free = _free(camera, points, pixels)
-    if free is None:
+    start = _on_table(camera, points, pixels, table)
+    if start is None:
         return None
-    turn, position = free
-    tilt = math.degrees(math.acos(min(max(float(turn[2, 2]), -1.0), 1.0)))
-    yaw = math.atan2(float(turn[1, 0]), float(turn[0, 0]))
-    start = np.array((*position, yaw))
     best, spread, off = _upright(camera, points, pixels, start, free_height=True)
     reasons = []
-    # Far above or below every height that is known, or far from upright, the object is not where a goal assumes it.
-    tilted = _off(camera, points, pixels, turn, position)
-    if tilt > UPRIGHT and off > max(2.0 * tilted, FITS):
-        qw, qx, qy, qz = mat2quat(turn).tolist()
-        x, y, z = position.tolist()
-        deviation = math.sqrt(float(np.linalg.eigvalsh(spread[:2, :2])[-1]))
-        return Placed(
-            Pose((x, y, z), (qx, qy, qz, qw)),
-            deviation,
-            math.sqrt(float(spread[3, 3])),
-            tilted,
-            (f"it does not stand upright: it is tilted by {tilt:.0f}°",),
-        )
-    error = math.sqrt(float(spread[2, 2])) + camera.shift_at(_distance(camera, position))
+    if off > FITS and (lying := _lying(camera, points, pixels)) is not None:
+        turn, position, tilted = lying
+        tilt = math.degrees(math.acos(min(max(float(turn[2, 2]), -1.0), 1.0)))
+        if tilt > UPRIGHT and tilted < off / 2.0:
+            qw, qx, qy, qz = mat2quat(turn).tolist()
+            x, y, z = position.tolist()
+            deviation = math.sqrt(float(np.linalg.eigvalsh(spread[:2, :2])[-1]))
+            return Placed(
+                Pose((x, y, z), (qx, qy, qz, qw)),
+                deviation,
+                math.sqrt(float(spread[3, 3])),
+                tilted,
+                (f"it does not stand upright: it is tilted by {tilt:.0f}°",),
+            )
+    error = math.sqrt(float(spread[2, 2])) + camera.shift_at(_distance(camera, best[:3]))
     near = min(heights, key=lambda height: abs(height - best[2])) if heights else None
     if near is not None and abs(near - best[2]) < max(SIGMAS * error, FLOATS):
         several = [h for h in heights if abs(h - best[2]) < 2.0 * error and abs(h - near) > FLOATS]
@@ -190,27 +207,36 @@ def seen_off(camera: CalibratedCamera, tag: ObjectTag, corners: Floats) -> float
     return float(np.sqrt(((camera.project(tag.corners) - corners) ** 2).sum(axis=1).mean()))
 
 
-def _free(camera: CalibratedCamera, points: Floats, pixels: Floats) -> tuple[Floats, Floats] | None:
-    """Return the rotation, shape (3, 3), and the position [m] of an object in the world, however it lies.
+def _on_table(camera: CalibratedCamera, points: Floats, pixels: Floats, table: float) -> Floats | None:
+    """Return x, y, z [m] and yaw [rad] of an object as if it stood on the table; None where that cannot be seen."""
+    seen = np.concatenate(
+        [camera.on_plane([pixel], table + point[2]) for pixel, point in zip(pixels, points, strict=True)]
+    )
+    if not np.isfinite(seen).all():
+        return None
+    own, middle = points[:, :2] - points[:, :2].mean(axis=0), seen.mean(axis=0)
+    away = seen - middle
+    yaw = math.atan2(float((own[:, 0] * away[:, 1] - own[:, 1] * away[:, 0]).sum()), float((own * away).sum()))
+    c, s = math.cos(yaw), math.sin(yaw)
+    x, y = points[:, :2].mean(axis=0)
+    return np.array((middle[0] - c * x + s * y, middle[1] - s * x - c * y, table, yaw))
 
-    A single square has two such poses: the more upright one is taken where both fit alike.
-    """
+
+def _lying(camera: CalibratedCamera, points: Floats, pixels: Floats) -> tuple[Floats, Floats, float] | None:
+    """Return how an object lies: rotation, shape (3, 3), position [m], and distance of its corners, RMS [pixel]."""
     k, d = camera.intrinsics.matrix, camera.intrinsics.distortion
-    flat = len(points) == 4
+    flat = np.linalg.matrix_rank(points - points.mean(axis=0), tol=1e-6) < 3
     flag = cv2.SOLVEPNP_IPPE if flat else cv2.SOLVEPNP_SQPNP
-    found, rotations, translations, errors = cv2.solvePnPGeneric(points, pixels, k, d, flags=flag)
+    found, rotations, translations, _ = cv2.solvePnPGeneric(points, pixels, k, d, flags=flag)
     if not found:
         return None
     to_camera, translation = camera.world_to_camera
     poses = []
-    for rotation, place_, error in zip(rotations, translations, np.ravel(errors), strict=True):
+    for rotation, place_ in zip(rotations, translations, strict=True):
         turn = np.einsum("ji,jk->ik", to_camera, cv2.Rodrigues(rotation)[0])
         position = np.einsum("ji,j->i", to_camera, place_.ravel() - translation)
-        poses.append((float(error), turn, position))
-    least = min(error for error, _, _ in poses)
-    fitting = [pose for pose in poses if pose[0] < 2.0 * least + 0.3]
-    _, turn, position = max(fitting, key=lambda pose: float(pose[1][2, 2]))
-    return turn, position
+        poses.append((turn, position, _off(camera, points, pixels, turn, position)))
+    return min(poses, key=lambda pose: pose[2])
 
 
 def _upright(
@@ -235,14 +261,15 @@ def _upright(
             moved[column] += change
             jacobian[:, k] = (off(moved) - error) / change
         step = np.linalg.lstsq(jacobian, -error, rcond=None)[0]
-        state[columns] += step
+        # Corners that are seen wrongly must not throw the object behind the camera.
+        state[columns] += step * min(1.0, LONGEST / max(float(abs(step[:-1]).max()), 1e-12))
         if abs(step).max() < 1e-6:
             break
     error = off(state)
     variance = max(float((error**2).sum()) / max(len(error) - len(columns), 1), CORNER**2)
     spread = np.zeros((4, 4))
     normal = np.einsum("ij,ik->jk", jacobian, jacobian)
-    spread[np.ix_(columns, columns)] = variance * np.linalg.inv(normal)
+    spread[np.ix_(columns, columns)] = variance * np.linalg.pinv(normal)
     return state, spread, math.sqrt(float((error**2).sum()) / (len(error) / 2))
 
 
