@@ -1,7 +1,7 @@
 """Blocks without tags: found by colour, and fitted by their outline.
 
-Each colour gives a map of how much of each pixel it covers. A block's pose is the one whose drawn silhouette, top and
-sides, is most like that map: first the best of a few yaws, then least squares over x, y and yaw. Blocks that are nearer to the
+Each colour gives a map of how much of each pixel it covers. A block's pose is the one whose drawn silhouette,
+top and sides, is most like that map: first the best of a few yaws, then least squares over x, y and yaw. Blocks that are nearer to the
 camera hide those behind them; what is neither background nor a block hides, too, and tells nothing.
 """
 
@@ -33,7 +33,7 @@ LEAST_CHROMA = 14.0
 """Of a pixel that may have a block's colour, CIE Lab; background has less once its own tint is taken away."""
 LEAST_COLOUR = 24.0
 """Of a block's colour."""
-APART = math.radians(32.0)
+APART = math.radians(22.0)
 """Angle in Lab's plane of colours up to which a pixel may have a block's colour."""
 COMMON = 0.03
 """Share of the picture from which a colour is background; what is rarer and no block hides something."""
@@ -50,12 +50,14 @@ FIRST_STEPS, STEPS, ROUNDS = 3, 5, 2
 
 HIDDEN = 0.35
 """Share of a block behind something from which its pose is unsure."""
-LEAST_MATCH = 0.80
+LEAST_MATCH = 0.68
 """Overlap of silhouette and patch, divided by their union, below which the pose is unsure."""
-AREA = 0.15
+AREA = 0.30
 """Share of the silhouette by which the visible area may differ from what it should be."""
 ALIKE = 0.08
 """Difference of two ways to name patches, as a share of a silhouette, below which both fit."""
+LEFT = 0.35
+"""Area of a colour that no block explains, in silhouettes, from which all blocks of the colour are unsure."""
 NOISE = 0.10
 """Least error of a pixel's cover, as least squares takes it; edges are correlated with their neighbours."""
 SYSTEMATIC = 0.10
@@ -169,6 +171,8 @@ class BlockFinder:
         present = [c for c in chosen.values() if c is not None]
         for candidate in present:
             self._measure(candidate, covers[candidate.block.colour], [c for c in present if c is not candidate])
+        for colour, names in self._colours.items():
+            self._doubt_strangers([chosen[name] for name in names if chosen[name] is not None], covers[colour])
         return {name: self._told(candidate) if candidate else None for name, candidate in chosen.items()}
 
     def turns(self, name: str) -> int:
@@ -179,12 +183,14 @@ class BlockFinder:
 
     def _maps(self, image: NDArray[np.uint8]) -> tuple[dict[tuple[float, float, float], Map], NDArray[np.bool_]]:
         """Return how much of each pixel each colour covers, and which pixels are neither blocks nor background."""
-        lab = cv2.cvtColor(cv2.GaussianBlur(image, (0, 0), 0.6), cv2.COLOR_RGB2LAB)
+        smooth = cv2.GaussianBlur(image, (0, 0), 0.6)
         inside = self._inside > 0
-        # The light's tint and the table's own: most of what is inside is table.
-        sample = lab[::4, ::4][inside[::4, ::4]]
-        tint = np.median(sample[:, 1:], axis=0)
-        a, b = (lab[..., k].astype(np.float32) - tint[k - 1] for k in (1, 2))
+        # The light's tint and the table's own are taken away: most of what is inside is table, and becomes grey.
+        tint = np.maximum(np.median(smooth[::4, ::4][inside[::4, ::4]], axis=0), 1.0)
+        gains = np.clip(tint.mean() / tint, 0.6, 1.7)
+        scale = np.clip(np.arange(256)[:, None] * gains, 0.0, 255.0).astype(np.uint8)
+        lab = cv2.cvtColor(cv2.LUT(smooth, scale.reshape(1, 256, 3)), cv2.COLOR_RGB2LAB)
+        a, b = (lab[..., k].astype(np.float32) - 128.0 for k in (1, 2))
         chroma, angle = cv2.cartToPolar(a, b)
         strong = inside & (chroma > LEAST_CHROMA)
         colours = list(self._colours)
@@ -343,6 +349,18 @@ class BlockFinder:
             np.maximum(drawn[part], candidate.cover, out=drawn[part])
         one = np.mean([c.cover.sum() for c in chosen]) if chosen else max(float(cover.sum()), 1.0)
         return float(np.abs(drawn - cover)[free].sum() / one)
+
+    @staticmethod
+    def _doubt_strangers(chosen: Sequence[_Candidate], cover: Map) -> None:
+        """Doubt all blocks of a colour where much of that colour belongs to none of them."""
+        if not chosen:
+            return
+        left = cover > SEEN
+        for candidate in chosen:
+            left[candidate.window.part] &= cv2.dilate(candidate.cover, np.ones((3, 3), np.uint8)) < 0.1
+        if left.sum() > LEFT * np.mean([candidate.cover.sum() for candidate in chosen]):
+            for candidate in chosen:
+                candidate.reasons.append("something else of its colour is in the picture")
 
     # -- fitting ----------------------------------------------------------------------------------
 

@@ -131,7 +131,7 @@ class SceneEstimator:
                     away = math.dist(mine, below.pose.xy)
                     if other != name and away < support.reach + AROUND:
                         heights.append(below.pose.position[2] + support.height)
-                        on_top |= away < support.reach / 2.0
+                        on_top |= away < support.inside
             # What is right above another thing stands on it.
             if not on_top:
                 heights.append(self._table)

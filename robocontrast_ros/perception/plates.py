@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 import cv2
 import mujoco
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from robocontrast_ros.images.boards import DICTIONARY
-from robocontrast_ros.objects import ObjectModel
+from robocontrast_ros.objects import ObjectModel, Polygon
 from robocontrast_ros.perception.tags import LAST, ObjectTag, Support
 
 MODULES = 10
@@ -20,6 +21,8 @@ THICK = 0.0005
 """Half the thickness of a plate [m]."""
 GAP = 0.004
 """Between an object and a plate beside it [m]."""
+GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
+"""Angle between the cards of one object and of the next [rad]: few of its multiples are near each other."""
 FINE = 16
 """Pixels of a module in the texture."""
 
@@ -80,8 +83,8 @@ def add_plates(spec: mujoco.MjSpec, body: mujoco.MjsBody, tags: Iterable[ObjectT
 def tags_for(models: Iterable[ObjectModel], size: float = 0.04, first: int = 100) -> dict[str, tuple[ObjectTag, ...]]:
     """Return tags for objects of a library, numbered in their order: model -> tags.
 
-    What nothing stands on or in has one on top. What has a top or a cavity, which the other object would cover, has two
-    on a card under it, in front and behind (along its x).
+    What nothing stands on or in has one on top. What has a top or a cavity, which the other object would
+    cover, has cards under it that stick out, and one on top unless it is hollow there.
 
     Args:
         models: the objects; fixtures get none.
@@ -93,10 +96,10 @@ def tags_for(models: Iterable[ObjectModel], size: float = 0.04, first: int = 100
     """
     found: dict[str, tuple[ObjectTag, ...]] = {}
     number = first
-    for model in models:
+    for index, model in enumerate(models):
         if model.fixed:
             continue
-        places = _places(model, size)
+        places = _places(model, size, index)
         if number + len(places) - 1 > LAST:
             raise ValueError(
                 f"{model.model}: its tag would be {number}, expected at most {LAST}; begin with a lower one"
@@ -106,12 +109,23 @@ def tags_for(models: Iterable[ObjectModel], size: float = 0.04, first: int = 100
     return found
 
 
-def _places(model: ObjectModel, size: float) -> Sequence[tuple[float, float, float]]:
+def _places(model: ObjectModel, size: float, index: int) -> Sequence[tuple[float, float, float]]:
+    top = [(0.0, 0.0, model.size[2] + 2.0 * THICK)] if model.cavity is None else []
     if model.top is None and model.cavity is None:
-        return ((0.0, 0.0, model.size[2] + 2.0 * THICK),)
-    half = size * MODULES / (MODULES - 2) / 2.0
-    reach = max(abs(x) for x, _ in model.footprint) + GAP + half
-    return tuple((math.copysign(reach, sign), 0.0, 4.0 * THICK) for sign in (1.0, -1.0))
+        return top
+    half = size * MODULES / (MODULES - 2) / math.sqrt(2.0)
+    feet = 2 if top else 3
+    # Objects on each other have their cards in different directions.
+    angles = [index * GOLDEN + math.tau * k / feet for k in range(feet)]
+    reach = max(math.hypot(*corner) for corner in model.footprint)
+    area = shapely.Polygon(model.footprint)
+    places = []
+    for angle in angles:
+        c, s = math.cos(angle), math.sin(angle)
+        edge = shapely.LineString([(0.0, 0.0), (2.0 * reach * c, 2.0 * reach * s)]).intersection(area).length
+        far = edge + GAP + half
+        places.append((far * c, far * s, 4.0 * THICK))
+    return [*top, *places]
 
 
 def supports(models: Iterable[ObjectModel]) -> dict[str, tuple[Support, ...]]:
@@ -121,6 +135,13 @@ def supports(models: Iterable[ObjectModel]) -> dict[str, tuple[Support, ...]]:
         places = [(model.top.polygon, model.top.z)] if model.top is not None else []
         places += [(model.cavity.polygon, model.cavity.floor)] if model.cavity is not None else []
         found[model.model] = tuple(
-            Support(height, max(math.hypot(*corner) for corner in polygon)) for polygon, height in places
+            Support(height, max(math.hypot(*corner) for corner in polygon), _inside(polygon))
+            for polygon, height in places
         )
     return found
+
+
+def _inside(polygon: Polygon) -> float:
+    """Return the radius of the circle around the origin that a polygon contains [m]; 0 where it is outside."""
+    shape, middle = shapely.Polygon(polygon), shapely.Point(0.0, 0.0)
+    return float(shape.exterior.distance(middle)) if shape.contains(middle) else 0.0

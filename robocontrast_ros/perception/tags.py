@@ -24,13 +24,15 @@ CORNER = 0.25
 """Least standard deviation of a corner that is seen [pixel]."""
 STEPS = 8
 """Steps of least squares, at most."""
+SHRINK = 0.5
+"""By how much a tag's side may be seen too short [pixel]."""
 FITS = 1.5
 """Distance of corners from where the result puts them up to which tags and calibration fit together, RMS [pixel]."""
 UPRIGHT = 12.0
 """Tilt from which an object does not stand upright [deg]."""
 FLOATS = 0.004
 """Difference of heights that no error explains [m]."""
-SIGMAS = 4.0
+SIGMAS = 3.0
 """Standard deviations within which a known height explains what is seen."""
 LONGEST = 0.1
 """Step of least squares, at most [m]."""
@@ -74,10 +76,12 @@ class Support:
     Attributes:
         height: above the object's origin [m].
         reach: how far the other's origin may be from the object's, in the plane [m].
+        inside: where the other's origin is nearer than this, it cannot stand on the table [m].
     """
 
     height: float
     reach: float
+    inside: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,12 @@ def place(
                 tilted,
                 (f"it does not stand upright: it is tilted by {tilt:.0f}°",),
             )
-    error = math.sqrt(float(spread[2, 2])) + camera.shift_at(_distance(camera, best[:3]))
+    sides = np.linalg.norm(pixels.reshape(-1, 4, 2) - np.roll(pixels.reshape(-1, 4, 2), 1, axis=1), axis=2)
+    distance = _distance(camera, best[:3])
+    # Blur makes a tag look smaller, and so farther away.
+    error = math.hypot(
+        math.sqrt(float(spread[2, 2])), camera.shift_at(distance), SHRINK * distance / float(sides.max())
+    )
     near = min(heights, key=lambda height: abs(height - best[2])) if heights else None
     if near is not None and abs(near - best[2]) < max(SIGMAS * error, FLOATS):
         several = [h for h in heights if abs(h - best[2]) < 2.0 * error and abs(h - near) > FLOATS]
