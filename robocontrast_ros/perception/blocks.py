@@ -1,8 +1,9 @@
 """Blocks without tags: found by colour, and fitted by their outline.
 
 Each colour gives a map of how much of each pixel it covers. A block's pose is the one whose drawn silhouette,
-top and sides, is most like that map: first the best of a few yaws, then least squares over x, y and yaw. Blocks that are nearer to the
-camera hide those behind them; what is neither background nor a block hides, too, and tells nothing.
+top and sides, is most like that map: first the best of a few yaws, then least squares over x, y and yaw.
+Blocks that are nearer to the camera hide those behind them; what is neither background nor a block hides, too, and
+tells nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from robocontrast_ros.perception.solids import Block
 Map = NDArray[np.float32]
 """How much of each pixel something covers, 0 to 1, shape (rows, columns)."""
 
-FINE = 4
+FINE = 3
 """Drawn pixels along each side of a pixel."""
 SHIFT = 6
 """Binary digits of a pixel's fractions that OpenCV draws with."""
@@ -31,7 +32,7 @@ SEEN = 0.5
 """Cover from which a pixel counts as the block's."""
 LEAST_CHROMA = 14.0
 """Of a pixel that may have a block's colour, CIE Lab; background has less once its own tint is taken away."""
-LEAST_COLOUR = 24.0
+LEAST_COLOUR = 30.0
 """Of a block's colour."""
 APART = math.radians(22.0)
 """Angle in Lab's plane of colours up to which a pixel may have a block's colour."""
@@ -43,7 +44,7 @@ LEAST_PART = 0.10
 MERGED = 1.35
 """A patch larger than so many silhouettes may be several blocks."""
 
-YAWS = 18
+YAWS = 14
 """That are tried in a whole turn, shared among the turns that look the same."""
 FIRST_STEPS, STEPS, ROUNDS = 3, 5, 2
 """Steps of least squares, first and with the others in place, and how often all blocks are fitted with them."""
@@ -163,10 +164,13 @@ class BlockFinder:
         chosen: dict[str, _Candidate | None] = {}
         for colour, names in self._colours.items():
             chosen |= self._named(names, covers[colour])
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             present = sorted(filter(None, chosen.values()), key=self._distance)
             for candidate in present:
-                others = [c for c in present if c is not candidate]
+                own = candidate.window
+                others = [c for c in present if c is not candidate and _overlap(own, c.window)[0] is not None]
+                if number > 0 and not others:
+                    continue
                 self._fit(candidate, covers[candidate.block.colour], others, STEPS)
         present = [c for c in chosen.values() if c is not None]
         for candidate in present:
@@ -211,8 +215,8 @@ class BlockFinder:
         for k, colour in enumerate(colours):
             own = nearest_map == k
             strength = chroma[own]
-            full = float(np.quantile(strength, 0.8)) if strength.size > 20 else LEAST_COLOUR
-            full = max(full, LEAST_COLOUR)
+            strong_ones = strength[strength > LEAST_COLOUR]
+            full = float(np.quantile(strong_ones, 0.7)) if strong_ones.size > 20 else LEAST_COLOUR
             cover = np.zeros(inside.shape, dtype=np.float32)
             # Half of a pixel's cover gives half of the chroma; a block's sides have less than its top.
             cover[own] = np.clip((strength / full - 0.2) / 0.5, 0.0, 1.0)
@@ -290,7 +294,7 @@ class BlockFinder:
                 others = np.zeros(cover.shape, dtype=bool)
                 others[rows[label.ravel() != part], columns[label.ravel() != part]] = True
                 seeds.append((tuple(middles[part].tolist()), others))
-        return seeds[: len(names) + 3]
+        return seeds[: len(names) + 2]
 
     def _area_at(self, names: Sequence[str], centre: Sequence[float]) -> float:
         """Return the mean area of the silhouettes of some blocks there [pixel]."""
@@ -309,7 +313,7 @@ class BlockFinder:
         """Return the best of a few yaws at a patch, its silhouette's middle where the patch's is."""
         x, y = self._camera.on_plane([at], self._table + 0.55 * block.height)[0]
         best, least = None, math.inf
-        count = max(round(YAWS / block.turns), 4)
+        count = max(round(YAWS / block.turns), 3)
         place = np.array((x, y))
         for yaw in np.arange(count) * (math.tau / block.turns / count):
             state = np.array((*place, yaw))
@@ -327,7 +331,7 @@ class BlockFinder:
                 best, least = state, cost
         window, drawn = self._drawn(block, best, None, FINE, margin=5)
         candidate = _Candidate(name, block, best, window, drawn)
-        self._fit(candidate, cover, (), FIRST_STEPS, others)
+        self._fit(candidate, cover, (), FIRST_STEPS, others, fine=1)
         return candidate
 
     def _step_to(self, window: _Window, drawn: Map, at: tuple[float, float], block: Block) -> Floats:
@@ -371,6 +375,7 @@ class BlockFinder:
         others: Iterable[_Candidate],
         steps: int,
         ignored: NDArray[np.bool_] | None = None,
+        fine: int = FINE,
     ) -> None:
         """Move a candidate to where its silhouette is most like the map, and tell its standard deviations."""
         block, others = candidate.block, list(others)
@@ -386,7 +391,7 @@ class BlockFinder:
         if ignored is not None:
             weight = weight & ~ignored[window.part]
         state, damping = candidate.state.copy(), 1e-3
-        drawn = np.maximum(self._drawn(block, state, window)[1], fixed)
+        drawn = np.maximum(self._drawn(block, state, window, fine)[1], fixed)
         error = (drawn - seen)[weight]
         cost = float((error**2).sum())
         normal = np.eye(3)
@@ -394,7 +399,7 @@ class BlockFinder:
             # A silhouette that moves a little is the same one elsewhere; one that turns is another.
             free = drawn > fixed
             across, down = np.gradient(drawn)[::-1]
-            turned = np.maximum(self._drawn(block, state + turn, window)[1], fixed)
+            turned = np.maximum(self._drawn(block, state + turn, window, fine)[1], fixed)
             columns = [-(across * flow[0, k] + down * flow[1, k]) * free for k in range(2)]
             jacobian = np.stack([column[weight] for column in (*columns, (turned - drawn) / turn[2])], axis=1)
             normal = np.einsum("ij,ik->jk", jacobian, jacobian)
@@ -402,11 +407,11 @@ class BlockFinder:
             step = -np.linalg.solve(normal + damping * np.diag(np.diag(normal)) + 1e-9 * np.eye(3), gradient)
             # No step of more than three pixels: the map is only known near its edges.
             step *= min(1.0, 3.0 * scale / max(float(np.hypot(*step[:2])), radius * abs(float(step[2])), 1e-12))
-            candidate_drawn = np.maximum(self._drawn(block, state + step, window)[1], fixed)
+            candidate_drawn = np.maximum(self._drawn(block, state + step, window, fine)[1], fixed)
             new_error = (candidate_drawn - seen)[weight]
             new_cost = float((new_error**2).sum())
             if new_cost < cost:
-                small = abs(step[:2]).max() < 0.02 * scale
+                small = abs(step[:2]).max() < 0.04 * scale and abs(step[2]) < 0.04 * scale / radius
                 state, drawn, error, cost, damping = state + step, candidate_drawn, new_error, new_cost, damping / 3
                 if small:
                     break
@@ -426,7 +431,7 @@ class BlockFinder:
         yaw = math.sqrt(max(float(spread[2, 2]), 0.0)) if np.isfinite(spread).all() else math.pi
         candidate.std = math.hypot(position, SYSTEMATIC * scale), math.hypot(yaw, TURNED * scale / radius)
         candidate.state = state
-        candidate.window, candidate.cover = self._drawn(block, state, None, FINE, margin=5)
+        candidate.window, candidate.cover = self._drawn(block, state, None, fine, margin=5)
 
     def _visible(
         self, candidate: _Candidate, window: _Window, others: Iterable[_Candidate]

@@ -22,6 +22,8 @@ MISFIT = 3.0
 """Distance of a tag fixed to the world from where it should be that shows that something was moved [pixel]."""
 AROUND = 0.015
 """How much farther than a support reaches something on it may be seen [m]."""
+WELL_INSIDE = 0.004
+"""How far inside of a support something is that cannot stand beside it [m]."""
 MOST = 0.5
 """Share of the objects that have to fit badly for the calibration to be the likely reason."""
 SHAPE = "what is seen has another shape"
@@ -123,15 +125,19 @@ class SceneEstimator:
             found = place(self._camera, own, seen.corners, (), self._table)
             if found is not None:
                 placed[name] = found
-        rough = {name: found.pose.position[2] for name, found in placed.items()}
-        for name in sorted(rough, key=rough.get):
+        # From below upwards; of two that seem equally high the wider one is below.
+        below = [name for name in placed if self._supports.get(self._expected[name].model)]
+        order = {name: found.pose.position[2] - self._width(name) / 4.0 for name, found in placed.items()}
+        for name in sorted(order, key=order.get):
             mine, heights, on_top = placed[name].pose.xy, [], False
-            for other, below in placed.items():
-                for support in self._supports.get(self._expected[other].model, ()):
-                    away = math.dist(mine, below.pose.xy)
-                    if other != name and away < support.reach + AROUND:
-                        heights.append(below.pose.position[2] + support.height)
-                        on_top |= away < support.inside
+            for other in below:
+                if other == name or order[other] >= order[name]:
+                    continue
+                for support in self._supports[self._expected[other].model]:
+                    away = support.away(placed[other].pose, mine)
+                    if away < AROUND:
+                        heights.append(placed[other].pose.position[2] + support.height)
+                        on_top |= away < -WELL_INSIDE
             # What is right above another thing stands on it.
             if not on_top:
                 heights.append(self._table)
@@ -139,6 +145,11 @@ class SceneEstimator:
             if again is not None:
                 placed[name] = again
         return placed
+
+    def _width(self, name: str) -> float:
+        """Return how far what carries others reaches [m]; 0 for what carries nothing."""
+        corners = [c for support in self._supports.get(self._expected[name].model, ()) for c in support.polygon]
+        return 2.0 * max((math.hypot(*corner) for corner in corners), default=0.0)
 
     def _as_expected(self, name: str) -> ObjectEstimate:
         item = self._expected[name]

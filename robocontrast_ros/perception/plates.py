@@ -12,7 +12,7 @@ import shapely
 from numpy.typing import NDArray
 
 from robocontrast_ros.images.boards import DICTIONARY
-from robocontrast_ros.objects import ObjectModel, Polygon
+from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.perception.tags import LAST, ObjectTag, Support
 
 MODULES = 10
@@ -134,14 +134,5 @@ def supports(models: Iterable[ObjectModel]) -> dict[str, tuple[Support, ...]]:
     for model in models:
         places = [(model.top.polygon, model.top.z)] if model.top is not None else []
         places += [(model.cavity.polygon, model.cavity.floor)] if model.cavity is not None else []
-        found[model.model] = tuple(
-            Support(height, max(math.hypot(*corner) for corner in polygon), _inside(polygon))
-            for polygon, height in places
-        )
+        found[model.model] = tuple(Support(height, tuple(polygon)) for polygon, height in places)
     return found
-
-
-def _inside(polygon: Polygon) -> float:
-    """Return the radius of the circle around the origin that a polygon contains [m]; 0 where it is outside."""
-    shape, middle = shapely.Polygon(polygon), shapely.Point(0.0, 0.0)
-    return float(shape.exterior.distance(middle)) if shape.contains(middle) else 0.0

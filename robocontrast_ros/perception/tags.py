@@ -75,13 +75,18 @@ class Support:
 
     Attributes:
         height: above the object's origin [m].
-        reach: how far the other's origin may be from the object's, in the plane [m].
-        inside: where the other's origin is nearer than this, it cannot stand on the table [m].
+        polygon: corners of where the other's origin may be, in the object's frame, shape (n, 2) [m].
     """
 
     height: float
-    reach: float
-    inside: float = 0.0
+    polygon: tuple[tuple[float, float], ...]
+
+    def away(self, pose: Pose, xy: tuple[float, float]) -> float:
+        """Return how far a point of the world is outside of it, for an object at a pose; less than 0 inside [m]."""
+        x, y = xy[0] - pose.position[0], xy[1] - pose.position[1]
+        c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+        own = np.float32((c * x + s * y, c * y - s * x)).tolist()
+        return -cv2.pointPolygonTest(np.array(self.polygon, dtype=np.float32), own, True)
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,12 @@ def place(
     if start is None:
         return None
     best, spread, off = _upright(camera, points, pixels, start, free_height=True)
+    if off > FITS and len(mine) > 1:
+        # Something covers a part of one of its tags: the others are enough where they fit.
+        rest = [place(camera, [tag for tag in mine if tag is not one], seen, heights, table) for one in mine]
+        fitting = [found for found in rest if found is not None and found.off <= FITS]
+        if fitting:
+            return min(fitting, key=lambda found: found.off)
     reasons = []
     if off > FITS and (lying := _lying(camera, points, pixels)) is not None:
         turn, position, tilted = lying
