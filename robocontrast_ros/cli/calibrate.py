@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import yaml
@@ -17,6 +16,7 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.images.boards import Board, BoardNotSeen, CameraPose, Intrinsics, camera_pose, drawn
 from robocontrast_ros.images.files import read_picture
+from robocontrast_ros.perception import read_intrinsics
 from robocontrast_ros.system.disk import new_file, write_file
 
 DOTS_PER_INCH = 300
@@ -119,6 +119,12 @@ def calibrate_camera(
         "reprojection_error_pixels": found.reprojection,
         "images": found.images,
         "corners": found.corners,
+        # What a camera that judges trials needs besides its pose, so that one file tells all.
+        "width": intrinsics.width,
+        "height": intrinsics.height,
+        "distortion_model": "rational_polynomial" if intrinsics.distortion.size == 8 else "plumb_bob",
+        "k": intrinsics.matrix.ravel().tolist(),
+        "d": intrinsics.distortion.tolist(),
     }
     write_file(to, yaml.safe_dump(content, sort_keys=False))
     console.print(to, highlight=False)
@@ -153,53 +159,3 @@ def _show(found: CameraPose, apart: float | None, frame: str, world: str, consol
 
 def _board(file: Path | None) -> Board:
     return Board() if file is None else load_record(Board, file)
-
-
-def read_intrinsics(file: Path) -> Intrinsics:
-    """Return a camera's intrinsics: what `ros2 topic echo --once` prints of a CameraInfo, or camera_calibration wrote.
-
-    Raises:
-        ConfigurationError: a value is missing or wrong.
-    """
-    try:
-        # `ros2 topic echo` ends each message with a line of its own.
-        content = next(iter(yaml.safe_load_all(file.read_text(encoding="utf-8"))), None)
-    except OSError as error:
-        raise ConfigurationError(str(file), "", error.strerror, "a file that can be read") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(str(file), "", " ".join(str(error).split()), "YAML") from None
-    if not isinstance(content, dict):
-        raise ConfigurationError(str(file), "", type(content).__name__, "the fields of a CameraInfo")
-    width, height = (_number(file, content, *names) for names in (("width", "image_width"), ("height", "image_height")))
-    model = content.get("distortion_model", "plumb_bob")
-    if model not in ("plumb_bob", "rational_polynomial"):
-        cure = "Calibrate with the pinhole model, or take rectified images with distortion 0."
-        raise ConfigurationError(str(file), "distortion_model", model, "plumb_bob or rational_polynomial", cure)
-    matrix = _numbers(file, content, ("k", "K", "camera_matrix"), (9,)).reshape(3, 3)
-    if not (matrix[0, 0] > 0.0 and matrix[1, 1] > 0.0):
-        cure = "The driver has no calibration: run camera_calibration first."
-        raise ConfigurationError(str(file), "k", matrix.ravel().tolist(), "focal lengths above 0", cure)
-    distortion = _numbers(file, content, ("d", "D", "distortion_coefficients"), (0, 4, 5, 8))
-    return Intrinsics(width, height, matrix, distortion if distortion.size else np.zeros(5))
-
-
-def _number(file: Path, content: dict[str, Any], *names: str) -> int:
-    for name in names:
-        if name in content:
-            if type(content[name]) is not int or content[name] < 1:
-                raise ConfigurationError(str(file), name, content[name], "a whole number of pixels, at least 1")
-            return content[name]
-    raise ConfigurationError(str(file), names[0], "nothing", "the images' size in pixels")
-
-
-def _numbers(file: Path, content: dict[str, Any], names: tuple[str, ...], sizes: tuple[int, ...]) -> np.ndarray:
-    for name in names:
-        if name in content:
-            value = content[name]
-            value = value.get("data") if isinstance(value, dict) else value
-            numbers = isinstance(value, list) and all(isinstance(v, int | float) and math.isfinite(v) for v in value)
-            if not numbers or len(value) not in sizes:
-                expected = f"a list of {' or '.join(map(str, sizes))} numbers"
-                raise ConfigurationError(str(file), name, content[name], expected)
-            return np.array(value, dtype=float)
-    raise ConfigurationError(str(file), names[0], "nothing", f"a list of {' or '.join(map(str, sizes))} numbers")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,8 @@ from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.objects import ObjectModel, model_of_uri
 from robocontrast_ros.objects.mjcf import object_spec as spec_of_model
+from robocontrast_ros.perception import ObjectTag
+from robocontrast_ros.perception.plates import add_plates
 from robocontrast_ros.robots.mjcf import BASE_BODY
 from robocontrast_ros.worlds.mujoco.entities import InvalidModel, ResourceNotFound
 
@@ -121,7 +123,12 @@ def check_object(entity: Spawned) -> None:
 
 
 def compose(
-    world: Path, robot: str, mjcf: str, objects: Iterable[Spawned], looks: bool = True
+    world: Path,
+    robot: str,
+    mjcf: str,
+    objects: Iterable[Spawned],
+    looks: bool = True,
+    tags: Mapping[str, Sequence[ObjectTag]] | None = None,
 ) -> tuple[mujoco.MjModel, dict[str, str]]:
     """Return the world with its robot and objects, in the order given, and each entity's top-level body by name.
 
@@ -131,6 +138,7 @@ def compose(
         mjcf: its model.
         objects: what was spawned.
         looks: as in ``object_spec``.
+        tags: object's name -> tags that are seen on it, and change nothing else.
 
     Raises:
         InvalidModel: a part is no MJCF model, or they do not fit together.
@@ -147,6 +155,8 @@ def compose(
             part = object_spec(entity, looks)
             parts.append(part)
             body = part.worldbody.first_body()
+            if looks and tags:
+                add_plates(part, body, tags.get(entity.name, ()))
             x, y, z, w = entity.initial.orientation
             body.name = body.name or entity.name
             # The compiler derives the solver's constants from where bodies are. What can move is put there

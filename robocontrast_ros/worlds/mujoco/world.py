@@ -18,6 +18,7 @@ from robocontrast_ros.configuration.plugins import import_object
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
 from robocontrast_ros.messages.topics import ROBOT_DESCRIPTION
+from robocontrast_ros.perception import ObjectTag
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.description import Transform, camera_link, camera_transforms
 from robocontrast_ros.robots.kinds import kind_of
@@ -73,6 +74,7 @@ class World:
         start: Triple | None = None,
         cameras: Sequence[Camera] = (),
         physics_step: float | None = None,
+        tags: Mapping[str, Sequence[ObjectTag]] | None = None,
     ) -> None:
         """Compose the world.
 
@@ -83,6 +85,7 @@ class World:
                 arm's home posture, or the world model's start of a base.
             cameras: cameras of the world model or of the robot that will be rendered, with their resolutions.
             physics_step: simulated time of one physics step [s]; None for the world model's.
+            tags: name of an object -> tags that cameras see on it once it is spawned; None for no tags.
 
         Raises:
             ResourceNotFound: the world file cannot be read.
@@ -99,6 +102,7 @@ class World:
         self._looks = bool(cameras)
         self.cameras = Cameras(cameras, robot_prefix(profile.name), str(self._path))
         self._physics_step = physics_step
+        self._tags = dict(tags or {})
         self._spawned: dict[str, Spawned] = {}
         self._waiting = False
         self._bodies: Bodies | None = None
@@ -365,7 +369,9 @@ class World:
 
     def _compose(self) -> None:
         """Compile the model from its parts, keeping by name where everything is."""
-        model, roots = compose(self._path, self.profile.name, self._mjcf, self._spawned.values(), self._looks)
+        model, roots = compose(
+            self._path, self.profile.name, self._mjcf, self._spawned.values(), self._looks, self._tags
+        )
         model.opt.timestep = self._physics_step or model.opt.timestep
         before, self._bodies = self._bodies, Bodies(model, roots)
         self._touched: set[bytes] = set()

@@ -1,0 +1,23 @@
+"""What a camera tells of a scene: poses of objects with their errors, and what is unsure."""
+
+from robocontrast_ros.perception.camera import CalibratedCamera, load_camera, read_intrinsics
+from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
+from robocontrast_ros.perception.estimator import SceneEstimator
+from robocontrast_ros.perception.solids import Block, read_block
+from robocontrast_ros.perception.tags import ObjectTag, Support
+from robocontrast_ros.perception.verdicts import Verdict, verdict
+
+__all__ = [
+    "Block",
+    "CalibratedCamera",
+    "ObjectEstimate",
+    "ObjectTag",
+    "SceneEstimate",
+    "SceneEstimator",
+    "Support",
+    "Verdict",
+    "load_camera",
+    "read_block",
+    "read_intrinsics",
+    "verdict",
+]

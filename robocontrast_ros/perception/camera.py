@@ -1,0 +1,197 @@
+"""A calibrated camera: how it maps points of the world to pixels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import yaml
+from numpy.typing import ArrayLike, NDArray
+from transforms3d.quaternions import quat2mat
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.images.boards import Intrinsics
+
+Floats = NDArray[np.float64]
+
+CALIBRATE = "Run `robocontrast calibrate` again, which writes this file."
+
+
+@dataclass(frozen=True)
+class CalibratedCamera:
+    """A camera that stands still, and where it stands.
+
+    Attributes:
+        intrinsics: size, K and distortion.
+        pose: of its optical frame (REP-103: x right, y down, z forward) in the world frame [m].
+        frame_id: the world frame.
+        position_error: standard deviation of the position [m].
+        orientation_error: of the rotation [rad].
+    """
+
+    intrinsics: Intrinsics
+    pose: Pose
+    frame_id: str = "world"
+    position_error: float = 0.0
+    orientation_error: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Compute what maps the world to the camera, once."""
+        x, y, z, w = self.pose.orientation
+        turn = quat2mat((w, x, y, z)).T
+        place = -np.einsum("ij,j->i", turn, np.asarray(self.pose.position))
+        object.__setattr__(self, "_rotation", cv2.Rodrigues(turn)[0])
+        object.__setattr__(self, "_turn", turn)
+        object.__setattr__(self, "_translation", place.reshape(3, 1))
+
+    @property
+    def world_to_camera(self) -> tuple[Floats, Floats]:
+        """Rotation, shape (3, 3), and translation, shape (3,) [m], of world points to the optical frame."""
+        return self._turn, self._translation.ravel()
+
+    def project(self, points: ArrayLike) -> Floats:
+        """Return where points of the world are in the image.
+
+        Args:
+            points: world frame, shape (n, 3) [m], in front of the camera.
+
+        Returns:
+            Columns and rows, shape (n, 2) [pixel]; (0, 0) is the centre of the upper left pixel.
+        """
+        world = np.asarray(points, dtype=float).reshape(-1, 1, 3)
+        k, d = self.intrinsics.matrix, self.intrinsics.distortion
+        return cv2.projectPoints(world, self._rotation, self._translation, k, d)[0].reshape(-1, 2)
+
+    def depth(self, points: ArrayLike) -> Floats:
+        """Return how far points of the world, shape (n, 3), are in front of the camera, along its axis, (n,) [m]."""
+        world = np.asarray(points, dtype=float).reshape(-1, 3)
+        return np.einsum("ij,j->i", world, self._turn[2]) + self._translation[2, 0]
+
+    def on_plane(self, pixels: ArrayLike, z: float) -> Floats:
+        """Return the points at a height that pixels show.
+
+        Args:
+            pixels: columns and rows, shape (n, 2).
+            z: height of a horizontal plane, world frame [m].
+
+        Returns:
+            x and y, world frame, shape (n, 2) [m]; NaN where the ray does not meet the plane in front of the camera.
+        """
+        seen = np.asarray(pixels, dtype=float).reshape(-1, 1, 2)
+        flat = cv2.undistortPoints(seen, self.intrinsics.matrix, self.intrinsics.distortion).reshape(-1, 2)
+        rays = np.einsum("ij,jk->ik", np.column_stack((flat, np.ones(len(flat)))), self._turn)
+        x, y, height = self.pose.position
+        with np.errstate(divide="ignore", invalid="ignore"):
+            along = (z - height) / rays[:, 2]
+        along[~(along > 0.0)] = np.nan
+        return np.array((x, y)) + along[:, None] * rays[:, :2]
+
+    def shift_at(self, distance: float) -> float:
+        """Return the standard deviation of what the calibration's own error shifts at a distance, both in [m]."""
+        # Both errors are those of three axes together, and what is seen is shifted along two.
+        return math.hypot(self.position_error, self.orientation_error * distance) / math.sqrt(2.0)
+
+
+def load_camera(file: Path, info: Path | None = None) -> CalibratedCamera:
+    """Return the camera that `robocontrast calibrate` found.
+
+    Args:
+        file: camera.yaml, as `robocontrast calibrate` wrote it.
+        info: file with the intrinsics, as `read_intrinsics` takes it; None where camera.yaml has them.
+
+    Raises:
+        ConfigurationError: a value is missing or wrong.
+    """
+    content = _content(file)
+    position = _numbers(file, content, ("position",), (3,), CALIBRATE)
+    x, y, z, w = _numbers(file, content, ("orientation_xyzw",), (4,), CALIBRATE)
+    length = math.sqrt(x * x + y * y + z * z + w * w)
+    if abs(length - 1.0) > 1e-3:
+        raise ConfigurationError(
+            str(file), "orientation_xyzw", [x, y, z, w], "a quaternion x, y, z, w of length 1", CALIBRATE
+        )
+    errors = [_error(file, content, name) for name in ("position_error", "orientation_error")]
+    frame = content.get("frame_id")
+    if not (isinstance(frame, str) and frame):
+        raise ConfigurationError(str(file), "frame_id", frame, "the name of the world frame", CALIBRATE)
+    px, py, pz = position.tolist()
+    if info is None and "k" not in content:
+        raise ConfigurationError(
+            str(file), "k", "nothing", "the camera's matrix", "Calibrate again, or name the file of its CameraInfo."
+        )
+    intrinsics = read_intrinsics(file if info is None else info)
+    pose = Pose((px, py, pz), (x / length, y / length, z / length, w / length))
+    return CalibratedCamera(intrinsics, pose, frame, *errors)
+
+
+def read_intrinsics(file: Path) -> Intrinsics:
+    """Return a camera's intrinsics: what `ros2 topic echo --once` prints of a CameraInfo, or camera_calibration wrote.
+
+    Raises:
+        ConfigurationError: a value is missing or wrong.
+    """
+    content = _content(file)
+    width, height = (_number(file, content, *names) for names in (("width", "image_width"), ("height", "image_height")))
+    model = content.get("distortion_model", "plumb_bob")
+    if model not in ("plumb_bob", "rational_polynomial"):
+        cure = "Calibrate with the pinhole model, or take rectified images with distortion 0."
+        raise ConfigurationError(str(file), "distortion_model", model, "plumb_bob or rational_polynomial", cure)
+    matrix = _numbers(file, content, ("k", "K", "camera_matrix"), (9,)).reshape(3, 3)
+    if not (matrix[0, 0] > 0.0 and matrix[1, 1] > 0.0):
+        cure = "The driver has no calibration: run camera_calibration first."
+        raise ConfigurationError(str(file), "k", matrix.ravel().tolist(), "focal lengths above 0", cure)
+    distortion = _numbers(file, content, ("d", "D", "distortion_coefficients"), (0, 4, 5, 8))
+    return Intrinsics(width, height, matrix, distortion if distortion.size else np.zeros(5))
+
+
+def _content(file: Path) -> dict[str, Any]:
+    try:
+        # `ros2 topic echo` ends each message with a line of its own.
+        content = next(iter(yaml.safe_load_all(file.read_text(encoding="utf-8"))), None)
+    except OSError as error:
+        raise ConfigurationError(str(file), "", error.strerror, "a file that can be read") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigurationError(str(file), "", " ".join(str(error).split()), "YAML") from None
+    if not isinstance(content, dict):
+        raise ConfigurationError(str(file), "", type(content).__name__, "the fields of a CameraInfo")
+    return content
+
+
+def _number(file: Path, content: dict[str, Any], *names: str) -> int:
+    for name in names:
+        if name in content:
+            if type(content[name]) is not int or content[name] < 1:
+                raise ConfigurationError(str(file), name, content[name], "a whole number of pixels, at least 1")
+            return content[name]
+    raise ConfigurationError(str(file), names[0], "nothing", "the images' size in pixels")
+
+
+def _numbers(
+    file: Path, content: dict[str, Any], names: Sequence[str], sizes: tuple[int, ...], cure: str = ""
+) -> Floats:
+    expected = f"a list of {' or '.join(map(str, sizes))} numbers"
+    for name in names:
+        if name in content:
+            value = content[name]
+            value = value.get("data") if isinstance(value, dict) else value
+            if not isinstance(value, list) or not all(map(_finite, value)) or len(value) not in sizes:
+                raise ConfigurationError(str(file), name, content[name], expected, cure)
+            return np.array(value, dtype=float)
+    raise ConfigurationError(str(file), names[0], "nothing", expected, cure)
+
+
+def _error(file: Path, content: dict[str, Any], name: str) -> float:
+    value = content.get(name, 0.0)
+    if not (_finite(value) and value >= 0.0):
+        raise ConfigurationError(str(file), name, value, "a number of at least 0", CALIBRATE)
+    return float(value)
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,88 @@
+"""What a picture tells of a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from robocontrast_ros.domain import ObjectState, Pose, Scene
+
+
+@dataclass(frozen=True)
+class ObjectEstimate:
+    """What is known of one object.
+
+    Attributes:
+        name: of the object in the scene.
+        model: what it is.
+        pose: its pose in the world frame, as in ``domain.Scene``; None where it is not seen.
+        position_std: standard deviation of the position, along each of x and y [m]; NaN without a pose.
+        yaw_std: of the yaw, up to ``turns`` [rad]; NaN without a pose.
+        turns: equally spaced turns about z that look the same: the yaw is one of so many.
+        unsure: why a person should look, each a sentence without the object's name; empty where nothing is in doubt.
+        hidden: share of the object that something hides, 0 to 1.
+    """
+
+    name: str
+    model: str
+    pose: Pose | None
+    position_std: float
+    yaw_std: float
+    turns: int = 1
+    unsure: tuple[str, ...] = ()
+    hidden: float = 0.0
+
+    @property
+    def certain(self) -> bool:
+        """Whether the pose is there and nothing is in doubt."""
+        return self.pose is not None and not self.unsure
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is in doubt, as lines for people."""
+        return tuple(f"{self.name.replace('_', ' ')}: {reason}" for reason in self.unsure)
+
+
+@dataclass(frozen=True)
+class SceneEstimate:
+    """What is known of a scene.
+
+    Attributes:
+        objects: in the order of the expected scene.
+        problems: of the picture as a whole, in plain words; with any, nothing is certain.
+        frame_id: frame of the poses.
+    """
+
+    objects: tuple[ObjectEstimate, ...]
+    problems: tuple[str, ...] = ()
+    frame_id: str = "world"
+
+    def __getitem__(self, name: str) -> ObjectEstimate:
+        for candidate in self.objects:
+            if candidate.name == name:
+                return candidate
+        known = ", ".join(o.name for o in self.objects)
+        raise KeyError(f"no object '{name}' was looked for; there are: {known}")
+
+    @property
+    def scene(self) -> Scene:
+        """The objects whose pose is known, certain or not; what is not seen is left out."""
+        seen = tuple(ObjectState(o.name, o.model, o.pose) for o in self.objects if o.pose is not None)
+        return Scene(seen, self.frame_id)
+
+    def doubts(self, names: Iterable[str] | None = None) -> tuple[str, ...]:
+        """Return what is in doubt as lines for people: of the whole picture, then of some objects, or of all.
+
+        Raises:
+            KeyError: an object was not looked for.
+        """
+        chosen = self.objects if names is None else [self[name] for name in names]
+        return (*self.problems, *(line for o in chosen for line in o.words))
+
+    def certain(self, names: Iterable[str] | None = None) -> bool:
+        """Tell whether nothing is in doubt of some objects, or of all.
+
+        Raises:
+            KeyError: an object was not looked for.
+        """
+        return not self.doubts(names)

@@ -1,0 +1,218 @@
+"""From one picture of a calibrated camera to the poses of the objects of an expected scene."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.perception.blocks import BlockFinder, Found
+from robocontrast_ros.perception.camera import CalibratedCamera
+from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
+from robocontrast_ros.perception.pictures import problems_of
+from robocontrast_ros.perception.solids import Block
+from robocontrast_ros.perception.tags import FITS, ObjectTag, Placed, SeenTags, Support, TagReader, place, seen_off
+
+MISFIT = 3.0
+"""Distance of a tag fixed to the world from where it should be that shows that something was moved [pixel]."""
+AROUND = 0.015
+"""How much farther than a support reaches something on it may be seen [m]."""
+WELL_INSIDE = 0.004
+"""How far inside of a support something is that cannot stand beside it [m]."""
+MOST = 0.5
+"""Share of the objects that have to fit badly for the calibration to be the likely reason."""
+SHAPE = "what is seen has another shape"
+"""How the reason begins that a block's silhouette does not fit."""
+
+
+class SceneEstimator:
+    """Looks for the objects of one expected scene, and for nothing else."""
+
+    def __init__(
+        self,
+        camera: CalibratedCamera,
+        expected: Scene,
+        *,
+        tags: Mapping[str, Sequence[ObjectTag]] | None = None,
+        blocks: Mapping[str, Block] | None = None,
+        supports: Mapping[str, Sequence[Support]] | None = None,
+        fixed_tags: Sequence[ObjectTag] = (),
+        given: Collection[str] = (),
+        table: float = 0.0,
+        region: tuple[tuple[float, float], tuple[float, float]] | None = None,
+    ) -> None:
+        """Take what is known beforehand.
+
+        An object with tags is found by them; one without, by its model's colour and outline.
+
+        Args:
+            camera: that looks.
+            expected: scene whose objects are looked for; its poses are not used, except those of ``given``.
+            tags: name in the scene -> tags on it.
+            blocks: model -> block, for those without tags.
+            supports: model -> where something else may stand on it, or in it.
+            fixed_tags: tags that are fixed to the world, with their poses in its frame: they show whether the camera
+                still stands where it was calibrated.
+            given: names of what is not looked for and stands as expected, such as the table itself.
+            table: height of what objects stand on, world frame [m].
+            region: least x and y, and greatest x and y, of where objects may be [m]; None for all that is seen.
+
+        Raises:
+            ValueError: an object has neither tags nor a block, a tag is named twice, or a name is in no scene.
+        """
+        self._camera, self._expected, self._given = camera, expected, frozenset(given)
+        tags, blocks = tags or {}, blocks or {}
+        if strange := sorted(self._given - set(expected.names)):
+            raise ValueError(
+                f"given: got {', '.join(strange)}, expected names of the scene: {', '.join(expected.names)}"
+            )
+        wanted = [o for o in expected if o.name not in self._given]
+        self._tags = {o.name: tuple(tags[o.name]) for o in wanted if tags.get(o.name)}
+        known = {o.name: blocks[o.model] for o in wanted if o.name not in self._tags and o.model in blocks}
+        for item in wanted:
+            if item.name not in self._tags and item.name not in known:
+                raise ValueError(
+                    f"{item.name}: it has no tag and is no known block; fix a tag to it and name it in `tags`"
+                )
+        numbers = [t.number for own in (*self._tags.values(), fixed_tags) for t in own]
+        if twice := sorted({number for number in numbers if numbers.count(number) > 1}):
+            raise ValueError(f"tags: tag {twice[0]} is named twice; each number belongs to one place")
+        self._supports, self._fixed, self._table = supports or {}, tuple(fixed_tags), table
+        self._reader = TagReader() if numbers else None
+        self._finder = BlockFinder(camera, known, table, region)
+
+    def estimate(self, image: NDArray[np.uint8]) -> SceneEstimate:
+        """Return what a picture tells.
+
+        Args:
+            image: RGB, shape (rows, columns, 3), 8 bits.
+
+        Raises:
+            ValueError: it is no such image.
+        """
+        problems = problems_of(image, self._camera.intrinsics)
+        if problems:
+            why = ("the picture cannot be used",)
+            objects = tuple(
+                self._as_expected(o.name) if o.name in self._given else _unseen(o.name, o.model, why)
+                for o in self._expected
+            )
+            return SceneEstimate(objects, problems, self._camera.frame_id)
+        seen = SeenTags({}, ())
+        if self._reader is not None:
+            seen = self._reader.read(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
+        placed = self._placed(seen)
+        found = self._finder.find(image)
+        objects = []
+        for item in self._expected:
+            if item.name in self._given:
+                objects.append(self._as_expected(item.name))
+            elif item.name in self._tags:
+                objects.append(self._tagged(item.name, placed.get(item.name), seen))
+            else:
+                objects.append(self._block(item.name, found[item.name]))
+        return SceneEstimate(tuple(objects), self._misfits(placed, found, seen), self._camera.frame_id)
+
+    def _placed(self, seen: SeenTags) -> dict[str, Placed]:
+        """Return where tagged objects are; first those on the table, then those on others."""
+        placed: dict[str, Placed] = {}
+        for name, own in self._tags.items():
+            found = place(self._camera, own, seen.corners, (), self._table)
+            if found is not None:
+                placed[name] = found
+        # From below upwards; of two that seem equally high the wider one is below.
+        below = [name for name in placed if self._supports.get(self._expected[name].model)]
+        order = {name: found.pose.position[2] - self._width(name) / 4.0 for name, found in placed.items()}
+        for name in sorted(order, key=order.get):
+            mine, heights, on_top = placed[name].pose.xy, [], False
+            for other in below:
+                if other == name or order[other] >= order[name]:
+                    continue
+                for support in self._supports[self._expected[other].model]:
+                    away = support.away(placed[other].pose, mine)
+                    if away < AROUND:
+                        heights.append(placed[other].pose.position[2] + support.height)
+                        on_top |= away < -WELL_INSIDE
+            # What is right above another thing stands on it.
+            if not on_top:
+                heights.append(self._table)
+            again = place(self._camera, self._tags[name], seen.corners, heights, self._table)
+            if again is not None:
+                placed[name] = again
+        return placed
+
+    def _width(self, name: str) -> float:
+        """Return how far what carries others reaches [m]; 0 for what carries nothing."""
+        corners = [c for support in self._supports.get(self._expected[name].model, ()) for c in support.polygon]
+        return 2.0 * max((math.hypot(*corner) for corner in corners), default=0.0)
+
+    def _as_expected(self, name: str) -> ObjectEstimate:
+        item = self._expected[name]
+        return ObjectEstimate(name, item.model, item.pose, 0.0, 0.0)
+
+    def _tagged(self, name: str, placed: Placed | None, seen: SeenTags) -> ObjectEstimate:
+        model, own = self._expected[name].model, self._tags[name]
+        twice = [tag.number for tag in own if tag.number in seen.twice]
+        reasons = tuple(f"two tags of number {number} are in the picture; take one away" for number in twice)
+        if placed is None:
+            if not reasons:
+                numbers = " and ".join(str(tag.number) for tag in own)
+                be = "is" if len(own) == 1 else "are"
+                reasons = (f"its tag {numbers} {be} not seen: hidden, out of the picture, or too small in it",)
+            return _unseen(name, model, reasons)
+        return ObjectEstimate(
+            name, model, placed.pose, placed.position_std, placed.yaw_std, 1, (*reasons, *placed.unsure)
+        )
+
+    def _block(self, name: str, found: Found | None) -> ObjectEstimate:
+        model = self._expected[name].model
+        if found is None:
+            return _unseen(name, model, ("it is not seen: hidden, or out of the picture",))
+        x, y, _ = self._camera.pose.position
+        shift = self._camera.shift_at(math.dist((x, y), (found.x, found.y)))
+        turns = self._finder.turns(name)
+        return ObjectEstimate(
+            name,
+            model,
+            Pose.planar(found.x, found.y, found.yaw, self._table),
+            math.hypot(found.position_std, shift),
+            math.hypot(found.yaw_std, self._camera.orientation_error),
+            turns,
+            found.unsure,
+            found.hidden,
+        )
+
+    def _misfits(
+        self, placed: Mapping[str, Placed], found: Mapping[str, Found | None], seen: SeenTags
+    ) -> tuple[str, ...]:
+        """Return why the calibration seems to be wrong."""
+        advice = "The camera or the table may have been moved. Run `robocontrast calibrate` again."
+        off = {
+            t.number: seen_off(self._camera, t, seen.corners[t.number]) for t in self._fixed if t.number in seen.corners
+        }
+        if off and (worst := max(off, key=off.get)) is not None and off[worst] > MISFIT:
+            return (f"Tag {worst} is {off[worst]:.0f} pixels from where the calibration puts it. {advice}",)
+        problems = []
+        if self._fixed and not off:
+            numbers = ", ".join(str(tag.number) for tag in self._fixed)
+            problems.append(f"None of the tags {numbers} that are fixed to the table is seen. Uncover one.")
+        bad = [p.off > FITS or any("above or below" in reason for reason in p.unsure) for p in placed.values()]
+        bad += [any(SHAPE in reason for reason in f.unsure) for f in found.values() if f is not None]
+        if sum(bad) > 2 and sum(bad) > MOST * len(bad):
+            problems.append(f"{sum(bad)} of {len(bad)} objects do not look as the calibration tells. {advice}")
+        return tuple(problems)
+
+
+def _unseen(name: str, model: str, reasons: tuple[str, ...]) -> ObjectEstimate:
+    return ObjectEstimate(name, model, None, math.nan, math.nan, 1, reasons)
+
+
+def nearest_turn(yaw: float, turns: int, wanted: float) -> float:
+    """Return of all yaws that look the same the one nearest to a wanted one [rad]."""
+    options = (yaw + math.tau * k / turns for k in itertools.count())
+    return min(itertools.islice(options, turns), key=lambda angle: abs(math.remainder(angle - wanted, math.tau)))

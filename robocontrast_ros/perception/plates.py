@@ -1,0 +1,138 @@
+"""Tags on objects of the simulation: thin plates that are seen, without mass and without contact."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import cv2
+import mujoco
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from robocontrast_ros.images.boards import DICTIONARY
+from robocontrast_ros.objects import ObjectModel
+from robocontrast_ros.perception.tags import LAST, ObjectTag, Support
+
+MODULES = 10
+"""Modules along a printed tag's side, its white border included; the black square has two less."""
+THICK = 0.0005
+"""Half the thickness of a plate [m]."""
+GAP = 0.004
+"""Between an object and a plate beside it [m]."""
+GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
+"""Angle between the cards of one object and of the next [rad]: few of its multiples are near each other."""
+FINE = 16
+"""Pixels of a module in the texture."""
+
+
+def picture(number: int, pixels: int = FINE) -> NDArray[np.uint8]:
+    """Return a tag with its white border, grey, shape (10 * pixels, 10 * pixels).
+
+    Args:
+        number: of AprilTag 36h11.
+        pixels: of a module along each side.
+    """
+    inner = (MODULES - 2) * pixels
+    tag = cv2.aruco.generateImageMarker(cv2.aruco.getPredefinedDictionary(DICTIONARY), number, inner)
+    return np.pad(tag, pixels, constant_values=255)
+
+
+def add_plates(spec: mujoco.MjSpec, body: mujoco.MjsBody, tags: Iterable[ObjectTag]) -> None:
+    """Add a plate for each tag to a body; the physics stays the same.
+
+    Args:
+        spec: the model of the body.
+        body: whose frame is the object's.
+        tags: on it.
+    """
+    for tag in tags:
+        name = f"tag{tag.number}"
+        grey = picture(tag.number)
+        edge = grey.shape[0]
+        white = np.full((edge, edge), 255, np.uint8)
+        # Faces in MuJoCo's order: right, left, up, down, front, back; a box's +z face is the fifth.
+        faces = np.concatenate([white, white, white, white, grey, white])
+        texture = spec.add_texture(
+            name=name, type=mujoco.mjtTexture.mjTEXTURE_CUBE, width=edge, height=6 * edge, nchannel=3
+        )
+        texture.data = np.repeat(faces[..., None], 3, axis=2).tobytes()
+        material = spec.add_material(name=name, rgba=(1.0, 1.0, 1.0, 1.0))
+        material.specular = 0.0
+        textures = list(material.textures)
+        textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
+        material.textures = textures
+        half = tag.size * MODULES / (MODULES - 2) / 2.0
+        x, y, z, w = tag.orientation
+        # The tag is on the plate's upper face.
+        normal = np.array((2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)))
+        body.add_geom(
+            name=name,
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            size=(half, half, THICK),
+            pos=np.asarray(tag.position) - THICK * normal,
+            quat=(w, x, y, z),
+            mass=0.0,
+            contype=0,
+            conaffinity=0,
+            material=name,
+        )
+
+
+def tags_for(models: Iterable[ObjectModel], size: float = 0.04, first: int = 100) -> dict[str, tuple[ObjectTag, ...]]:
+    """Return tags for objects of a library, numbered in their order: model -> tags.
+
+    What nothing stands on or in has one on top. What has a top or a cavity, which the other object would
+    cover, has cards under it that stick out, and one on top unless it is hollow there.
+
+    Args:
+        models: the objects; fixtures get none.
+        size: side of the black square [m].
+        first: number of the first tag.
+
+    Raises:
+        ValueError: there are more tags than AprilTag 36h11 has numbers.
+    """
+    found: dict[str, tuple[ObjectTag, ...]] = {}
+    number = first
+    for index, model in enumerate(models):
+        if model.fixed:
+            continue
+        places = _places(model, size, index)
+        if number + len(places) - 1 > LAST:
+            raise ValueError(
+                f"{model.model}: its tag would be {number}, expected at most {LAST}; begin with a lower one"
+            )
+        found[model.model] = tuple(ObjectTag(number=number + k, size=size, position=at) for k, at in enumerate(places))
+        number += len(places)
+    return found
+
+
+def _places(model: ObjectModel, size: float, index: int) -> Sequence[tuple[float, float, float]]:
+    top = [(0.0, 0.0, model.size[2] + 2.0 * THICK)] if model.cavity is None else []
+    if model.top is None and model.cavity is None:
+        return top
+    half = size * MODULES / (MODULES - 2) / math.sqrt(2.0)
+    feet = 2 if top else 3
+    # Objects on each other have their cards in different directions.
+    angles = [index * GOLDEN + math.tau * k / feet for k in range(feet)]
+    reach = max(math.hypot(*corner) for corner in model.footprint)
+    area = shapely.Polygon(model.footprint)
+    places = []
+    for angle in angles:
+        c, s = math.cos(angle), math.sin(angle)
+        edge = shapely.LineString([(0.0, 0.0), (2.0 * reach * c, 2.0 * reach * s)]).intersection(area).length
+        far = edge + GAP + half
+        places.append((far * c, far * s, 4.0 * THICK))
+    return [*top, *places]
+
+
+def supports(models: Iterable[ObjectModel]) -> dict[str, tuple[Support, ...]]:
+    """Return where something may stand on each object or in it: model -> supports."""
+    found = {}
+    for model in models:
+        places = [(model.top.polygon, model.top.z)] if model.top is not None else []
+        places += [(model.cavity.polygon, model.cavity.floor)] if model.cavity is not None else []
+        found[model.model] = tuple(Support(height, tuple(polygon)) for polygon, height in places)
+    return found

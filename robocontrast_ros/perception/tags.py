@@ -1,0 +1,302 @@
+"""Objects with tags: AprilTags of known size at known places on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from transforms3d.quaternions import mat2quat, quat2mat
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import Pose
+from robocontrast_ros.images.boards import DICTIONARY
+from robocontrast_ros.perception.camera import CalibratedCamera, Floats
+
+LAST = 586
+"""Number of the last tag of AprilTag 36h11."""
+
+CORNER = 0.25
+"""Least standard deviation of a corner that is seen [pixel]."""
+STEPS = 8
+"""Steps of least squares, at most."""
+SHRINK = 0.5
+"""By how much a tag's side may be seen too short [pixel]."""
+FITS = 1.5
+"""Distance of corners from where the result puts them up to which tags and calibration fit together, RMS [pixel]."""
+UPRIGHT = 12.0
+"""Tilt from which an object does not stand upright [deg]."""
+FLOATS = 0.004
+"""Difference of heights that no error explains [m]."""
+SIGMAS = 3.0
+"""Standard deviations within which a known height explains what is seen."""
+LONGEST = 0.1
+"""Step of least squares, at most [m]."""
+SMALL = 14.0
+"""Side of a tag below which its number is hard to read [pixel]."""
+
+
+@record
+class ObjectTag:
+    """A tag that is fixed to an object, or to the world.
+
+    Its frame: origin at the middle of its black square, x to the right and y up as it is printed, z towards who looks
+    at it.
+    """
+
+    number: int = Field(ge=0, le=LAST, description="of AprilTag 36h11")
+    size: float = Field(gt=0.001, le=1.0, description="side of its black square, as measured on the print [m]")
+    position: tuple[float, float, float] = Field(description="of its middle, in the object's frame [m]")
+    orientation: tuple[float, float, float, float] = Field(
+        default=(0.0, 0.0, 0.0, 1.0), description="of its frame in the object's, quaternion x, y, z, w"
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a quaternion that is none."""
+        if abs(math.sqrt(sum(part * part for part in self.orientation)) - 1.0) > 1e-3:
+            raise ValueError("`orientation`: a quaternion x, y, z, w of length 1")
+
+    @property
+    def corners(self) -> Floats:
+        """Its corners in the object's frame, in the order in which OpenCV finds them, shape (4, 3) [m]."""
+        half = self.size / 2.0
+        own = np.array(((-half, half, 0.0), (half, half, 0.0), (half, -half, 0.0), (-half, -half, 0.0)))
+        x, y, z, w = self.orientation
+        return np.einsum("ij,kj->ki", quat2mat((w, x, y, z)), own) + self.position
+
+
+@dataclass(frozen=True)
+class Support:
+    """Where something else may stand on an object, or in it.
+
+    Attributes:
+        height: above the object's origin [m].
+        polygon: corners of where the other's origin may be, in the object's frame, shape (n, 2) [m].
+    """
+
+    height: float
+    polygon: tuple[tuple[float, float], ...]
+
+    def away(self, pose: Pose, xy: tuple[float, float]) -> float:
+        """Return how far a point of the world is outside of it, for an object at a pose; less than 0 inside [m]."""
+        x, y = xy[0] - pose.position[0], xy[1] - pose.position[1]
+        c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+        own = np.float32((c * x + s * y, c * y - s * x)).tolist()
+        return -cv2.pointPolygonTest(np.array(self.polygon, dtype=np.float32), own, True)
+
+
+@dataclass(frozen=True)
+class SeenTags:
+    """The tags in a picture.
+
+    Attributes:
+        corners: number -> its corners, shape (4, 2) [pixel]; those that are there once.
+        twice: numbers that are there several times, in order.
+    """
+
+    corners: Mapping[int, Floats]
+    twice: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where a tagged object is.
+
+    Attributes:
+        pose: world frame.
+        position_std: along each of x and y [m].
+        yaw_std: [rad].
+        off: distance of corners from where the pose puts them, RMS [pixel].
+        unsure: why a person should look.
+    """
+
+    pose: Pose
+    position_std: float
+    yaw_std: float
+    off: float
+    unsure: tuple[str, ...] = ()
+
+
+class TagReader:
+    """Finds tags in pictures."""
+
+    def __init__(self) -> None:
+        parameters = cv2.aruco.DetectorParameters()
+        parameters.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
+        # A tag of some 20 pixels has modules of two: a wider window would take the neighbours' edges in.
+        parameters.cornerRefinementWinSize = 3
+        parameters.relativeCornerRefinmentWinSize = 0.3
+        parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeMax = 5, 25
+        parameters.adaptiveThreshWinSizeStep = 10
+        parameters.minMarkerPerimeterRate = 0.02
+        self._detector = cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(DICTIONARY), parameters)
+
+    def read(self, grey: NDArray[np.uint8]) -> SeenTags:
+        """Return the tags in a grey picture, shape (rows, columns)."""
+        corners, numbers, _ = self._detector.detectMarkers(grey)
+        found = [] if numbers is None else numbers.ravel().tolist()
+        several = sorted({number for number in found if found.count(number) > 1})
+        once = {
+            number: np.asarray(four, dtype=float).reshape(4, 2)
+            for number, four in zip(found, corners, strict=True)
+            if number not in several
+        }
+        return SeenTags(once, tuple(several))
+
+
+def place(
+    camera: CalibratedCamera,
+    tags: Sequence[ObjectTag],
+    seen: Mapping[int, Floats],
+    heights: Sequence[float],
+    table: float = 0.0,
+) -> Placed | None:
+    """Return where an object stands whose tags are seen; None where none is.
+
+    Args:
+        camera: that saw them.
+        tags: of the object.
+        seen: number -> corners, shape (4, 2) [pixel].
+        heights: at which the object's origin may be, world frame [m]: that of the table, and of what it may stand on.
+        table: height of the table [m].
+    """
+    mine = [tag for tag in tags if tag.number in seen]
+    if not mine:
+        return None
+    points = np.concatenate([tag.corners for tag in mine])
+    pixels = np.concatenate([seen[tag.number] for tag in mine])
+    start = _on_table(camera, points, pixels, table)
+    if start is None:
+        return None
+    best, spread, off = _upright(camera, points, pixels, start, free_height=True)
+    if off > FITS and len(mine) > 1:
+        # Something covers a part of one of its tags: the others are enough where they fit.
+        rest = [place(camera, [tag for tag in mine if tag is not one], seen, heights, table) for one in mine]
+        fitting = [found for found in rest if found is not None and found.off <= FITS]
+        if fitting:
+            return min(fitting, key=lambda found: found.off)
+    reasons = []
+    if off > FITS and (lying := _lying(camera, points, pixels)) is not None:
+        turn, position, tilted = lying
+        tilt = math.degrees(math.acos(min(max(float(turn[2, 2]), -1.0), 1.0)))
+        if tilt > UPRIGHT and tilted < off / 2.0:
+            qw, qx, qy, qz = mat2quat(turn).tolist()
+            x, y, z = position.tolist()
+            deviation = math.sqrt(float(np.linalg.eigvalsh(spread[:2, :2])[-1]))
+            return Placed(
+                Pose((x, y, z), (qx, qy, qz, qw)),
+                deviation,
+                math.sqrt(float(spread[3, 3])),
+                tilted,
+                (f"it does not stand upright: it is tilted by {tilt:.0f}°",),
+            )
+    sides = np.linalg.norm(pixels.reshape(-1, 4, 2) - np.roll(pixels.reshape(-1, 4, 2), 1, axis=1), axis=2)
+    distance = _distance(camera, best[:3])
+    # Blur makes a tag look smaller, and so farther away.
+    error = math.hypot(
+        math.sqrt(float(spread[2, 2])), camera.shift_at(distance), SHRINK * distance / float(sides.max())
+    )
+    near = min(heights, key=lambda height: abs(height - best[2])) if heights else None
+    if near is not None and abs(near - best[2]) < max(SIGMAS * error, FLOATS):
+        several = [h for h in heights if abs(h - best[2]) < 2.0 * error and abs(h - near) > FLOATS]
+        best, spread, off = _upright(camera, points, pixels, np.array((*best[:2], near, best[3])), free_height=False)
+        if several:
+            reasons.append(f"it may stand at a height of {1e3 * near:.0f} or of {1e3 * several[0]:.0f} mm")
+    elif near is not None:
+        reasons.append(f"it seems to be {1e3 * (best[2] - near):+.0f} mm above or below what it can stand on")
+    if off > FITS:
+        reasons.append(f"its tag is not where the calibration puts it ({off:.1f} pixels off)")
+    side = min(
+        float(np.linalg.norm(four - np.roll(four, 1, axis=0), axis=1).min()) for four in pixels.reshape(-1, 4, 2)
+    )
+    if side < SMALL:
+        reasons.append(f"its tag is small in the picture ({side:.0f} pixels)")
+    x, y, z, yaw = best.tolist()
+    shift = camera.shift_at(_distance(camera, best[:3]))
+    deviation = math.hypot(math.sqrt(max(float(np.linalg.eigvalsh(spread[:2, :2])[-1]), 0.0)), shift)
+    turned = math.hypot(math.sqrt(max(float(spread[3, 3]), 0.0)), camera.orientation_error)
+    return Placed(Pose.planar(x, y, yaw, z), deviation, turned, off, tuple(reasons))
+
+
+def seen_off(camera: CalibratedCamera, tag: ObjectTag, corners: Floats) -> float:
+    """Return how far the corners of a tag that is fixed to the world are from where they should be, RMS [pixel]."""
+    return float(np.sqrt(((camera.project(tag.corners) - corners) ** 2).sum(axis=1).mean()))
+
+
+def _on_table(camera: CalibratedCamera, points: Floats, pixels: Floats, table: float) -> Floats | None:
+    """Return x, y, z [m] and yaw [rad] of an object as if it stood on the table; None where that cannot be seen."""
+    seen = np.concatenate(
+        [camera.on_plane([pixel], table + point[2]) for pixel, point in zip(pixels, points, strict=True)]
+    )
+    if not np.isfinite(seen).all():
+        return None
+    own, middle = points[:, :2] - points[:, :2].mean(axis=0), seen.mean(axis=0)
+    away = seen - middle
+    yaw = math.atan2(float((own[:, 0] * away[:, 1] - own[:, 1] * away[:, 0]).sum()), float((own * away).sum()))
+    c, s = math.cos(yaw), math.sin(yaw)
+    x, y = points[:, :2].mean(axis=0)
+    return np.array((middle[0] - c * x + s * y, middle[1] - s * x - c * y, table, yaw))
+
+
+def _lying(camera: CalibratedCamera, points: Floats, pixels: Floats) -> tuple[Floats, Floats, float] | None:
+    """Return how an object lies: rotation, shape (3, 3), position [m], and distance of its corners, RMS [pixel]."""
+    k, d = camera.intrinsics.matrix, camera.intrinsics.distortion
+    flat = np.linalg.matrix_rank(points - points.mean(axis=0), tol=1e-6) < 3
+    flag = cv2.SOLVEPNP_IPPE if flat else cv2.SOLVEPNP_SQPNP
+    found, rotations, translations, _ = cv2.solvePnPGeneric(points, pixels, k, d, flags=flag)
+    if not found:
+        return None
+    to_camera, translation = camera.world_to_camera
+    poses = []
+    for rotation, place_ in zip(rotations, translations, strict=True):
+        turn = np.einsum("ji,jk->ik", to_camera, cv2.Rodrigues(rotation)[0])
+        position = np.einsum("ji,j->i", to_camera, place_.ravel() - translation)
+        poses.append((turn, position, _off(camera, points, pixels, turn, position)))
+    return min(poses, key=lambda pose: pose[2])
+
+
+def _upright(
+    camera: CalibratedCamera, points: Floats, pixels: Floats, start: Floats, free_height: bool
+) -> tuple[Floats, Floats, float]:
+    """Return x, y, z [m] and yaw [rad] of an upright object, their covariance, and the distance of corners [pixel]."""
+    state, change = start.astype(float).copy(), 1e-5
+    columns = [0, 1, 2, 3] if free_height else [0, 1, 3]
+
+    def off(of: Floats) -> Floats:
+        c, s = math.cos(of[3]), math.sin(of[3])
+        turned = np.column_stack(
+            (c * points[:, 0] - s * points[:, 1], s * points[:, 0] + c * points[:, 1], points[:, 2])
+        )
+        return (camera.project(turned + of[:3]) - pixels).ravel()
+
+    for _ in range(STEPS):
+        error = off(state)
+        jacobian = np.empty((len(error), len(columns)))
+        for k, column in enumerate(columns):
+            moved = state.copy()
+            moved[column] += change
+            jacobian[:, k] = (off(moved) - error) / change
+        step = np.linalg.lstsq(jacobian, -error, rcond=None)[0]
+        # Corners that are seen wrongly must not throw the object behind the camera.
+        state[columns] += step * min(1.0, LONGEST / max(float(abs(step[:-1]).max()), 1e-12))
+        if abs(step).max() < 1e-6:
+            break
+    error = off(state)
+    variance = max(float((error**2).sum()) / max(len(error) - len(columns), 1), CORNER**2)
+    spread = np.zeros((4, 4))
+    normal = np.einsum("ij,ik->jk", jacobian, jacobian)
+    spread[np.ix_(columns, columns)] = variance * np.linalg.pinv(normal)
+    return state, spread, math.sqrt(float((error**2).sum()) / (len(error) / 2))
+
+
+def _off(camera: CalibratedCamera, points: Floats, pixels: Floats, turn: Floats, position: Floats) -> float:
+    placed = np.einsum("ij,kj->ki", turn, points) + position
+    return float(np.sqrt(((camera.project(placed) - pixels) ** 2).sum(axis=1).mean()))
+
+
+def _distance(camera: CalibratedCamera, point: Floats) -> float:
+    return math.dist(camera.pose.position, point.tolist())

@@ -1,0 +1,86 @@
+"""Objects with tags, at known heights."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from perceived_scenes import CAMERA, noisy, put_tag, table
+
+from robocontrast_ros.domain import ObjectState, Pose, Scene
+from robocontrast_ros.perception import ObjectTag, SceneEstimator, Support
+
+MUG = ObjectTag(number=100, size=0.06, position=(0.0, 0.0, 0.08))
+BOX = ObjectTag(number=101, size=0.06, position=(0.06, 0.0, 0.02))
+TAGS = {"mug": (MUG,), "box": (BOX,)}
+
+
+def estimated(image, names=("mug",), **options):
+    scene = Scene(tuple(ObjectState(name, name, Pose()) for name in names))
+    return SceneEstimator(CAMERA, scene, tags=TAGS, **options).estimate(image)
+
+
+@given(x=st.floats(0.3, 0.5), y=st.floats(-0.12, 0.12), yaw=st.floats(-3.1, 3.1))
+@settings(max_examples=15, deadline=None, derandomize=True)
+def test_an_object_is_found_by_its_tag(x, y, yaw):
+    pose, image = Pose.planar(x, y, yaw), table()
+    put_tag(image, MUG, pose)
+    found = estimated(noisy(image))["mug"]
+    assert found.certain, found.words
+    assert math.dist(found.pose.xy, pose.xy) < 0.002
+    assert abs(math.remainder(found.pose.yaw - yaw, math.tau)) < math.radians(3.0)
+    assert found.pose.position[2] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_stands_on_another_object_is_at_that_height():
+    image = table()
+    put_tag(image, BOX, Pose.planar(0.4, 0.0, 0.4))
+    put_tag(image, MUG, Pose.planar(0.4, 0.0, 1.0, 0.05))
+    square = ((-0.04, -0.04), (0.04, -0.04), (0.04, 0.04), (-0.04, 0.04))
+    found = estimated(noisy(image), ("mug", "box"), supports={"box": (Support(0.05, square),)})
+    assert found["mug"].pose.position[2] == pytest.approx(0.05, abs=1e-9)
+    assert math.dist(found["mug"].pose.xy, (0.4, 0.0)) < 0.002
+
+
+def test_a_hidden_tag_is_told():
+    found = estimated(noisy(table()))
+    assert found["mug"].pose is None
+    assert found.doubts() == ("mug: its tag 100 is not seen: hidden, out of the picture, or too small in it",)
+
+
+def test_two_tags_of_one_number_are_told():
+    image = table()
+    for y in (-0.1, 0.1):
+        put_tag(image, MUG, Pose.planar(0.4, y))
+    assert "two tags of number 100" in estimated(noisy(image)).doubts()[0]
+
+
+def test_a_camera_that_was_moved_is_told_by_a_tag_that_is_fixed_to_the_table():
+    fixed, image = ObjectTag(number=7, size=0.06, position=(0.45, 0.1, 0.0)), table()
+    put_tag(image, MUG, Pose.planar(0.4, -0.1))
+    put_tag(image, fixed, Pose())
+    assert estimated(noisy(image), fixed_tags=[fixed]).certain()
+    elsewhere = ObjectTag(number=7, size=0.06, position=(0.44, 0.1, 0.0))
+    (problem,) = estimated(noisy(image), fixed_tags=[elsewhere]).problems
+    assert problem.startswith("Tag 7 is") and "robocontrast calibrate" in problem
+    unseen = ObjectTag(number=8, size=0.06, position=(0.44, 0.1, 0.0))
+    assert "Uncover one" in estimated(noisy(image), fixed_tags=[unseen]).problems[0]
+
+
+def test_what_has_neither_tag_nor_shape_and_a_number_used_twice_are_refused():
+    scene = Scene((ObjectState("mug", "mug", Pose()),))
+    with pytest.raises(ValueError, match="mug: it has no tag"):
+        SceneEstimator(CAMERA, scene)
+    with pytest.raises(ValueError, match="tag 100 is named twice"):
+        SceneEstimator(CAMERA, scene, tags={"mug": (MUG, MUG)})
+    with pytest.raises(ValueError, match="given: got table"):
+        SceneEstimator(CAMERA, scene, tags=TAGS, given=["table"])
+
+
+def test_what_is_given_stands_as_expected():
+    scene = Scene((ObjectState("table", "table", Pose.planar(1.0, 2.0)),))
+    estimate = SceneEstimator(CAMERA, scene, given=["table"]).estimate(noisy(table()))
+    assert estimate.scene == scene
+    assert estimate.certain()
