@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import threading
+from dataclasses import replace
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.console.access import Access, new_token
 from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, SessionFacts
@@ -17,10 +20,11 @@ from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
 from robocontrast_ros.msg import SessionStatus, Stopped
-from robocontrast_ros.nodes.conversions.domain import fault_from_msg, fault_to_msg, judgement_to_msg
+from robocontrast_ros.nodes.conversions.domain import fault_from_msg, fault_to_msg, judgement_to_msg, scene_to_msg
 from robocontrast_ros.nodes.operator.camera import CameraView
 from robocontrast_ros.nodes.operator.parameters import OperatorNodeParameters
 from robocontrast_ros.nodes.operator.steering import ServiceSteering
@@ -28,15 +32,20 @@ from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionState
-from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.srv import AskMoves, JudgeTrial, StartTrial
+from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
+from robocontrast_ros.srv import AskMoves, JudgeTrial, ReadTable, StartTrial
 from robocontrast_ros.strategies.effort import SecondsToMove
 from robocontrast_ros.tasks.protocol import StagedGoal
 from robocontrast_ros.worlds.mujoco.wanted import WantedScenes
+from robocontrast_ros.worlds.table_camera import TableCamera, load_tags
+
+PICTURE = 5.0
+"""How long a new picture is waited for [s]."""
 
 LOOK = 1.0
 """How often it looks whether the camera is silent [s]."""
@@ -55,6 +64,7 @@ class Operator(Node):
         session = resolve(run.session_file)
         self._task, console = session.task, session.parameters.operator
         self._times = SecondsToMove(session.parameters.handling_times, session.task.store)
+        self._reading = threading.Lock()
         self._channel = Channel(self)
         node = self._channel.node
         steering = ServiceSteering(node, parameters.episode_manager, parameters.watchdog)
@@ -68,6 +78,8 @@ class Operator(Node):
         self._camera = next((CameraView(node, c) for c in session.robot.cameras if c.name == shown), None)
         size = next(((c.width, c.height) for c in session.parameters.cameras or () if c.name == shown), None)
         self._wanted = WantedScenes(session.robot, session.task, Camera(shown, *size)) if size else None
+        self._table = self._table_camera(session, size) if session.world.features.camera else None
+        self._ask_always = console.ask_always or not session.world.features.camera
         self._backstage = ConsoleBackstage(
             self._console,
             TableMap(session.task),
@@ -88,11 +100,29 @@ class Operator(Node):
         self.create_service(AskMoves, "~/ask_moves", self._ask_moves, callback_group=group)
         self.create_service(StartTrial, "~/start_trial", self._start_trial, callback_group=group)
         self.create_service(JudgeTrial, "judge/judge_trial", self._judge, callback_group=group)
+        if self._table is not None:
+            self.create_service(ReadTable, "~/read_table", self._read_table, callback_group=group)
         self.create_timer(LOOK, self._look, callback_group=group, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._server.start()
         access = Access(self._server.url, token)
         access.write(run.path)
         self.get_logger().info(f"the console is at {access.url}; `robocontrast console RUN` shows what opens it")
+
+    def _table_camera(self, session: ResolvedSession, size: tuple[int, int] | None) -> TableCamera:
+        """Return what reads scenes from the camera's pictures; in practice its calibration is that of the simulator."""
+        console, folder = session.parameters.operator, session.source.parent
+        if self._camera is None or size is None:
+            cameras = [camera.name for camera in session.parameters.cameras or ()]
+            raise ConfigurationError.unknown(
+                str(session.source), "operator.camera", console.camera, cameras, "camera of the session"
+            )
+        tags = load_tags(folder / console.tags) if console.tags else None
+        if session.world.features.embedded:
+            return TableCamera(session.task, self._wanted.calibrated(), tags)
+        if not console.calibration:
+            expected = f"the file that `robocontrast calibrate` wrote for the camera '{self._camera.name}'"
+            raise ConfigurationError(str(session.source), "operator.calibration", "nothing", expected)
+        return TableCamera(session.task, load_camera(folder / console.calibration), tags)
 
     def on_end(self) -> None:
         """Answer what is asked as void, and close the page."""
@@ -118,16 +148,34 @@ class Operator(Node):
         response.fault = _fault_of(self._console.ask(StartQuestion(trial.trial_id, trial.instance.instruction.text)))
         return response
 
+    def _read_table(self, request: ReadTable.Request, response: Any) -> Any:
+        with self._reading:
+            try:
+                picture = self._camera.next_picture(PICTURE)
+                if picture is None:
+                    raise BenchFault(Fault.SENSOR_LOST, self._camera.silence or "no new picture came")
+                reading = self._table.read(picture, scene_from_msg(request.expected))
+            except BenchFault as error:
+                self._console.tell_problems((error.detail,))
+                response.fault = fault_to_msg(error.fault, error.detail)
+                return response
+        response.scene = scene_to_msg(reading.scene, self._camera.stamp)
+        response.unsure, response.reasons = list(reading.unsure), list(reading.unsure.values())
+        return response
+
     def _judge(self, request: JudgeTrial.Request, response: Any) -> Any:
         trial, (_, scene) = trial_from_msg(request.trial), start_scene_from_msg(request.trial)
         goal = self._task.goals.goal(trial.instance.instruction, scene)
         subgoals = len(goal.subgoals) if isinstance(goal, StagedGoal) else 1
+        seen = self._table is not None and self._table.verdict(goal, trial.instance.instruction).certain
+        if seen and not self._ask_always:
+            return response
         _, ended = fault_from_msg(request.fault)
         ended = ended or ("the policy stopped" if request.stopped else "the time was over")
         answer = self._console.ask(JudgeQuestion(trial.trial_id, trial.instance.instruction.text, ended, subgoals))
         response.fault = _fault_of(answer)
         if answer.judgement is not None:
-            response.judgement = judgement_to_msg(answer.judgement, 0.0)
+            response.judgement = judgement_to_msg(replace(answer.judgement, advises=seen), 0.0)
         return response
 
     def _on_status(self, message: SessionStatus) -> None:
@@ -153,7 +201,8 @@ class Operator(Node):
 
     def _look(self) -> None:
         silence = self._camera.silence if self._camera is not None else ""
-        self._console.tell_problems((silence,) if silence else ())
+        seen = self._table.problems if self._table is not None else ()
+        self._console.tell_problems((silence,) if silence else seen)
 
 
 def _fault_of(answer: Answer) -> Any:

@@ -39,6 +39,7 @@ from robocontrast_ros.srv import CaptureImages, MoveCameras
 from robocontrast_ros.worlds.mujoco.entities import ResetScope
 from robocontrast_ros.worlds.mujoco.sensors import Sensor, Transforms
 from robocontrast_ros.worlds.mujoco.world import start_world
+from robocontrast_ros.worlds.table_camera import standard_tags
 
 UNHURRIED = ("get_entities_states",)
 """Services that change nothing, and are answered before images are drawn."""
@@ -68,6 +69,7 @@ class Simulator(Node):
             [Camera(*size) for size in sizes],
             parameters.physics_step,
             f"parameters of node '{self.get_name()}'",
+            standard_tags(parameters.spawnables) if parameters.tags else None,
         )
         self.exit_code: int | None = None
         self._real_time = parameters.real_time

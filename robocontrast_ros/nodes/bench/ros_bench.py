@@ -256,7 +256,8 @@ class RosBench:
             void = void or error
         try:
             # The bag of a void trial is not worth a wait for its last messages.
-            recording = self._recordings.close(bag, () if void else self._published(episode))
+            published = () if void else self._published(episode, request.has_judgement)
+            recording = self._recordings.close(bag, published)
         except BenchFault as error:
             void = void or error
         if void is not None:
@@ -327,11 +328,11 @@ class RosBench:
             recording=self._recordings.folder(bag),
         )
 
-    def _published(self, episode: RunEpisode.Result) -> list[TopicCount]:
+    def _published(self, episode: RunEpisode.Result, judged: bool) -> list[TopicCount]:
         """Return what was published during a trial that ended well, as far as is known."""
         once = ["trial", "trial_result"]
         once += ["scene"] if self._context.scene_when_asked else []
-        once += ["judgement"] if self._judge is not None else []
+        once += ["judgement"] if judged else []
         return [*episode.published, *(TopicCount(topic=topic, count=1) for topic in once)]
 
     def _complete(self, request: FinishScoring.Request, trial: TrialMsg) -> None:
@@ -341,7 +342,9 @@ class RosBench:
             request.has_final_scene, request.final_scene = True, response.scene
         if self._judge is not None:
             asked = JudgeTrial.Request(trial=trial, fault=request.fault, stopped=request.stopped)
-            request.has_judgement, request.judgement = True, self._judged(asked).judgement
+            judgement = self._judged(asked).judgement
+            # Nobody was asked where nobody says it: then the session's judge has decided alone.
+            request.has_judgement, request.judgement = bool(judgement.by), judgement
 
     def _judged(self, request: JudgeTrial.Request) -> JudgeTrial.Response:
         """Return the answer of whoever judges."""

@@ -12,6 +12,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 
 from robocontrast_ros.messages.decoding import image_to_array
+from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.robots.profile_base import CameraInterface
 
@@ -49,6 +50,12 @@ class CameraView:
             came = self._changed.wait_for(lambda: self._message is not before, timeout)
             message = self._message
         return image_to_array(message) if came else None
+
+    @property
+    def stamp(self) -> float:
+        """When the newest picture was taken, in the clock of its stamps [s]."""
+        with self._changed:
+            return seconds(self._message.header.stamp) if self._message is not None else 0.0
 
     @property
     def silence(self) -> str:

@@ -32,6 +32,9 @@ class SimulatorParameters(LedParameters):
         description="Least simulated time between two images of a camera [s]; 0 for images on request only.",
     )
 
+    tags: bool = Field(
+        default=False, description="Whether objects of a library carry the tags that `print-tags --objects` prints."
+    )
     real_time: bool = Field(
         default=False,
         description="Whether it plays from the start, stamps with the system clock and publishes no `clock`, as the "

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Scene
+from robocontrast_ros.images.boards import Intrinsics
 from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
+from robocontrast_ros.perception import CalibratedCamera
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.worlds.mujoco.entities import EntityState
@@ -29,6 +31,25 @@ class WantedScenes:
         """Return the picture, shape (height, width, 3), RGB; None where nothing can be drawn on this machine."""
         return self._thread.submit(self._draw, scene).result()
 
+    def calibrated(self) -> CalibratedCamera:
+        """Return the camera as it is in that world, exactly.
+
+        Raises:
+            InvalidModel: the world has no camera of that name.
+        """
+        return self._thread.submit(self._calibrated).result()
+
+    def _calibrated(self) -> CalibratedCamera:
+        cameras, name = self._made().cameras, self._camera.name
+        info = cameras.info(name)
+        intrinsics = Intrinsics(info.width, info.height, np.array(info.k).reshape(3, 3), np.zeros(5))
+        return CalibratedCamera(intrinsics, cameras.pose(name), self._robot.world_frame)
+
+    def _made(self) -> World:
+        if self._world is None:
+            self._world = World(self._robot, self._task.scenes.world, None, (self._camera,))
+        return self._world
+
     def close(self) -> None:
         """Free the world."""
         self._thread.submit(lambda: self._world and self._world.close()).result()
@@ -37,9 +58,7 @@ class WantedScenes:
     def _draw(self, scene: Scene) -> NDArray[np.uint8] | None:
         models = self._task.scenes.models
         try:
-            if self._world is None:
-                self._world = World(self._robot, self._task.scenes.world, None, (self._camera,))
-            world, wanted = self._world, frozenset(scene.names)
+            world, wanted = self._made(), frozenset(scene.names)
             with world.at_once():
                 for name in self._spawned - wanted:
                     world.delete(name)

@@ -390,6 +390,7 @@ def start_world(
     cameras: Sequence[Camera],
     physics_step: float,
     source: str,
+    tags: Mapping[str, Sequence[ObjectTag]] | None = None,
 ) -> World:
     """Return a world of which each camera has drawn a first image, which takes seconds.
 
@@ -404,7 +405,7 @@ def start_world(
         if name not in offered:
             raise ConfigurationError.unknown(source, "cameras", name, offered, f"camera of '{profile.name}'")
     try:
-        world = World(profile, uri, start, cameras, physics_step)
+        world = World(profile, uri, start, cameras, physics_step, tags)
         for name in names:
             world.cameras.render(name)
     except (ResourceNotFound, InvalidModel) as error:
