@@ -276,14 +276,14 @@ class Console:
             names = self._checklist if phase is Phase.CHECKLIST else self._moved
             if command.name and command.name not in names:
                 return f"there is no '{command.name}'"
-        if isinstance(command, commands.Ready) and command.overrule and not self._doubtful:
-            return "there is no doubt to overrule"
+        if isinstance(command, commands.Ready) and command.overrule and not self._doubted:
+            return "there is nothing to overrule"
         return ""
 
     @property
-    def _doubtful(self) -> bool:
+    def _doubted(self) -> bool:
         question = self._question
-        return isinstance(question, SetUpQuestion) and bool(question.problems) and question.doubts
+        return isinstance(question, SetUpQuestion) and bool(question.problems)
 
     def _act(self, command: commands.Command) -> str:
         match command:

@@ -20,7 +20,7 @@ class SetUpQuestion:
         present: the scene as it is, as far as it is known.
         moves: what is still to be moved, in the order in which a person walks least.
         problems: what stands wrong after it was said to be done; empty when asked for the first time.
-        doubts: whether these are doubts of the camera alone, which the person may overrule.
+        doubts: whether these are doubts alone: the camera could not see well.
         expected: how long the handling model says that it takes [s].
     """
 

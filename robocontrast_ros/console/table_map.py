@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from numpy.typing import ArrayLike
 
 from robocontrast_ros.console.questions import SetUpQuestion
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
-from robocontrast_ros.strategies.effort import angle_between
+from robocontrast_ros.strategies.effort import Tolerance, angle_between
 from robocontrast_ros.tasks.protocol import RIGHT_AND_UP, Task
 
 TURNED = math.radians(5.0)
 """Turns up to this angle are not told [rad]."""
+
+SIGMAS = 2.0
+"""Standard deviations of an estimate that are allowed besides a tolerance."""
 
 MARGIN = 0.05
 """Share of the picture's larger side that is left free around it."""
@@ -92,26 +96,32 @@ def move_in_words(move: SetupMove) -> str:
     return ", ".join(parts) or "a little"
 
 
-def misplaced(scene: Scene, target: Scene, position: float, angle: float) -> tuple[str, ...]:
+def misplaced(
+    scene: Scene,
+    target: Scene,
+    tolerance: Tolerance,
+    deviations: Mapping[str, Tolerance] | None = None,
+) -> tuple[str, ...]:
     """Return what stands wrong, one line each.
 
     Args:
-        scene: as it is.
+        scene: as it is, or as a camera sees it.
         target: as it should be.
-        position: how far an object may be from where it should be [m].
-        angle: how far it may be turned [rad].
+        tolerance: how far an object may be from where it should be.
+        deviations: name -> standard deviations of a camera's estimate, twice of which are allowed besides.
     """
+    nothing = Tolerance()
     lines = [f"{in_words(o.name)} should not be there" for o in scene if o.name not in target]
     for wanted in target:
         if wanted.name not in scene:
             lines.append(f"{in_words(wanted.name)} is missing")
             continue
-        pose = scene[wanted.name].pose
+        pose, spread = scene[wanted.name].pose, (deviations or {}).get(wanted.name, nothing)
         off, turned = pose.distance_to(wanted.pose), angle_between(pose, wanted.pose)
-        if off > position:
-            lines.append(f"{in_words(wanted.name)} is {_metres(off)} off, allowed is {_metres(position)}")
-        elif turned > angle:
-            degrees, most = math.degrees(turned), math.degrees(angle)
+        if off > tolerance.position + SIGMAS * spread.position:
+            lines.append(f"{in_words(wanted.name)} is {_metres(off)} off, allowed is {_metres(tolerance.position)}")
+        elif turned > tolerance.orientation + SIGMAS * spread.orientation:
+            degrees, most = math.degrees(turned), math.degrees(tolerance.orientation)
             lines.append(f"{in_words(wanted.name)} is turned by {degrees:.0f}°, allowed is {most:.0f}°")
     return tuple(lines)
 

@@ -256,7 +256,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "recorder": "recorder" if recording is not None else "",
         "watchdog": WATCHDOG if watched else "",
         "operator": OPERATOR if features.console else "",
-        "rest_first": features.camera,
+        "camera_reads": features.camera,
         # Who carries things may have lunch meanwhile; an abort is noticed at once.
         "setup_timeout": A_MONTH if features.console else timeouts.set_up + 5.0,
         "answer_timeout": timeouts.scoring,

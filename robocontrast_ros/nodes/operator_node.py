@@ -39,13 +39,16 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionState
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 from robocontrast_ros.srv import AskMoves, JudgeTrial, ReadTable, StartTrial
-from robocontrast_ros.strategies.effort import SecondsToMove
+from robocontrast_ros.strategies.effort import SecondsToMove, Tolerance
 from robocontrast_ros.tasks.protocol import StagedGoal
 from robocontrast_ros.worlds.mujoco.wanted import WantedScenes
 from robocontrast_ros.worlds.table_camera import TableCamera, load_tags
 
 PICTURE = 5.0
 """How long a new picture is waited for [s]."""
+
+UNKNOWN = Tolerance(math.nan, math.nan)
+"""In place of the deviations of what is not seen."""
 
 LOOK = 1.0
 """How often it looks whether the camera is silent [s]."""
@@ -160,6 +163,9 @@ class Operator(Node):
                 response.fault = fault_to_msg(error.fault, error.detail)
                 return response
         response.scene = scene_to_msg(reading.scene, self._camera.stamp)
+        spread = [reading.deviations.get(name, UNKNOWN) for name in reading.scene.names]
+        response.position_deviations = [deviation.position for deviation in spread]
+        response.yaw_deviations = [deviation.orientation for deviation in spread]
         response.unsure, response.reasons = list(reading.unsure), list(reading.unsure.values())
         return response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robocontrast_ros.configuration import find_configured
+from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.policies.catalogue import load_and_describe
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -14,8 +14,18 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
     """Refuse a policy that does not fit a session's robot and cameras, as ``check_fit`` does.
 
     Raises:
-        ConfigurationError: they differ, or its tokens cannot be counted.
+        ConfigurationError: they differ, its tokens cannot be counted, or it is shown the true scene where nobody can
+            tell that at every control step.
     """
+    if description.privileged and not session.world.streams:
+        raise ConfigurationError(
+            source,
+            "policy",
+            description.name,
+            f"a policy that sees by itself: backend '{session.parameters.world.backend}' cannot tell the true scene at "
+            "every control step, which this one is shown",
+            "Take another policy, or another `world.backend`.",
+        )
     cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras or ()}
     check_fit(description, session.robot, session.task.control_rate, cameras, source)
     check_tokenizer(description, source)

@@ -71,10 +71,12 @@ class TableReading:
     Attributes:
         scene: as estimated; an object that is unsure is where it was expected.
         unsure: name of an object -> why its pose is not certain.
+        deviations: name of an object -> standard deviations of its position along x and y [m] and of its yaw [rad].
     """
 
     scene: Scene
     unsure: Mapping[str, str] = field(default_factory=dict)
+    deviations: Mapping[str, Tolerance] = field(default_factory=dict)
 
 
 PERSON = Tolerance(0.01, 0.15)

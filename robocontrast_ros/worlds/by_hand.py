@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import ClassVar, Protocol
 
@@ -75,19 +75,22 @@ class ByHand:
             self._table.carry(target, answer.moved)
             stamp, reading = self._table.read()
             present = reading.scene
-            unsure = {} if answer.overruled else reading.unsure
-            wrong = self._misplaced(present, target, wanted, reading.unsure)
-            if not wrong and not unsure:
-                return stamp, _believed(present, target, reading.unsure)
-            problems = (*wrong, *(f"{in_words(name)}: {reason}" for name, reason in unsure.items()))
+            if answer.overruled:
+                return stamp, _believed(present, target, {*wanted, *reading.unsure})
+            wrong = self._misplaced(reading, target, wanted)
+            if not wrong and not reading.unsure:
+                return stamp, present
+            problems = (*wrong, *(f"{in_words(name)}: {reason}" for name, reason in reading.unsure.items()))
             doubts = not wrong
             moves = self._moves(present, target, wanted)
 
-    def _misplaced(self, scene: Scene, target: Scene, wanted: set[str], unsure: Mapping[str, str]) -> tuple[str, ...]:
-        looked_at = {o.name for o in target if o.name in wanted and o.name not in unsure}
+    def _misplaced(self, reading: TableReading, target: Scene, wanted: set[str]) -> tuple[str, ...]:
+        """Return what stands wrong of what was to be moved and is seen, and what should not be there."""
+        scene = reading.scene
+        looked_at = {o.name for o in target if o.name in wanted and o.name not in reading.unsure}
         seen = replace(scene, objects=tuple(o for o in scene if o.name in looked_at or o.name not in target))
         sought = replace(target, objects=tuple(o for o in target if o.name in looked_at))
-        return misplaced(seen, sought, self._tolerance.position, self._tolerance.orientation)
+        return misplaced(seen, sought, self._tolerance, reading.deviations)
 
     def _moves(self, present: Scene, target: Scene, wanted: set[str]) -> tuple[SetupMove, ...]:
         left = tuple(
@@ -96,9 +99,9 @@ class ByHand:
         return in_cheapest_order(left, self._store)
 
 
-def _believed(scene: Scene, target: Scene, unsure: Mapping[str, str]) -> Scene:
-    """Return the scene, with what nobody could see where the person says that it stands."""
-    objects = tuple(target[o.name] if o.name in unsure and o.name in target else o for o in scene)
+def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
+    """Return the scene, with these objects where the person says that they stand."""
+    objects = tuple(target[o.name] if o.name in names and o.name in target else o for o in scene)
     return replace(scene, objects=objects)
 
 

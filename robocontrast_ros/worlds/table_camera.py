@@ -24,6 +24,7 @@ from robocontrast_ros.perception import (
 )
 from robocontrast_ros.perception.estimator import nearest_turn
 from robocontrast_ros.perception.plates import supports, tags_for
+from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.tasks.protocol import Goal, Task
 from robocontrast_ros.worlds.backends import TableReading
 
@@ -107,12 +108,13 @@ class TableCamera:
         unsure = {o.name: " ".join(o.unsure) or "not seen" for o in estimate.objects if not o.certain}
         if estimate.problems:
             unsure |= {o.name: " ".join(estimate.problems) for o in expected if o.name not in given}
+        deviations = {o.name: Tolerance(o.position_std, o.yaw_std) for o in estimate.objects if o.certain}
         objects = []
         for item in expected:
             seen = estimate[item.name]
             pose = item.pose if seen.pose is None else _turned_as(seen.pose, seen.turns, item.pose)
             objects.append(ObjectState(item.name, item.model, pose))
-        return TableReading(Scene(tuple(objects), expected.frame_id, expected.robot), unsure)
+        return TableReading(Scene(tuple(objects), expected.frame_id, expected.robot), unsure, deviations)
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -231,10 +231,13 @@ function showSetUp() {
     set.moves.length ? make("p", { class: "quiet" }, `to within ${centimetres} cm and ${degrees}°`) : null,
     photos(),
   );
-  const overrule = set.problems.length && set.doubts;
-  setPrimary(overrule ? "It stands right" : "Ready", () => send("ready", { overrule: Boolean(overrule) }));
+  const doubted = set.problems.length > 0;
+  const right = { command: "ready", words: "It stands right", act: () => send("ready", { overrule: true }) };
+  const again = { command: "ready", words: "Look again", act: () => send("ready") };
   const all = set.moves.length > 1 && !set.moves.every((move) => move.done);
-  setChoices(all ? { command: "tick", words: "Tick all", act: () => send("tick", { name: "", done: true }) } : null, overrule ? { command: "ready", words: "Look again", act: () => send("ready") } : null, SKIP, PAUSE, END);
+  const tick = all ? { command: "tick", words: "Tick all", act: () => send("tick", { name: "", done: true }) } : null;
+  if (doubted && set.doubts) setPrimary(right.words, right.act); else setPrimary("Ready", again.act);
+  setChoices(tick, doubted ? (set.doubts ? again : right) : null, SKIP, PAUSE, END);
 }
 
 function showStart() {

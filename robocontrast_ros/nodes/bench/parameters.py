@@ -33,9 +33,9 @@ class BenchParameters:
         default="",
         description="Name of the console of the person at the robot, who starts each trial; empty where there is none.",
     )
-    rest_first: bool = Field(
+    camera_reads: bool = Field(
         default=False,
-        description="Whether the robot goes to rest before the scene of a trial's end is read, as a camera needs it.",
+        description="Whether a camera reads the scene, for which the robot goes to rest before, and may judge alone.",
     )
     judge_timeout: float = Field(default=600.0, gt=0.0, description="Wait for whoever judges from outside [s].")
     answer_timeout: float = Field(default=20.0, gt=0.0, description="Wait for the scorer [s].")

@@ -238,7 +238,7 @@ class RosBench:
         # The first fault makes the trial void; scoring and recording are ended all the same.
         void = BenchFault(fault, detail) if fault.voids else None
         # What hides the scene from a camera must be gone before it is read.
-        rested = self._parameters.rest_first and void is None
+        rested = self._parameters.camera_reads and void is None
         left = self._rest() if rested else None
         request = FinishScoring.Request(
             fault=fault_to_msg(fault, detail),
@@ -343,8 +343,9 @@ class RosBench:
         if self._judge is not None:
             asked = JudgeTrial.Request(trial=trial, fault=request.fault, stopped=request.stopped)
             judgement = self._judged(asked).judgement
-            # Nobody was asked where nobody says it: then the session's judge has decided alone.
-            request.has_judgement, request.judgement = bool(judgement.by), judgement
+            # Where nobody says it, nobody was asked: the camera has decided alone.
+            request.has_judgement = bool(judgement.by) or not self._parameters.camera_reads
+            request.judgement = judgement
 
     def _judged(self, request: JudgeTrial.Request) -> JudgeTrial.Response:
         """Return the answer of whoever judges."""

@@ -11,6 +11,7 @@ from robocontrast_ros.nodes.bench.asking import checked
 from robocontrast_ros.nodes.conversions.domain import move_to_msg, scene_to_msg
 from robocontrast_ros.nodes.runtime.channel import fault_without_answer, patient_call, wait_for
 from robocontrast_ros.srv import AskMoves, ReadTable
+from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.worlds.backends import TableReading
 
 PATIENCE = 30 * 86400.0
@@ -56,4 +57,7 @@ class ConsoleClient:
         """Return what the camera sees."""
         with fault_without_answer(Fault.SENSOR_LOST):
             response = checked(patient_call(self._read, ReadTable.Request(expected=scene_to_msg(expected)), PICTURE))
-        return TableReading(scene_from_msg(response.scene), dict(zip(response.unsure, response.reasons, strict=True)))
+        scene = scene_from_msg(response.scene)
+        spread = zip(scene.names, response.position_deviations, response.yaw_deviations, strict=True)
+        deviations = {name: Tolerance(position, yaw) for name, position, yaw in spread if position == position}
+        return TableReading(scene, dict(zip(response.unsure, response.reasons, strict=True)), deviations)
