@@ -61,6 +61,13 @@ class Start(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reached(Command):
+    """The goal is reached: the trial may end before its time is over."""
+
+    command: Literal["reached"] = "reached"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Judge(Command):
     """How the trial went."""
 
@@ -142,7 +149,21 @@ class End(Command):
 
 
 AnyCommand = Annotated[
-    Tick | Checked | Ready | Start | Judge | Undo | Next | Void | Skip | Stop | Release | Pause | Resume | End,
+    Tick
+    | Checked
+    | Ready
+    | Start
+    | Reached
+    | Judge
+    | Undo
+    | Next
+    | Void
+    | Skip
+    | Stop
+    | Release
+    | Pause
+    | Resume
+    | End,
     Field(discriminator="command"),
 ]
 

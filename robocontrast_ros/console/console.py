@@ -51,7 +51,7 @@ ALLOWED: dict[Phase, frozenset[str]] = {
     Phase.CHECKLIST: frozenset({"tick", "checked", "end"}),
     Phase.SET_UP: frozenset({"tick", "ready", "skip", "pause", "end"}),
     Phase.START: frozenset({"start", "void", "skip", "pause", "end"}),
-    Phase.RUNNING: frozenset({"pause"}),
+    Phase.RUNNING: frozenset({"pause", "reached"}),
     Phase.JUDGE: frozenset({"judge", "void"}),
     Phase.CONFIRMED: frozenset({"undo", "next"}),
     Phase.PAUSED: frozenset({"resume", "end"}),
@@ -72,6 +72,9 @@ class Steering(Protocol):
 
     def release(self, by: str, note: str) -> None:
         """Let it move again."""
+
+    def reached(self) -> None:
+        """Let the trial end: its goal is reached."""
 
     def pause(self) -> None:
         """Have the session wait after the present trial."""
@@ -153,6 +156,7 @@ class Console:
         self._facts = SessionFacts()
         self._stop = ""
         self._running: StartQuestion | None = None
+        self._reached = False
         self._limit = 0.0
         self._problems: tuple[str, ...] = ()
         self._tags: OrderedDict[str, None] = OrderedDict()
@@ -188,7 +192,7 @@ class Console:
                 return Answer("void", "the console was asked something else, or has ended")
             answer, self._question = self._answer, None
             if isinstance(question, StartQuestion) and answer.decision == "done":
-                self._running = question
+                self._running, self._reached = question, False
             self._note_change()
             return answer
 
@@ -291,6 +295,10 @@ class Console:
                 self._steering.stop(command.reason)
             case commands.Release():
                 self._steering.release(command.by, command.note)
+            case commands.Reached():
+                self._steering.reached()
+                with self._changed:
+                    self._reached = True
             case commands.Pause():
                 self._steering.pause()
                 with self._changed:
@@ -402,6 +410,7 @@ class Console:
                 problems=self._problems,
                 elapsed=self._clock() - self._since,
                 limit=limit,
+                reached=self._reached,
                 tags=tuple(reversed(self._tags))[:RECURRING],
                 by=self._by,
                 allowed=tuple(sorted(ALLOWED[phase] | (ALWAYS if phase is not Phase.FINISHED else frozenset()))),
@@ -425,6 +434,7 @@ class View:
         problems: what is wrong with the camera.
         elapsed: since the phase began [s].
         limit: how long it may take [s]; 0 for no limit.
+        reached: whether the person ended the trial because its goal was reached.
         tags: recurring ones, newest first.
         by: who judged last.
         allowed: names of the commands that make sense now.
@@ -442,6 +452,7 @@ class View:
     problems: tuple[str, ...]
     elapsed: float
     limit: float
+    reached: bool
     tags: tuple[str, ...]
     by: str
     allowed: tuple[str, ...]

@@ -70,6 +70,7 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
         draft = view.draft
         shown["judge"] = {
             "ended": question.ended,
+            "reached": view.reached,
             "subgoals": question.subgoals,
             "stages": STAGES,
             "tags": view.tags,

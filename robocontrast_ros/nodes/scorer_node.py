@@ -9,6 +9,7 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 from pydantic import Field
 from rclpy.node import Node
+from std_msgs.msg import Empty
 
 from robocontrast_ros.configuration import load_configured, load_plugin, record
 from robocontrast_ros.domain import Fault, Outcome
@@ -68,6 +69,8 @@ class Scorer(Node):
         self._scorer: EpisodeScorer | None = None
         self._join: Join = make_join(scene_when_asked=False)
         self._judgement = self.create_publisher(Judgement, "judgement", RECORDED) if self._judge.asks else None
+        if self._judge.asks:
+            self.create_subscription(Empty, "reached", self._on_reached, LOCKSTEP)
         self._progress = HandingPublisher(self, Progress, "progress", RECORDED)
         self._result = self.create_publisher(TrialResult, "trial_result", RECORDED)
         # Scenes and poses may come from other nodes' threads (intra_process).
@@ -98,6 +101,11 @@ class Scorer(Node):
         stamp, pose = stamp_from_msg(message.header.stamp), pose_from_msg(message.pose)
         with self._lock:
             self._score(self._join.add_tool_pose(stamp, pose), message.header.frame_id)
+
+    def _on_reached(self, _: Empty) -> None:
+        with self._lock:
+            if self._scorer is not None:
+                self._scorer.reach()
 
     def _score(self, sample: Sample | None, frame_id: str) -> None:
         if sample is None or self._scorer is None:

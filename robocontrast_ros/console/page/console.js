@@ -250,12 +250,12 @@ function showStart() {
 function showRunning() {
   put(make("p", { class: "instruction" }, state.instruction), photos());
   setPrimary("STOP", () => send("stop"), "halt");
-  setChoices(PAUSE);
+  setChoices({ command: "reached", words: "Goal reached", act: () => send("reached") }, PAUSE);
 }
 
 function showJudge() {
   const asked = state.judge;
-  form ??= { success: null, progress: 0, stage: "", tags: [], note: "", by: asked.by || remembered("by"), ...asked.draft };
+  form ??= { success: asked.reached ? true : null, progress: 0, stage: "", tags: [], note: "", by: asked.by || remembered("by"), ...asked.draft };
   const outcome = (value, words) => make("button", { class: form.success === value ? "on" : "", "data-outcome": value,
     onclick: () => { form.success = value; showJudge(); } }, words);
   const steps = asked.subgoals > 1 ? Array.from({ length: asked.subgoals }, (_, k) => k / asked.subgoals) : [0, 0.25, 0.5, 0.75];

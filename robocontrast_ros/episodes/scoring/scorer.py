@@ -38,6 +38,7 @@ class EpisodeScorer:
         self._scores = {score.spec.name: score(trial) for score in scores}
         self._live = {name: score for name, score in self._scores.items() if score.spec.live}
         self._scene = trial.start_scene
+        self._reached = False
         self._steps = 0
         self._first_stamp: int | None = None
         self._last_stamp: int | None = None
@@ -109,9 +110,13 @@ class EpisodeScorer:
         now = End(math.nan, False, Fault.NONE, self._steps)
         return Progress(
             stamp=sample.stamp / NANOSECONDS,
-            success=trial.judging.holds,
+            success=trial.judging.holds or self._reached,
             scores={name: score.value(now) for name, score in self._live.items()},
         )
+
+    def reach(self) -> None:
+        """Take note that somebody sees the goal reached: the trial may end, and is judged then as any other."""
+        self._reached = True
 
     def end(self, scene: Scene | None = None, judgement: Judgement | None = None) -> None:
         """Take what is known of a trial only at its end.

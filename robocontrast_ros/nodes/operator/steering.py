@@ -6,10 +6,12 @@ from typing import Any
 
 from rclpy.client import Client
 from rclpy.node import Node
+from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
 
 from robocontrast_ros.console.console import Refused
 from robocontrast_ros.nodes.runtime.channel import NoAnswer, call
+from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.srv import AbortSession, PauseSession, ReleaseStop, ResumeSession
 
 ANSWER = 5.0
@@ -27,6 +29,7 @@ class ServiceSteering:
             manager: name of the episode manager's node.
             watchdog: name of the watchdog's node.
         """
+        self._reached = node.create_publisher(Empty, "reached", RECORDED)
         self._stop = node.create_client(Trigger, f"{watchdog}/stop")
         self._release = node.create_client(ReleaseStop, f"{watchdog}/release")
         self._pause = node.create_client(PauseSession, f"{manager}/pause")
@@ -41,6 +44,10 @@ class ServiceSteering:
     def release(self, by: str, note: str) -> None:
         """Let it move again."""
         _accepted(self._release, ReleaseStop.Request(by=by, note=note))
+
+    def reached(self) -> None:
+        """Let the trial end: its goal is reached."""
+        self._reached.publish(Empty())
 
     def pause(self) -> None:
         """Have the session wait after the present trial."""
