@@ -148,24 +148,9 @@ class End(Command):
     command: Literal["end"] = "end"
 
 
-AnyCommand = Annotated[
-    Tick
-    | Checked
-    | Ready
-    | Start
-    | Reached
-    | Judge
-    | Undo
-    | Next
-    | Void
-    | Skip
-    | Stop
-    | Release
-    | Pause
-    | Resume
-    | End,
-    Field(discriminator="command"),
-]
+_OfTrials = Tick | Checked | Ready | Start | Reached | Judge | Undo | Next | Void | Skip
+_OfSession = Stop | Release | Pause | Resume | End
+AnyCommand = Annotated[_OfTrials | _OfSession, Field(discriminator="command")]
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(AnyCommand)
 

@@ -134,16 +134,22 @@ class Console:
     """What the pages and the session share. Every method may be called from any thread."""
 
     def __init__(
-        self, steering: Steering, checklist: Sequence[str] = (), clock: Callable[[], float] = time.monotonic
+        self,
+        steering: Steering,
+        checklist: Sequence[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        judged: bool = True,
     ) -> None:
         """Begin with nothing asked.
 
         Args:
             steering: what acts on the session and the robot.
             checklist: what has to be checked before the first trial.
+            judged: whether a person may be asked how a trial went, so that they may end it when its goal is reached.
             clock: seconds, which never go back.
         """
-        self._steering, self._clock = steering, clock
+        self._steering, self._clock, self._judged = steering, clock, judged
         self._changed = threading.Condition()
         self._checklist = dict.fromkeys(checklist, False)
         self._checked = not checklist
@@ -270,7 +276,7 @@ class Console:
         name, phase = command.command, self._phase()
         if name in ALWAYS and phase is not Phase.FINISHED:
             return ""
-        if name not in ALLOWED[phase]:
+        if name not in self._allowed(phase):
             return f"'{name}' cannot be done now: the session is at '{phase.value}'"
         if name not in STEPLESS and command.step != self._step:
             return "the page was behind: look at it again"
@@ -283,6 +289,9 @@ class Console:
         if isinstance(command, commands.Ready) and command.overrule and not self._doubted:
             return "there is nothing to overrule"
         return ""
+
+    def _allowed(self, phase: Phase) -> frozenset[str]:
+        return ALLOWED[phase] - (frozenset() if self._judged else frozenset({"reached"}))
 
     @property
     def _doubted(self) -> bool:
@@ -413,7 +422,7 @@ class Console:
                 reached=self._reached,
                 tags=tuple(reversed(self._tags))[:RECURRING],
                 by=self._by,
-                allowed=tuple(sorted(ALLOWED[phase] | (ALWAYS if phase is not Phase.FINISHED else frozenset()))),
+                allowed=tuple(sorted(self._allowed(phase) | (ALWAYS if phase is not Phase.FINISHED else frozenset()))),
             )
 
 

@@ -71,7 +71,7 @@ class Operator(Node):
         self._channel = Channel(self)
         node = self._channel.node
         steering = ServiceSteering(node, parameters.episode_manager, parameters.watchdog)
-        self._console = Console(steering, console.checklist)
+        self._console = Console(steering, console.checklist, judged=session.world.judge.asks)
         self._console.set_limit(session.task.step_limit / session.task.control_rate)
         events = read_journal(run.journal).events if run.journal.exists() else ()
         judgements = [event.judgement for event in events if isinstance(event, TrialFinished)]
