@@ -1,0 +1,255 @@
+"""A scripted person runs sessions at the console's page, in a real browser at phone size, on the wall clock."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from chromium import chromium_missing
+from session_runs import Workplace, of
+
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.events import Paused, SetUp, TrialFinished, TrialSkipped, TrialVoid
+
+pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
+
+if not chromium_missing():
+    from console_page import PersonAtThePage, browser, link_of, state_of
+
+CHECKLIST = ["Emergency stop within reach", "Nobody at the robot"]
+OPERATOR = {"checklist": CHECKLIST, "ask_always": True}
+ALL = ("checklist", "set_up", "start", "running", "judge", "confirmed", "paused", "stopped", "finished")
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as opened:
+        yield opened
+
+
+class Trials:
+    """Plays the person: what happens in which trial is in its methods, the rest is the ordinary way."""
+
+    def __init__(self, chromium, link, pictures=None):
+        self.chromium, self.link = chromium, link
+        self.person = PersonAtThePage(chromium, link, pictures, timeout=120.0)
+        self.done: set[str] = set()
+        self.notes: dict[str, object] = {}
+
+    def once(self, name: str) -> bool:
+        """Tell whether something was not done before."""
+        new = name not in self.done
+        self.done.add(name)
+        return new
+
+    def run(self) -> None:
+        """Go on to the end of the session."""
+        after = -1
+        while True:
+            phase = self.person.wait_for(*ALL, after=after)
+            after = self.person.step
+            if phase == "finished":
+                return
+            state = state_of(self.person)
+            getattr(self, f"at_{phase}")(state["session_state"]["done"], state)
+
+    def at_checklist(self, done, state):
+        for name in CHECKLIST:
+            self.person.tap(f"text={name}")
+            self.person.page.wait_for_function(f"state.checklist.find(c => c.name === {name!r}).done")
+        self.person.tap_primary()
+
+    def at_set_up(self, done, state):
+        moves = state["set_up"]["moves"]
+        wrong = state["set_up"]["problems"]
+        if wrong and self.once("wrong set-up"):
+            self.notes["wrong set-up"] = wrong
+        if not wrong and len(moves) > 1 and "forgot" not in self.done:
+            self.done.add("forgot")
+            moves = moves[1:]  # one is forgotten
+            for move in moves:
+                self.tick(move)
+        elif len(moves) > 1:
+            self.person.choose("tick")
+            self.person.page.wait_for_function("state.set_up.moves.every(m => m.done)")
+        elif moves:
+            self.tick(moves[0])
+        if wrong and not moves:
+            self.person.tap("text=It stands right")
+        else:
+            self.person.tap_primary()
+
+    def tick(self, move):
+        self.person.page.locator("#content li", has_text=re.compile(rf"\. {move['name']}\b")).locator("input").tap()
+        self.person.page.wait_for_function(f"state.set_up.moves.find(m => m.id === '{move['id']}').done")
+
+    def at_start(self, done, state):
+        self.person.tap_primary()
+
+    def at_running(self, done, state):
+        pass
+
+    def at_judge(self, done, state):
+        self.person.tap('[data-outcome="false"]')
+        self.person.tap("#progress button >> nth=1")
+        self.person.tap("#stages button >> nth=2")
+        self.person.tap_primary()
+
+    def at_confirmed(self, done, state):
+        self.person.tap_primary()
+
+    def at_paused(self, done, state):
+        self.person.tap_primary()
+
+    def at_stopped(self, done, state):
+        self.person.tap_primary()
+        self.person.give_reason("Ada Lovelace")
+
+
+class Eventful(Trials):
+    """What happens on a bad day."""
+
+    def at_start(self, done, state):
+        if done == 5 and self.once("paused"):
+            self.person.choose("pause")
+        elif done == 6 and self.once("skipped"):
+            self.person.choose("skip")
+            self.person.give_reason("a block is broken")
+        else:
+            super().at_start(done, state)
+
+    def at_running(self, done, state):
+        page = self.person.page
+        if done == 1 and self.once("reloaded"):
+            page.reload()
+            page.wait_for_function("window.state === undefined || state !== null")
+        if done == 2 and self.once("connection lost"):
+            self.person.context.set_offline(True)
+            page.wait_for_function("!connected", timeout=30_000)
+            self.notes["banner"] = page.inner_text("#banner")
+            self.person.context.set_offline(False)
+        if done == 3 and self.once("stopped"):
+            page.wait_for_timeout(500)
+            self.person.tap_primary()
+
+    def at_judge(self, done, state):
+        if done == 4 and self.once("void"):
+            self.person.choose("void")
+            self.person.give_reason("I touched the board")
+            return
+        if done == 7 and self.once("two phones"):
+            self.at_two_phones()
+            return
+        super().at_judge(done, state)
+
+    def at_confirmed(self, done, state):
+        if done == 8 and self.once("undone"):
+            self.person.choose("undo")
+            self.person.wait_for("judge")
+            self.person.tap("text=+ tag")
+            self.person.give_reason("twice judged")
+            self.person.tap_primary()
+            self.person.wait_for("confirmed")
+            self.person.tap_primary()
+            return
+        super().at_confirmed(done, state)
+
+    def at_two_phones(self):
+        """Another phone shows the same, and both confirm at the same time: once counts."""
+        other = PersonAtThePage(self.chromium, self.link)
+        other.wait_for("judge")
+        assert other.step == self.person.step
+        command = (
+            "fetch('command', {method: 'POST', headers: {...headers(), 'Content-Type': 'application/json'}, body: "
+            "JSON.stringify({command: 'judge', id: 'same-id', step: state.step, success: false, by: 'two'})})"
+            ".then(answer => answer.json())"
+        )
+        answers = [page.evaluate(command) for page in (self.person.page, other.page)]
+        assert [answer["accepted"] for answer in answers] == [True, True]
+        self.notes["second"] = other.page.evaluate(command.replace("same-id", "another-id"))
+        other.close()
+        self.person.wait_for("confirmed")
+        self.person.tap_primary()
+
+
+def played(workplace: Workplace, trials_of, session, *arguments):
+    """Run a session with a person at the page; return the run, the person and what the command printed."""
+    process = workplace.begin("evaluate", session, "--practice", *arguments)
+    run = workplace.newest_run(process)
+    trials = trials_of(link_of(run))
+    try:
+        trials.run()
+        trials.person.close()
+    finally:
+        output = workplace.end(process)
+    assert process.returncode == 0, output
+    return run, trials, output
+
+
+def test_a_person_runs_ten_trials_of_language_table_that_a_camera_judges(tmp_path, chromium):
+    workplace = Workplace(tmp_path)
+    session = workplace.session(
+        task=workplace.short_task(25),
+        robot="ur5e_real",
+        policy="random",
+        strategy={"name": "contrast_set", "perturbations": ["LB1", "SB1"]},
+        test_set={"size": 5, "families": ["block_to_block_relative_location"]},
+        cameras=[{"name": "board", "width": 640, "height": 480}],
+        max_trials=10,
+        world={"backend": "operator_camera", "pacing": "wall_clock", "judge": "camera"},
+        operator=OPERATOR,
+    )
+    run, trials, output = played(workplace, lambda link: Eventful(chromium, link), session)
+    assert "console: http://127.0.0.1:" in output
+    finished = of(run, TrialFinished)
+    assert len(finished) == 10
+    voids = [void.fault for void in of(run, TrialVoid)]
+    # A pause before the start and the stop make attempts void, too, and so may a machine that is too busy.
+    assert voids.count(Fault.VOIDED) == 2 and Fault.ROBOT_STOPPED in voids and voids.count(Fault.SKIPPED) == 1
+    details = [void.detail for void in of(run, TrialVoid)]
+    assert "I touched the board" in " ".join(details)
+    assert [skip.by_person for skip in of(run, TrialSkipped)].count(True) >= 1
+    assert of(run, Paused)
+    assert any("is missing" in line or "is not seen" in line or " off" in line for line in trials.notes["wrong set-up"])
+    assert "No connection" in trials.notes["banner"]
+    assert not trials.notes["second"]["accepted"]
+    assert all(set_up.measured is not None for set_up in of(run, SetUp) if not set_up.restore)
+    judged = [trial.judgement for trial in finished]
+    assert all(judgement is not None and judgement.stage for judgement in judged if judgement.by != "two")
+    assert ("twice judged",) in [judgement.tags for judgement in judged]
+    assert (run / "report.html").is_file() or (run / "results.md").is_file() or (run / "trials.csv").is_file()
+    scored = workplace.run("score", run)
+    assert scored.returncode == 0, scored.stdout
+    assert "differ" not in scored.stdout or "no" in scored.stdout
+
+
+def test_a_person_runs_ten_trials_of_the_tabletop_and_judges_them(tmp_path, chromium):
+    workplace = Workplace(tmp_path)
+    session = workplace.session(
+        task="tabletop",
+        robot="franka_hand",
+        policy="tabletop_oracle",
+        strategy={"name": "contrast_set", "perturbations": ["L", "S"]},
+        test_set={"size": 4, "families": ["pick", "move_near"]},
+        cameras=[{"name": "top", "width": 320, "height": 240}],
+        max_trials=10,
+        world={"backend": "operator", "pacing": "wall_clock", "judge": "person"},
+        operator=OPERATOR,
+    )
+
+    class AtTheTable(Trials):
+        def at_running(self, done, state):
+            if "reached" in state["allowed"]:
+                self.person.page.wait_for_timeout(4000)
+                if self.person.phase == "running":
+                    self.person.page.evaluate("send('reached')")
+
+        def at_judge(self, done, state):
+            if not state["judge"]["reached"]:
+                self.person.tap('[data-outcome="true"]')
+            self.person.tap_primary()
+
+    run, _, _ = played(workplace, lambda link: AtTheTable(chromium, link), session)
+    finished = of(run, TrialFinished)
+    assert len(finished) == 10
+    assert all(trial.result.success == 1.0 and trial.judgement.success for trial in finished)
