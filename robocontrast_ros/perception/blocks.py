@@ -48,7 +48,7 @@ YAWS = 14
 """That are tried in a whole turn, shared among the turns that look the same."""
 WIDE = 2.0
 """Blur of pictures and silhouettes that are still far from each other, standard deviation [pixel]."""
-FIRST_STEPS, STEPS, ROUNDS = 4, 8, 2
+FIRST_STEPS, STEPS, ROUNDS = 6, 8, 2
 """Steps of least squares, first and with the others in place, and how often all blocks are fitted with them."""
 
 HIDDEN = 0.35
@@ -324,6 +324,8 @@ class BlockFinder:
         for yaw in np.arange(count) * (math.tau / block.turns / count):
             c, s = math.cos(yaw), math.sin(yaw)
             state = np.array((middle[0] - c * own[0] + s * own[1], middle[1] - s * own[0] - c * own[1], yaw))
+            if others is None and block.turns == 1:
+                state[:2] += self._step_to(*self._drawn(block, state, None, 1), at, block)
             window, drawn = self._drawn(block, state, None, 1, margin=4)
             seen = cover[window.part]
             weight = self._weight(window)
@@ -384,7 +386,7 @@ class BlockFinder:
 
         From afar, ``rough``, both are blurred: an edge is felt no farther than it is wide.
         """
-        fine = 1 if rough else FINE
+        fine = 2 if rough else FINE
 
         def shown(state: Floats) -> Map:
             picture = np.maximum(self._drawn(block, state, window, fine)[1], fixed)
@@ -393,7 +395,7 @@ class BlockFinder:
         block, others = candidate.block, list(others)
         scale = self._metres_per_pixel(candidate)
         radius = float(np.sqrt((block.corners**2).sum(axis=1).mean()))
-        turn = np.array((0.0, 0.0, 0.5 * scale / radius))
+        turn = np.array((0.0, 0.0, (1.5 if rough else 0.5) * scale / radius))
         middle = np.array((*candidate.state[:2], self._table + block.height / 2.0))
         ends = self._camera.project(middle + scale * np.array(((0, 0, 0), (1, 0, 0), (0, 1, 0))))
         flow = ((ends[1:] - ends[0]) / scale).T  # columns and rows by x and y
